@@ -1,0 +1,118 @@
+/**
+ * Who may do what, as this process knows it: an in-memory copy of `read.directory`, followed by the process's own
+ * subscription (`architecture.md` 5). Read at each request, never from a token's claims.
+ */
+import type { FolderRole, HostSettings } from './mail-port.ts';
+import type { Position } from './ports.ts';
+import type { MailboxScope, Role, Scope } from './scopes.ts';
+
+export interface OrganisationEntry {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface PersonEntry {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+}
+
+export interface AgentEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly ownerId: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
+
+export interface TokenEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly principalKind: 'user' | 'agent';
+  readonly name: string;
+  readonly surface: 'rest' | 'mcp';
+  readonly scopes: readonly Scope[];
+  /** Null = every mailbox its principal has a grant on. */
+  readonly mailboxIds: readonly string[] | null;
+  readonly expiresAt: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly revokedAt: string | null;
+  /** SHA-256 of a REST token; null for a JWT. */
+  readonly secretHash: string | null;
+}
+
+export interface GrantEntry {
+  readonly id: string;
+  readonly mailboxId: string;
+  readonly principalId: string;
+  readonly principalKind: 'user' | 'agent';
+  readonly scopes: readonly MailboxScope[];
+  readonly folderRoles: readonly FolderRole[] | null;
+  readonly expiresAt: string | null;
+  readonly quotas: Readonly<Record<string, number>> | null;
+  readonly createdAt: string;
+  readonly createdBy: string;
+}
+
+export type MailboxState =
+  | 'pending' | 'connecting' | 'syncing' | 'connected' | 'degraded' | 'connection_failed' | 'auth_failed' | 'paused' | 'removed'; // prettier-ignore
+
+export interface FolderEntry {
+  readonly number: number;
+  readonly path: string;
+}
+
+export interface MailboxEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly number: number;
+  readonly email: string;
+  readonly displayName: string | null;
+  readonly provider: string;
+  readonly authType: 'password' | 'oauth2';
+  readonly imap: HostSettings;
+  readonly smtp: HostSettings | null;
+  readonly state: MailboxState;
+  readonly stateReason: string | null;
+  readonly capabilities: readonly string[];
+  /** By number; a renamed folder keeps its number. */
+  readonly folders: readonly FolderEntry[];
+  /** Roles set by a person; the server's own come from the folder list. */
+  readonly folderRoles: Readonly<Partial<Record<FolderRole, number | null>>>;
+  /** Roles as the server's SPECIAL-USE or the folder names tell them, by folder number. */
+  readonly detectedRoles: Readonly<Partial<Record<FolderRole, number>>>;
+  readonly trustedAuthservIds: readonly string[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Set while a removed mailbox can still be restored; erased after it. */
+  readonly eraseAt: string | null;
+  /** Counts up with each event of the mailbox: its ETag. */
+  readonly version: number;
+}
+
+export interface DirectoryState {
+  readonly organisations: ReadonlyMap<string, OrganisationEntry>;
+  readonly people: ReadonlyMap<string, PersonEntry>;
+  /** `<org_id>/<usr_id>` → role. */
+  readonly roles: ReadonlyMap<string, Role>;
+  readonly agents: ReadonlyMap<string, AgentEntry>;
+  readonly tokens: ReadonlyMap<string, TokenEntry>;
+  readonly tokenIdByHash: ReadonlyMap<string, string>;
+  readonly mailboxes: ReadonlyMap<string, MailboxEntry>;
+  readonly mailboxIdByNumber: ReadonlyMap<number, string>;
+  readonly grants: ReadonlyMap<string, GrantEntry>;
+  /** mailbox id → principal id → grant id. */
+  readonly grantIds: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** principal id → ids of the mailboxes it has a grant on. */
+  readonly mailboxIdsByPrincipal: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+export interface Directory {
+  readonly state: DirectoryState;
+  /** Counts up with every change applied, so that what is derived from `state` can be kept. */
+  readonly version: number;
+  /** Resolves when the copy holds the position. Throws `store_unavailable` after a second. */
+  waitFor(position: Position): Promise<void>;
+}

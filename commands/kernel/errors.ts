@@ -1,0 +1,150 @@
+/**
+ * The closed table of everything the gateway can refuse or fail with.
+ * Handlers throw a `GatewayError` by code; only the faces turn a code into an HTTP status or a tool result.
+ */
+
+/** Where an MCP client meets the error: as an HTTP status, as a JSON-RPC error, or as a tool result. */
+export type ErrorChannel = 'http' | 'json-rpc' | 'tool';
+
+export interface ErrorRow {
+  /** HTTP status on REST, and on MCP where `channel` is `http`. */
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly channel: ErrorChannel;
+  /** True when the Idempotency-Key of the refused request may be used again for another body. */
+  readonly keyFree: boolean;
+  readonly meaning: string;
+}
+
+const row = (
+  status: number,
+  channel: ErrorChannel,
+  meaning: string,
+  options: { retryable?: boolean; keyFree?: boolean } = {},
+): ErrorRow => ({
+  status,
+  channel,
+  meaning,
+  retryable: options.retryable ?? false,
+  keyFree: options.keyFree ?? true,
+});
+
+const retryable = { retryable: true };
+const keyUsed = { keyFree: false };
+
+export const ERROR_TABLE = {
+  invalid_request: row(400, 'tool', 'The request does not have the expected shape; details.issues says where.'),
+  cursor_invalid: row(400, 'tool', 'The cursor belongs to another query or was edited; start again without it.'),
+  idempotency_key_required: row(400, 'tool', 'This write needs an Idempotency-Key.'),
+  protocol_version_unsupported: row(400, 'http', 'The MCP-Protocol-Version header is missing or not the negotiated one.'),
+  unauthenticated: row(401, 'http', 'No valid bearer token was sent.'),
+  token_expired: row(401, 'http', 'The token has expired.'),
+  token_revoked: row(401, 'http', 'The token was revoked.'),
+  invalid_credentials: row(401, 'http', 'The sign-in was refused.'),
+  insufficient_scope: row(403, 'http', 'The caller lacks a scope; details.required names it.'),
+  policy_denied: row(403, 'tool', "The organisation's policy denies this; details name the rule."),
+  approval_required: row(403, 'tool', "The organisation's policy wants a person's approval first."),
+  not_an_approver: row(403, 'tool', 'The caller may not decide this approval.'),
+  self_approval_forbidden: row(403, 'tool', 'The policy wants somebody else than the requester to decide.'),
+  step_up_required: row(403, 'tool', 'The session must confirm its password first.'),
+  email_unverified: row(403, 'tool', 'The account has not verified its e-mail address.'),
+  recipient_not_allowed: row(403, 'tool', 'A recipient is not allowed for this caller.'),
+  origin_not_allowed: row(403, 'http', 'The Origin header is not on the allow-list.'),
+  not_found: row(404, 'tool', 'There is no such object, or the caller may not see it.'),
+  session_not_found: row(404, 'http', 'The MCP session is unknown, expired or of another token; initialize again.'),
+  method_not_allowed: row(405, 'http', 'The path exists, the method does not; see the Allow header.'),
+  not_acceptable: row(406, 'http', 'The Accept header must admit application/json and text/event-stream.'),
+  message_stale: row(409, 'tool', 'The message moved; details.current_id names it when known.'),
+  draft_locked: row(409, 'tool', 'The draft is being sent or was ended.'),
+  approval_pending: row(409, 'tool', 'A live approval holds this object.'),
+  approval_not_pending: row(409, 'tool', 'The approval has been decided already.'),
+  approval_expired: row(409, 'tool', 'The approval has expired.'),
+  approval_invalidated: row(409, 'tool', 'What was approved no longer exists as approved.'),
+  idempotency_in_progress: row(409, 'tool', 'The first request with this key is still running; ask again.', retryable),
+  endpoint_disabled: row(409, 'tool', 'The webhook endpoint is disabled.'),
+  folder_role_missing: row(409, 'tool', 'The mailbox has no folder for a role; map or create one.'),
+  no_eligible_approver: row(409, 'tool', 'Nobody may decide such an approval.'),
+  last_owner: row(409, 'tool', 'The last owner of an organisation cannot leave.'),
+  conflict: row(409, 'tool', 'The object is not in a state that allows this.'),
+  cursor_expired: row(410, 'tool', 'The cursor is too old; start again without it.'),
+  version_conflict: row(412, 'tool', 'The object changed since the version named; read it again.'),
+  cardinality_violation: row(412, 'tool', 'The selection is not of the size asked for; nothing ran.'),
+  selection_changed: row(412, 'tool', 'The selection changed since it was approved; nothing ran.'),
+  payload_too_large: row(413, 'http', 'The body is larger than the limit.'),
+  unsupported_media_type: row(415, 'http', 'The body must be application/json.'),
+  filter_unsupported: row(422, 'tool', 'This mailbox cannot answer the filter truthfully; details name the limit.'),
+  operation_unsupported: row(422, 'tool', "The mailbox's server cannot do this safely."),
+  idempotency_key_reused: row(422, 'tool', 'The Idempotency-Key was used for another body.', keyUsed),
+  target_blocked: row(422, 'tool', 'The host is not a public address and no egress rule opens it.'),
+  mailbox_auth_failed: row(424, 'tool', 'The mail server refuses the stored credentials; store new ones.'),
+  rate_limited: row(429, 'http', 'Too many requests; wait retry_after_seconds.', retryable),
+  quota_exceeded: row(429, 'tool', 'A quota is used up; wait retry_after_seconds.', retryable),
+  internal_error: row(500, 'tool', 'The gateway failed; quote the request id.', keyUsed),
+  provider_rejected: row(502, 'tool', 'The mail server refused the command.', keyUsed),
+  outcome_unknown: row(502, 'tool', 'It is not known yet whether the effect happened; it is being looked up.', keyUsed),
+  mailbox_unavailable: row(503, 'tool', 'The mail server cannot be reached.', retryable),
+  store_unavailable: row(503, 'tool', 'The event store or database cannot be reached.', retryable),
+  index_building: row(503, 'tool', 'The index is not complete enough yet to answer.', retryable),
+  overloaded: row(503, 'tool', 'The gateway is busy or starting.', retryable),
+  provider_timeout: row(504, 'tool', 'The mail server is slow; the work goes on under the same key.', {
+    retryable: true,
+    keyFree: false,
+  }),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+export interface ErrorOptions {
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/** A refusal or failure with a code of the table. `message` and `details` reach the caller: never put secrets there. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.details = options.details ?? {};
+    // A retryable error always says when to come back (contract 13).
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (ERROR_TABLE[code].status === 503 ? 2 : undefined);
+  }
+}
+
+/** The `error` object of `interface.md` 7, the same on both faces. */
+export interface ErrorBody {
+  code: ErrorCode;
+  status: number;
+  message: string;
+  request_id: string;
+  retryable: boolean;
+  retry_after_seconds?: number;
+  details: Readonly<Record<string, unknown>>;
+}
+
+/** The wire form of an error. Anything that is not a `GatewayError` becomes `internal_error` without its text. */
+export function toErrorBody(error: unknown, requestId: string): ErrorBody {
+  const known =
+    error instanceof GatewayError
+      ? error
+      : new GatewayError('internal_error', 'Something failed inside the gateway; quote the request id.');
+  const { status, retryable: mayRetry } = ERROR_TABLE[known.code];
+  return {
+    code: known.code,
+    status,
+    message: known.message,
+    request_id: requestId,
+    retryable: mayRetry,
+    ...(known.retryAfterSeconds === undefined ? {} : { retry_after_seconds: known.retryAfterSeconds }),
+    details: known.details,
+  };
+}
+
+/** The one answer for unknown, foreign and invisible objects alike. */
+export const notFound = (what: string): GatewayError =>
+  new GatewayError('not_found', `There is no such ${what}, or this token may not see it.`);

@@ -1,0 +1,81 @@
+/** The filter of a selection (`contract.md` 4): implicit AND of its keys, groups `any`, `all`, `not`. */
+import { z } from 'zod';
+
+const text = z.string().min(1).max(1_000);
+const instant = z.iso.datetime({ offset: true }).describe('RFC 3339 time, for example 2026-01-31T00:00:00Z.');
+const bytes = z.int().min(0);
+
+const leaves = {
+  seen: z.boolean().optional(),
+  flagged: z.boolean().optional(),
+  answered: z.boolean().optional(),
+  draft: z.boolean().optional(),
+  has_attachment: z.boolean().optional(),
+  from_contains: text.optional(),
+  to_contains: text.optional(),
+  cc_contains: text.optional(),
+  any_address: text.optional().describe('Part of any sender or recipient, name or address.'),
+  from_domain: text.optional().describe("The sender's domain, exactly."),
+  subject_contains: text.optional(),
+  body_contains: text.optional().describe('Evaluated by the mail server, by its own rules.'),
+  header: z.strictObject({ name: text, contains: z.string().max(1_000) }).optional()
+    .describe('Evaluated by the mail server, by its own rules.'),
+  received_after: instant.optional().describe('Inclusive.'),
+  received_before: instant.optional().describe('Exclusive.'),
+  sent_after: instant.optional().describe('Inclusive.'),
+  sent_before: instant.optional().describe('Exclusive.'),
+  size_min: bytes.optional(),
+  size_max: bytes.optional(),
+  keyword: text.optional(),
+  not_keyword: text.optional(),
+  thread_id: text.optional(),
+  message_id_header: text.optional(),
+  attachment_name_contains: text.optional(),
+}; // prettier-ignore
+
+const filterLeaf = z.strictObject(leaves);
+type Leaves = z.output<typeof filterLeaf>;
+
+export interface Filter extends Leaves {
+  any?: Filter[] | undefined;
+  all?: Filter[] | undefined;
+  not?: Filter | undefined;
+}
+
+const MAX_DEPTH = 4;
+const MAX_LEAVES = 50;
+
+/** A group shows as a plain object in JSON Schema (model APIs refuse recursive `$ref`s) and is checked as a filter. */
+const anyObject: z.ZodType<unknown> = z.record(z.string(), z.unknown());
+const group: z.ZodType<Filter> = anyObject
+  .pipe(z.lazy(() => FilterObject))
+  .describe('A filter again: the same keys, groups up to four deep.');
+
+const FilterObject: z.ZodType<Filter> = z.strictObject({
+  ...leaves,
+  any: z.array(group).min(1).max(MAX_LEAVES).optional().describe('At least one of these filters matches.'),
+  all: z.array(group).min(1).max(MAX_LEAVES).optional().describe('All of these filters match.'),
+  not: group.optional().describe('This filter does not match.'),
+});
+
+/** How many conditions a filter holds, groups counted through. */
+export function countLeaves(filter: Filter): number {
+  const { any = [], all = [], not, ...rest } = filter;
+  const own = Object.values(rest).filter((value) => value !== undefined).length;
+  return [...any, ...all, ...(not ? [not] : [])].reduce((sum, inner) => sum + countLeaves(inner), own);
+}
+
+/** How deep the groups of a filter nest; a filter without groups has depth 0. */
+export function filterDepth(filter: Filter): number {
+  const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
+  return inner.length === 0 ? 0 : 1 + Math.max(...inner.map(filterDepth));
+}
+
+export const FilterSchema: z.ZodType<Filter> = FilterObject.refine(
+  (filter) => countLeaves(filter) <= MAX_LEAVES,
+  `A filter holds at most ${String(MAX_LEAVES)} conditions.`,
+).refine((filter) => filterDepth(filter) <= MAX_DEPTH, `Groups nest at most ${String(MAX_DEPTH)} deep.`);
+
+export const FILTER_KEYS = Object.keys(leaves);
+/** Keys whose truth only the mail server knows; identity lists them as `server_defined`. */
+export const SERVER_DEFINED_FILTERS = ['body_contains', 'header'] as const;

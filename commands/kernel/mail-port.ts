@@ -1,0 +1,202 @@
+/**
+ * The mail side as the rest of the gateway sees it: folders and messages by number and UID, typed refusals instead of
+ * an IMAP client's odd results. Paths and credentials stay behind it.
+ */
+import type { Filter } from './mail-filter.ts';
+
+/** Listed words of `contract.md` 4; `spam` is read as `junk`. */
+export const FOLDER_ROLES = [
+  'inbox', 'drafts', 'sent', 'trash', 'junk', 'archive', 'flagged', 'important', 'all_mail',
+] as const; // prettier-ignore
+export type FolderRole = (typeof FOLDER_ROLES)[number];
+
+export type ConnectionSecurity = 'tls' | 'starttls' | 'none';
+
+export interface HostSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly security: ConnectionSecurity;
+}
+
+/** Two lanes per mailbox, so that a long query never keeps an action waiting. */
+export type Lane = 'interactive' | 'bulk';
+
+export interface FolderRef {
+  readonly number: number;
+  readonly path: string;
+}
+
+export interface MessageRef {
+  readonly folder: FolderRef;
+  readonly uidValidity: number;
+  readonly uid: number;
+}
+
+export interface FolderListing {
+  readonly path: string;
+  readonly name: string;
+  readonly parentPath: string | null;
+  readonly selectable: boolean;
+  readonly role: FolderRole | null;
+  readonly roleSource: 'extension' | 'name' | null;
+  readonly total: number | null;
+  readonly unseen: number | null;
+  readonly uidValidity: number | null;
+}
+
+export interface Address {
+  readonly name: string | null;
+  readonly email: string;
+}
+
+export interface AttachmentPart {
+  readonly part: string;
+  readonly filename: string | null;
+  readonly contentType: string;
+  readonly size: number;
+  readonly inline: boolean;
+  readonly contentId: string | null;
+}
+
+/** One message as fetched, every text decoded. Times are UTC. */
+export interface FetchedMessage {
+  readonly ref: MessageRef;
+  readonly seen: boolean;
+  readonly flagged: boolean;
+  readonly answered: boolean;
+  readonly draft: boolean;
+  readonly keywords: readonly string[];
+  readonly size: number;
+  readonly receivedAt: Date;
+  readonly sentAt: Date | null;
+  readonly messageId: string | null;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+  readonly subject: string | null;
+  readonly from: readonly Address[];
+  readonly to: readonly Address[];
+  readonly cc: readonly Address[];
+  readonly bcc: readonly Address[];
+  readonly replyTo: readonly Address[];
+  readonly autoSubmitted: string | null;
+  readonly hasAttachments: boolean;
+  readonly attachments: readonly AttachmentPart[];
+  /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
+  readonly threadRoot: string | null;
+  readonly text?: FetchedText;
+}
+
+/** Decoded text of a message, cut at the number of characters asked for. */
+export interface FetchedText {
+  readonly content: string;
+  readonly truncated: boolean;
+  readonly totalChars: number;
+}
+
+export const ORDERS = [
+  'received_desc', 'received_asc', 'sent_desc', 'sent_asc', 'size_desc', 'size_asc', 'subject_asc', 'from_asc',
+] as const; // prettier-ignore
+export type Order = (typeof ORDERS)[number];
+
+/** A keyset: the sort value of the last item handed out, and where it lies. */
+export interface Keyset {
+  readonly value: string | number;
+  readonly folderNumber: number;
+  readonly uid: number;
+}
+
+export interface MailQuery {
+  readonly folders: readonly FolderRef[];
+  readonly filter: Filter;
+  readonly order: Order;
+  readonly limit: number;
+  readonly after: Keyset | null;
+  /** How much is fetched of each hit: only its place, the envelope, everything, or the text too. */
+  readonly depth: 'place' | 'envelope' | 'structure';
+  readonly textChars: number | null;
+  /** Only count the hits. */
+  readonly countOnly: boolean;
+  /** Gives the thread id of a root, so that `thread_id` filters can be checked without keys. */
+  readonly threadId: (rootMessageId: string) => string;
+}
+
+export interface MailQueryAnswer {
+  readonly messages: readonly FetchedMessage[];
+  readonly next: Keyset | null;
+  /** Hits in all; only with `countOnly`. */
+  readonly count: number | null;
+  /** `mail_server` when a filter was evaluated by the server (`body_contains`, `header`). */
+  readonly evaluatedBy: 'gateway' | 'mail_server';
+}
+
+export interface ServerCapabilities {
+  readonly move: boolean;
+  readonly uidPlus: boolean;
+  readonly specialUse: boolean;
+  readonly condstore: boolean;
+  readonly idle: boolean;
+  /** The server's own words, upper case, sorted. */
+  readonly names: readonly string[];
+}
+
+/** What one IMAP action did to one message. `newPlace` is null when the server does not tell (no UIDPLUS). */
+export type ActionOutcome =
+  | { readonly outcome: 'done'; readonly newUid: number | null; readonly newUidValidity: number | null }
+  | { readonly outcome: 'failed'; readonly reason: 'missing' | 'rejected'; readonly text: string }
+  | { readonly outcome: 'unknown' };
+
+export interface FlagChange {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
+}
+
+/** What a reconciler looks at after a cut-off action. */
+export interface Sighting {
+  /** The UIDs of the source that are still there with the same UIDVALIDITY. */
+  readonly presentUids: ReadonlySet<number>;
+  readonly flagsByUid: ReadonlyMap<number, readonly string[]>;
+}
+
+/** A connection borrowed for the time of one operation or query. Every method throws a typed `GatewayError`. */
+export interface MailSession {
+  readonly capabilities: ServerCapabilities;
+  listFolders(): Promise<readonly FolderListing[]>;
+  createFolder(path: string): Promise<void>;
+  query(query: MailQuery): Promise<MailQueryAnswer>;
+  /** The messages at these places, in the order asked; null where a place is stale. */
+  fetch(refs: readonly MessageRef[], depth: MailQuery['depth'], textChars: number | null): Promise<readonly (FetchedMessage | null)[]>;
+  /** UIDVALIDITY and UIDNEXT of a folder now. */
+  folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }>;
+  /**
+   * Runs one action on messages of one folder, in one command where the server can. The answer has one outcome per
+   * UID asked. A connection that breaks in the middle answers `unknown`, never throws.
+   */
+  moveMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Promise<ReadonlyMap<number, ActionOutcome>>;
+  copyMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Promise<ReadonlyMap<number, ActionOutcome>>;
+  setFlags(folder: FolderRef, uidValidity: number, uids: readonly number[], change: FlagChange): Promise<ReadonlyMap<number, ActionOutcome>>;
+  /** What is there now of these UIDs. An other UIDVALIDITY sees nothing. */
+  look(folder: FolderRef, uidValidity: number, uids: readonly number[]): Promise<Sighting>;
+  /** UIDs at or above `fromUid` whose Message-ID header equals `messageId`, lowest first. */
+  findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]>;
+}
+
+export interface ConnectionReport {
+  readonly ok: boolean;
+  readonly stage: 'egress' | 'connect' | 'tls' | 'greeting' | 'login' | 'ready';
+  readonly latencyMs: number;
+  readonly error?: string;
+}
+
+export interface MailPort {
+  /**
+   * Borrows a connection of the mailbox for `work`. Throws `mailbox_unavailable`, `mailbox_auth_failed`,
+   * `target_blocked` or `overloaded`; reports such failures to the mailbox's own state.
+   */
+  withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T>;
+  testImap(settings: HostSettings, credentials: { username: string; password: string }): Promise<ConnectionReport>;
+  testSmtp(settings: HostSettings, credentials: { username: string; password: string }): Promise<ConnectionReport>;
+  /** Throws `target_blocked` when a host is not public and no egress rule opens it. */
+  assertReachable(settings: HostSettings): Promise<void>;
+  /** Ends the mailbox's connections: its settings changed, it was paused or removed. */
+  disconnect(mailboxId: string): Promise<void>;
+}

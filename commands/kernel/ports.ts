@@ -1,0 +1,258 @@
+/**
+ * Everything outside the process, as small interfaces named for the role. `infra` implements them, one composition
+ * root hands them in; tests own the clock and the ids.
+ */
+import type { GatewayError } from './errors.ts';
+import type { IdPrefix } from './ids.ts';
+import type { MailPort } from './mail-port.ts';
+import type { Directory } from './directory.ts';
+
+export interface Clock {
+  now(): Date;
+  /** Resolves after `milliseconds`, or at once when the signal aborts. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+export interface Ids {
+  newId(prefix: IdPrefix): string;
+  newUuid(): string;
+  /** The id an Idempotency-Key stands for, in the scope (org, principal). */
+  idForKey(prefix: IdPrefix, orgId: string, principalId: string, key: string): string;
+  /** HMAC-SHA-256 of `text` as hex, for stream names that must not tell what they reserve. */
+  reservationName(text: string): string;
+}
+
+/** A place in `$all`: the commit position, compared and never calculated with. */
+export type Position = bigint;
+
+export interface NewEvent {
+  /** UUIDv5(stream, attempt id, index): the identical append may be resent, nothing else repeats it. */
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly streamName: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly storedAt: Date;
+}
+
+/** Exact revision of the last event known, or that the stream must not exist. ANY is never used. */
+export type ExpectedRevision = bigint | 'no-stream';
+
+export interface Appended {
+  readonly revision: bigint;
+  readonly position: Position;
+}
+
+export type SubscriptionItem =
+  | { readonly kind: 'event'; readonly event: StoredEvent }
+  | { readonly kind: 'checkpoint'; readonly position: Position }
+  | { readonly kind: 'caught-up' };
+
+export interface EventFilter {
+  /** Stream name prefixes such as `mailbox-`; system streams are always left out. */
+  readonly streamPrefixes: readonly string[];
+}
+
+export interface EventStore {
+  /**
+   * Appends all events or none. Throws `WrongExpectedRevision`, or `GatewayError` `store_unavailable` when the store
+   * does not answer in time; an unknown outcome is settled by resending the identical append.
+   */
+  append(streamName: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>;
+  /** The events of a stream in order, empty when it does not exist. Throws `store_unavailable`. */
+  readStream(streamName: string, from?: bigint): Promise<readonly StoredEvent[]>;
+  /** The newest event of a stream, or null. */
+  readLast(streamName: string): Promise<StoredEvent | null>;
+  /** The position of the last event in `$all`, or -1n when it is empty. */
+  headPosition(): Promise<Position>;
+  /**
+   * Every event after `from` (null = from the start), for ever, resubscribing by itself from the last item handed out.
+   * Ends only when the signal aborts.
+   */
+  subscribeToAll(from: Position | null, signal: AbortSignal, filter?: EventFilter): AsyncIterable<SubscriptionItem>;
+}
+
+/** The stream is not at the revision the append expected. `actual` is null when the store did not say. */
+export class WrongExpectedRevision extends Error {
+  readonly streamName: string;
+  readonly actual: bigint | 'no-stream' | null;
+  constructor(streamName: string, actual: bigint | 'no-stream' | null) {
+    super(`stream ${streamName} is not at the expected revision`);
+    this.name = 'WrongExpectedRevision';
+    this.streamName = streamName;
+    this.actual = actual;
+  }
+}
+
+export type Row = Record<string, unknown>;
+
+/** SQL with positional parameters (`$1`), over a pool or inside one transaction. */
+export interface Sql {
+  query<R extends Row = Row>(text: string, parameters?: readonly unknown[]): Promise<R[]>;
+  /** Runs `work` in one transaction; a throw rolls back. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
+/** A text encrypted under its owner's key: only its owner's erasure, not the log, decides how long it can be read. */
+export type Sealed = string & { readonly __sealed: true };
+
+/** Personal fields inside events (`architecture.md` 3). Keys live in `vault`, one per principal or mailbox. */
+export interface PersonalData {
+  seal(ownerId: string, text: string): Promise<Sealed>;
+  /** The text, or null when the owner's key was erased. Throws only when the database is away. */
+  open(sealed: Sealed): Promise<string | null>;
+}
+
+export interface MailCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Secrets at rest, AES-256-GCM under the key file's key. Nothing here is ever returned to a caller. */
+export interface Secrets {
+  saveMailCredentials(mailboxId: string, credentials: MailCredentials): Promise<void>;
+  /** Null when there are none (never stored, or erased). */
+  loadMailCredentials(mailboxId: string): Promise<MailCredentials | null>;
+  eraseMailCredentials(mailboxId: string): Promise<void>;
+  /** Stores argon2id of the password. */
+  savePassword(userId: string, password: string): Promise<void>;
+}
+
+export interface AccessTokenClaims {
+  readonly tokenId: string;
+  readonly subject: string;
+  readonly orgId: string;
+  readonly scopes: readonly string[];
+  readonly audience: readonly string[];
+  readonly issuedAt: Date;
+  readonly expiresAt: Date;
+}
+
+export interface Tokens {
+  /** A fresh `mgw_` token and the hash to store: 43 base62 and 6 checksum characters. */
+  newRestToken(): { readonly token: string; readonly hash: string };
+  /** SHA-256 (hex) of a well-formed REST token, or null when prefix, length or checksum are wrong. */
+  hashRestToken(token: string): string | null;
+  /** An ES256 JWT with `typ: at+jwt` for the MCP audience. */
+  signAccessToken(claims: Omit<AccessTokenClaims, 'audience'>): Promise<string>;
+  /** The claims of a valid JWT. Throws `GatewayError` `unauthenticated` or `token_expired`. */
+  verifyAccessToken(token: string): Promise<AccessTokenClaims>;
+}
+
+/** A message's place: mailbox and folder by number, so a locator says nothing of names. */
+export interface MessagePlace {
+  readonly mailboxNumber: number;
+  readonly folderNumber: number;
+  readonly uidValidity: number;
+  readonly uid: number;
+}
+
+/** Sealed locators (`contract.md` 1): deterministic, unforgeable, no look-up. */
+export interface Locators {
+  message(place: MessagePlace): string;
+  folder(mailboxNumber: number, folderNumber: number): string;
+  thread(mailboxNumber: number, rootMessageId: string): string;
+  /** Null when the text is no message id this gateway made. */
+  openMessage(id: string): MessagePlace | null;
+  openFolder(id: string): { readonly mailboxNumber: number; readonly folderNumber: number } | null;
+}
+
+/** `work.lease`: who runs an operation now. Held by this process's run id for 30 s, renewed every 10 s. */
+export interface Leases {
+  readonly runId: string;
+  /** Takes or keeps the lease. False when another live run holds it. */
+  acquire(name: string): Promise<boolean>;
+  release(name: string): Promise<void>;
+  /** Null when nobody holds it (never taken, released or run out). */
+  holder(name: string): Promise<{ readonly runId: string; readonly until: Date } | null>;
+}
+
+export interface McpSession {
+  readonly id: string;
+  readonly tokenId: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly revision: string;
+  readonly advancedTools: boolean;
+}
+
+/** MCP sessions in Postgres (`vault`), sliding 24 h. */
+export interface McpSessions {
+  create(session: McpSession): Promise<void>;
+  /** Null when unknown or expired. Touches at most once a minute; may be a copy up to `maxAgeMs` old (0 = the row). */
+  find(id: string, maxAgeMs: number): Promise<McpSession | null>;
+  setAdvancedTools(id: string, enabled: boolean): Promise<void>;
+  end(id: string): Promise<void>;
+}
+
+/** One line of the process's own access stream: a read of bodies, or a refusal. */
+export interface AccessLog {
+  /** Resolves when the line is in the stream. Throws `store_unavailable` when it cannot be. */
+  record(entry: AccessEntry): Promise<void>;
+  /** A refusal of nobody known: counted per minute and source. */
+  countRefusal(code: string, source: string): void;
+}
+
+export interface AccessEntry {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface Log {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** What the gateway lets a caller do per minute, and at once (`contract.md` 15). */
+export interface Limits {
+  readonly readsPerMinute: number;
+  readonly writesPerMinute: number;
+  readonly concurrentRequests: number;
+  readonly providerConnections: number;
+  readonly jsonBodyBytes: number;
+  readonly mcpResultBytes: number;
+}
+
+export interface ServerInfo {
+  readonly baseUrl: string;
+  readonly version: string;
+  readonly limits: Limits;
+  readonly mcpTextBlock: boolean;
+}
+
+/** Waits until this process's read models hold a position, at most a second. True when they do. */
+export interface ReadModels {
+  waitFor(position: Position, timeoutMs: number): Promise<boolean>;
+}
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly events: EventStore;
+  readonly sql: Sql;
+  readonly personal: PersonalData;
+  readonly secrets: Secrets;
+  readonly tokens: Tokens;
+  readonly locators: Locators;
+  readonly leases: Leases;
+  readonly mail: MailPort;
+  readonly directory: Directory;
+  readonly readModels: ReadModels;
+  readonly sessions: McpSessions;
+  readonly accessLog: AccessLog;
+  readonly log: Log;
+  readonly server: ServerInfo;
+}
+
+export type { GatewayError };
