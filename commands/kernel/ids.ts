@@ -86,4 +86,5 @@ export function derivedId(prefix: IdPrefix, idKey: Uint8Array, parts: readonly s
 }
 
 /** The same random part under another prefix: an operation `opn_X` and its check `chk_X` share X. */
-export const withPrefix = (prefix: IdPrefix, id: string): string => `${prefix}_${id.slice(id.indexOf('_') + 1)}`;
+export const withPrefix = (prefix: IdPrefix, id: string): string =>
+  `${prefix}_${id.slice(id.indexOf('_') + 1)}`;

@@ -164,16 +164,35 @@ export interface MailSession {
   createFolder(path: string): Promise<void>;
   query(query: MailQuery): Promise<MailQueryAnswer>;
   /** The messages at these places, in the order asked; null where a place is stale. */
-  fetch(refs: readonly MessageRef[], depth: MailQuery['depth'], textChars: number | null): Promise<readonly (FetchedMessage | null)[]>;
+  fetch(
+    refs: readonly MessageRef[],
+    depth: MailQuery['depth'],
+    textChars: number | null,
+  ): Promise<readonly (FetchedMessage | null)[]>;
   /** UIDVALIDITY and UIDNEXT of a folder now. */
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }>;
   /**
    * Runs one action on messages of one folder, in one command where the server can. The answer has one outcome per
    * UID asked. A connection that breaks in the middle answers `unknown`, never throws.
    */
-  moveMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Promise<ReadonlyMap<number, ActionOutcome>>;
-  copyMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Promise<ReadonlyMap<number, ActionOutcome>>;
-  setFlags(folder: FolderRef, uidValidity: number, uids: readonly number[], change: FlagChange): Promise<ReadonlyMap<number, ActionOutcome>>;
+  moveMessages(
+    folder: FolderRef,
+    uidValidity: number,
+    uids: readonly number[],
+    target: FolderRef,
+  ): Promise<ReadonlyMap<number, ActionOutcome>>;
+  copyMessages(
+    folder: FolderRef,
+    uidValidity: number,
+    uids: readonly number[],
+    target: FolderRef,
+  ): Promise<ReadonlyMap<number, ActionOutcome>>;
+  setFlags(
+    folder: FolderRef,
+    uidValidity: number,
+    uids: readonly number[],
+    change: FlagChange,
+  ): Promise<ReadonlyMap<number, ActionOutcome>>;
   /** What is there now of these UIDs. An other UIDVALIDITY sees nothing. */
   look(folder: FolderRef, uidValidity: number, uids: readonly number[]): Promise<Sighting>;
   /** UIDs at or above `fromUid` whose Message-ID header equals `messageId`, lowest first. */
@@ -193,8 +212,14 @@ export interface MailPort {
    * `target_blocked` or `overloaded`; reports such failures to the mailbox's own state.
    */
   withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T>;
-  testImap(settings: HostSettings, credentials: { username: string; password: string }): Promise<ConnectionReport>;
-  testSmtp(settings: HostSettings, credentials: { username: string; password: string }): Promise<ConnectionReport>;
+  testImap(
+    settings: HostSettings,
+    credentials: { username: string; password: string },
+  ): Promise<ConnectionReport>;
+  testSmtp(
+    settings: HostSettings,
+    credentials: { username: string; password: string },
+  ): Promise<ConnectionReport>;
   /** Throws `target_blocked` when a host is not public and no egress rule opens it. */
   assertReachable(settings: HostSettings): Promise<void>;
   /** Ends the mailbox's connections: its settings changed, it was paused or removed. */

@@ -78,7 +78,11 @@ export interface EventStore {
    * Every event after `from` (null = from the start), for ever, resubscribing by itself from the last item handed out.
    * Ends only when the signal aborts.
    */
-  subscribeToAll(from: Position | null, signal: AbortSignal, filter?: EventFilter): AsyncIterable<SubscriptionItem>;
+  subscribeToAll(
+    from: Position | null,
+    signal: AbortSignal,
+    filter?: EventFilter,
+  ): AsyncIterable<SubscriptionItem>;
 }
 
 /** The stream is not at the revision the append expected. `actual` is null when the store did not say. */
@@ -229,6 +233,8 @@ export interface ServerInfo {
   readonly version: string;
   readonly limits: Limits;
   readonly mcpTextBlock: boolean;
+  /** An answer that breaks its schema is an error (tests), not only a log line. */
+  readonly strictOutput: boolean;
 }
 
 /** Waits until this process's read models hold a position, at most a second. True when they do. */

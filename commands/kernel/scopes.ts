@@ -44,7 +44,13 @@ const triage: readonly Scope[] = [
   'approvals:request', 'approvals:commit', 'approvals:cancel',
 ]; // prettier-ignore
 const drafter: readonly Scope[] = [...reader, 'drafts:write', 'drafts:discard'];
-const sender: readonly Scope[] = [...drafter, 'drafts:send', 'approvals:request', 'approvals:commit', 'approvals:cancel'];
+const sender: readonly Scope[] = [
+  ...drafter,
+  'drafts:send',
+  'approvals:request',
+  'approvals:commit',
+  'approvals:cancel',
+];
 
 export const PRESETS = {
   reader,

@@ -1,0 +1,145 @@
+/**
+ * What a token may do now: one pure function over the directory, read at each request, never from claims
+ * (`contract.md` 3).
+ */
+import type { DirectoryState, GrantEntry, TokenEntry } from './directory.ts';
+import {
+  AGENT_ORG_SCOPES,
+  isMailboxScope,
+  type OrgScope,
+  ROLE_SCOPES,
+  type Role,
+  type Scope,
+  SESSION_ONLY_SCOPES,
+} from './scopes.ts';
+import type { FolderRole } from './mail-port.ts';
+
+/** Where the request came from decides how policy sees the caller; an agent's credential is always `agent`. */
+export type ActorKind = 'person' | 'delegated' | 'agent' | 'system';
+
+export interface Caller {
+  readonly actor: ActorKind;
+  readonly principal: { readonly kind: 'user' | 'agent'; readonly id: string; readonly name: string };
+  /** The person behind a delegated token or an agent. */
+  readonly onBehalfOf: string | null;
+  readonly org: { readonly id: string; readonly name: string };
+  readonly token: TokenEntry;
+  readonly role: Role | null;
+  readonly orgScopes: ReadonlySet<Scope>;
+  /** Mailboxes with a live grant, each with the scopes that are left after token, cap and grant. */
+  readonly mailboxes: ReadonlyMap<string, MailboxAccess>;
+  /** Every scope held anywhere: what makes a tool visible. */
+  readonly scopes: ReadonlySet<Scope>;
+}
+
+export interface MailboxAccess {
+  readonly scopes: ReadonlySet<Scope>;
+  /** Null = every folder; otherwise source and destination must have one of these roles. */
+  readonly folderRoles: readonly FolderRole[] | null;
+  readonly quotas: Readonly<Record<string, number>> | null;
+}
+
+const isLive = (grant: GrantEntry, now: Date): boolean =>
+  grant.expiresAt === null || Date.parse(grant.expiresAt) > now.getTime();
+
+function liveGrant(
+  state: DirectoryState,
+  mailboxId: string,
+  principalId: string,
+  now: Date,
+): GrantEntry | null {
+  const grantId = state.grantIds.get(mailboxId)?.get(principalId);
+  const grant = grantId === undefined ? undefined : state.grants.get(grantId);
+  return grant && isLive(grant, now) ? grant : null;
+}
+
+const commonRoles = (
+  a: readonly FolderRole[] | null,
+  b: readonly FolderRole[] | null,
+): readonly FolderRole[] | null => (a === null ? b : b === null ? a : a.filter((role) => b.includes(role)));
+
+/** The owner of an agent bounds it: what the owner cannot do on that mailbox, the agent cannot either. */
+function boundByOwner(
+  state: DirectoryState,
+  grant: GrantEntry,
+  ownerId: string | null,
+  now: Date,
+): { scopes: readonly Scope[]; folderRoles: readonly FolderRole[] | null } | null {
+  if (ownerId === null) return grant;
+  const owners = liveGrant(state, grant.mailboxId, ownerId, now);
+  if (!owners) return null;
+  return {
+    scopes: grant.scopes.filter((scope) => owners.scopes.includes(scope)),
+    folderRoles: commonRoles(grant.folderRoles, owners.folderRoles),
+  };
+}
+
+function mailboxAccess(
+  state: DirectoryState,
+  token: TokenEntry,
+  ownerId: string | null,
+  now: Date,
+): ReadonlyMap<string, MailboxAccess> {
+  const access = new Map<string, MailboxAccess>();
+  for (const mailboxId of state.mailboxIdsByPrincipal.get(token.principalId) ?? []) {
+    const mailbox = state.mailboxes.get(mailboxId);
+    if (mailbox?.orgId !== token.orgId || mailbox.state === 'removed') continue;
+    if (token.mailboxIds !== null && !token.mailboxIds.includes(mailboxId)) continue;
+    const grant = liveGrant(state, mailboxId, token.principalId, now);
+    const bounded = grant && boundByOwner(state, grant, ownerId, now);
+    if (!bounded) continue;
+    access.set(mailboxId, {
+      scopes: new Set(bounded.scopes.filter((scope) => token.scopes.includes(scope))),
+      folderRoles: bounded.folderRoles,
+      quotas: grant.quotas,
+    });
+  }
+  return access;
+}
+
+function orgScopes(token: TokenEntry, role: Role | null): ReadonlySet<Scope> {
+  const held: readonly OrgScope[] = role === null ? [] : ROLE_SCOPES[role];
+  const cap =
+    token.principalKind === 'agent' ? AGENT_ORG_SCOPES.filter((scope) => held.includes(scope)) : held;
+  return new Set(
+    token.scopes.filter(
+      (scope): scope is OrgScope =>
+        !isMailboxScope(scope) && cap.includes(scope) && !SESSION_ONLY_SCOPES.includes(scope),
+    ),
+  );
+}
+
+/**
+ * The caller behind a token that was found valid. Null when its principal is no longer of the organisation: then the
+ * token is as good as revoked.
+ */
+export function callerOf(state: DirectoryState, token: TokenEntry, now: Date): Caller | null {
+  const org = state.organisations.get(token.orgId);
+  const agent = token.principalKind === 'agent' ? state.agents.get(token.principalId) : undefined;
+  const personId = token.principalKind === 'agent' ? agent?.ownerId : token.principalId;
+  const person = personId === undefined ? undefined : state.people.get(personId);
+  const role = person && (state.roles.get(`${token.orgId}/${person.id}`) ?? null);
+  if (!org || !person || !role) return null;
+  if (agent && agent.orgId !== token.orgId) return null;
+  const mailboxes = mailboxAccess(state, token, agent ? agent.ownerId : null, now);
+  const ofOrg = orgScopes(token, role);
+  const everywhere = new Set<Scope>(ofOrg);
+  for (const { scopes } of mailboxes.values()) for (const scope of scopes) everywhere.add(scope);
+  return {
+    actor: agent ? 'agent' : 'delegated',
+    principal: agent
+      ? { kind: 'agent', id: agent.id, name: agent.name }
+      : { kind: 'user', id: person.id, name: person.name },
+    onBehalfOf: person.id,
+    org,
+    token,
+    role: agent ? null : role,
+    orgScopes: ofOrg,
+    mailboxes,
+    scopes: everywhere,
+  };
+}
+
+/** Owners and admins reach every mailbox of their organisation with `mailboxes:*`; mail itself needs a grant. */
+export const managesEveryMailbox = (caller: Caller): boolean =>
+  (caller.role === 'owner' || caller.role === 'admin') && caller.token.mailboxIds === null;

@@ -1,0 +1,53 @@
+/** Scope checks of one call: what is missing is named, what must not be seen does not exist. */
+import { type Caller, managesEveryMailbox } from './access.ts';
+import type { Access, Capability } from './capability.ts';
+import type { DirectoryState } from './directory.ts';
+import { GatewayError, notFound } from './errors.ts';
+import { isMailboxScope, type Scope } from './scopes.ts';
+
+const lacks = (required: readonly Scope[]): GatewayError =>
+  new GatewayError('insufficient_scope', `This token lacks the scope ${required.join(' or ')}.`, {
+    details: { required },
+  });
+
+/** True when the caller holds what makes the capability visible: its tool is listed, its route is his. */
+export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
+  capability.access === 'any-token' || capability.access.any.some((scope) => caller.scopes.has(scope));
+
+/** Throws `insufficient_scope` before the input is even read. */
+export function requireAny(caller: Caller, capability: Capability): void {
+  if (capability.access !== 'any-token' && !mayCall(caller, capability)) throw lacks(capability.access.any);
+}
+
+/**
+ * All scopes this input needs. A mailbox of another organisation, or a mail route of a mailbox without a grant, is
+ * `not_found` like an unknown id; a grant without the verb is `insufficient_scope`.
+ */
+export function authorise(
+  caller: Caller,
+  state: DirectoryState,
+  capability: Capability,
+  input: unknown,
+): void {
+  const access = capability.access as Access<unknown> | 'any-token';
+  if (access === 'any-token') return;
+  const mailboxId = access.mailbox?.(input);
+  const held = mailboxId === undefined ? caller.scopes : scopesOn(caller, state, access, mailboxId);
+  if (!access.any.some((scope) => held.has(scope))) throw lacks(access.any);
+  const missing = (access.needs?.(input) ?? []).filter((scope) => !held.has(scope));
+  if (missing.length > 0) throw lacks(missing);
+}
+
+function scopesOn(
+  caller: Caller,
+  state: DirectoryState,
+  access: Access<unknown>,
+  mailboxId: string,
+): ReadonlySet<Scope> {
+  const granted = caller.mailboxes.get(mailboxId);
+  if (granted) return new Set([...granted.scopes, ...caller.orgScopes]);
+  const exists = state.mailboxes.get(mailboxId)?.orgId === caller.org.id;
+  const administrative = access.any.every((scope) => !isMailboxScope(scope));
+  if (exists && administrative && managesEveryMailbox(caller)) return caller.orgScopes;
+  throw notFound('mailbox');
+}

@@ -1,0 +1,118 @@
+/** A capability is declared once; routes, tools, scope checks, idempotency and contract files derive from it. */
+import type { z } from 'zod';
+import type { Caller } from './access.ts';
+import type { Author, Writer } from './decide-and-append.ts';
+import type { IdPrefix } from './ids.ts';
+import type { Ports, Position } from './ports.ts';
+import type { Scope } from './scopes.ts';
+
+export interface Request {
+  readonly id: string;
+  readonly surface: 'rest' | 'mcp';
+  readonly idempotencyKey: string | null;
+  /** The version of an `If-Match` header, without quotes. */
+  readonly ifMatch: string | null;
+  /** The position of an `If-Position` header: reads wait for it. */
+  readonly ifPosition: Position | null;
+  /** The MCP session, where there is one. */
+  readonly mcpSessionId: string | null;
+}
+
+/** What a handler gets beside its input. */
+export interface Context {
+  readonly caller: Caller;
+  readonly ports: Ports;
+  readonly request: Request;
+  /** Envelope of the events this request writes. */
+  readonly author: Author;
+  readonly writer: Writer;
+  readonly registry: readonly Capability[];
+  /** SHA-256 of capability name and canonical input: what a key stands for. */
+  readonly fingerprint: string;
+  /** Tells the answer's `Position` header; call it with every append's position. */
+  notePosition(position: Position | null | undefined): void;
+  /**
+   * Takes the Idempotency-Key for this request, once everything the request and loaded state show has been checked.
+   * Returns the id of what is made: fresh, or the one chosen when the same key was used before.
+   */
+  claim(prefix: IdPrefix): Promise<string>;
+  /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
+  markReplayed(): void;
+  /** Records that message bodies were read; the answer waits until the event is in the stream. */
+  recordRead(read: ReadRecord): Promise<void>;
+}
+
+export interface ReadRecord {
+  readonly mailboxId: string;
+  readonly messageIds: readonly string[];
+  readonly what: 'text';
+}
+
+export interface Access<Input> {
+  /** At least one of these is needed to see the capability at all. */
+  readonly any: readonly Scope[];
+  /** The mailbox the input is about; its scopes then decide. */
+  readonly mailbox?: (input: Input) => string;
+  /** All of these are needed for this input; absent = one of `any`. */
+  readonly needs?: (input: Input) => readonly Scope[];
+}
+
+export type IdempotencyRule<Input, Output> =
+  /** Reads, and writes that a repeat cannot harm. */
+  | { readonly kind: 'none' }
+  /** The first append of an operation is the claim. */
+  | { readonly kind: 'operation'; readonly required: (input: Input) => boolean }
+  /** `context.claim` takes the key; `replay` answers with the current state, or null when nothing was made. */
+  | {
+      readonly kind: 'claim';
+      readonly replay: (targetId: string, input: Input, context: Context) => Promise<Output | null>;
+    };
+
+export interface ToolHints {
+  readonly readOnly: boolean;
+  readonly destructive: boolean;
+  readonly idempotent: boolean;
+  /** True when the answer holds text from outside, such as mail. */
+  readonly openWorld: boolean;
+}
+
+export interface CapabilityDefinition<Input, Output> {
+  /** snake_case; a tool has this name. */
+  readonly name: string;
+  readonly title: string;
+  readonly summary: string;
+  /** Written for a model: what it does, when to use it and when not, what comes back. */
+  readonly description: string;
+  readonly effect: 'read' | 'write';
+  readonly access: Access<Input> | 'any-token';
+  /** Path under `/api/v1`, parameters as `:name`. Null = no route. */
+  readonly rest: {
+    readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+    readonly path: string;
+    readonly status?: 200 | 201 | 202 | 204;
+    /** For 201: the path of what was made. */
+    readonly location?: (output: Output) => string;
+    /** The whole body is this input field (`GET|PUT folder-roles` take a bare map). */
+    readonly bodyField?: string;
+  } | null;
+  readonly tool: { readonly surface: 'advertised' | 'granular'; readonly hints: ToolHints } | null;
+  readonly idempotency: IdempotencyRule<Input, Output>;
+  /** A strict object: unknown fields are refused. */
+  readonly input: z.ZodType<Input>;
+  readonly output: z.ZodType<Output>;
+  /** The strong ETag of the answer. */
+  readonly etag?: (output: Output) => string;
+  handle(input: Input, context: Context): Promise<Output>;
+}
+
+/**
+ * A capability as the faces hold it, its input and output types forgotten: only `invokeCapability` brings parsed input
+ * and handler together again.
+ */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- the one place where the type parameters are erased
+export type Capability = CapabilityDefinition<any, any>;
+
+/** Checks a declaration's types; the object itself is left as written. */
+export const defineCapability = <Input, Output>(
+  definition: CapabilityDefinition<Input, Output>,
+): CapabilityDefinition<Input, Output> => definition;

@@ -1,0 +1,89 @@
+/** Events: one definition per type, its schema versions, and the envelope every stored event carries. */
+import { z } from 'zod';
+import type { StoredEvent } from './ports.ts';
+
+export interface EventDefinition<Type extends string = string, Data extends z.ZodType = z.ZodType> {
+  /** Past tense, PascalCase; never renamed once stored. */
+  readonly type: Type;
+  readonly data: Data;
+  /** Pure steps from version n to n + 1, oldest first; stored bytes are never rewritten. */
+  readonly upcasters: readonly Upcaster[];
+  /** The name webhooks know it by, or null when the outside is not told. */
+  readonly publicName: string | null;
+  readonly summary: string;
+}
+
+export type Upcaster = (data: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+
+/** Declares an event. Its schema version is one more than the number of upcasters. */
+export function defineEvent<Type extends string, Data extends z.ZodType>(definition: {
+  type: Type;
+  data: Data;
+  summary: string;
+  upcasters?: readonly Upcaster[];
+  publicName?: string;
+}): EventDefinition<Type, Data> {
+  return { upcasters: [], publicName: null, ...definition };
+}
+
+export const versionOf = (definition: EventDefinition): number => definition.upcasters.length + 1;
+
+/** What a decider returns: a type of the aggregate and data of its schema. */
+export type Fact<D extends EventDefinition = EventDefinition> =
+  D extends EventDefinition<infer Type, infer Data>
+    ? { readonly type: Type; readonly data: z.input<Data> }
+    : never;
+
+/** A stored fact, upcast to the newest version and checked. */
+export type PastFact<D extends EventDefinition = EventDefinition> =
+  D extends EventDefinition<infer Type, infer Data>
+    ? { readonly type: Type; readonly data: z.output<Data>; readonly meta: EventMetadata }
+    : never;
+
+export const ACTOR_TYPES = ['person', 'delegated', 'agent', 'system'] as const;
+export const SURFACES = ['rest', 'mcp', 'console', 'system'] as const;
+
+export const EventMetadata = z.object({
+  v: z.int().min(1),
+  org_id: z.string().nullable(),
+  actor: z.object({
+    type: z.enum(ACTOR_TYPES),
+    id: z.string(),
+    token_id: z.string().nullable(),
+    session_id: z.string().nullable(),
+    /** Address and user agent as JSON, sealed under the principal's key. */
+    client: z.string().optional(),
+  }),
+  surface: z.enum(SURFACES),
+  request_id: z.string(),
+  $correlationId: z.string(),
+  $causationId: z.string(),
+  occurred_at: z.iso.datetime(),
+});
+export type EventMetadata = z.output<typeof EventMetadata>;
+
+/** Event definitions by type; refuses two of one name. */
+export type EventCatalogue = ReadonlyMap<string, EventDefinition>;
+
+export function catalogueOf(definitions: readonly EventDefinition[]): EventCatalogue {
+  const catalogue = new Map<string, EventDefinition>();
+  for (const definition of definitions) {
+    if (catalogue.has(definition.type)) throw new Error(`two events are called ${definition.type}`);
+    catalogue.set(definition.type, definition);
+  }
+  return catalogue;
+}
+
+/**
+ * A stored event as its newest version. Null for a type the catalogue does not hold; throws when data or metadata do
+ * not fit, because a decision must never rest on an event that was misread.
+ */
+export function readEvent(catalogue: EventCatalogue, stored: StoredEvent): PastFact | null {
+  const definition = catalogue.get(stored.type);
+  if (!definition) return null;
+  const meta = EventMetadata.parse(stored.metadata);
+  const upcast = definition.upcasters
+    .slice(meta.v - 1)
+    .reduce<Readonly<Record<string, unknown>>>((data, step) => step(data), stored.data);
+  return { type: stored.type, data: definition.data.parse(upcast), meta };
+}

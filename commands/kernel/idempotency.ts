@@ -1,0 +1,156 @@
+/**
+ * Idempotency keys (`contract.md` 14). The stream `operation-<X>`, X derived from the key, is the claim of every
+ * route: an operation's own first append, or `RequestClaimed` with its outcome for anything else.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Author, Writer } from './decide-and-append.ts';
+import { appendFacts } from './decide-and-append.ts';
+import { catalogueOf, defineEvent, readEvent } from './event.ts';
+import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
+import { type StoredEvent, WrongExpectedRevision } from './ports.ts';
+
+export const RequestClaimed = defineEvent({
+  type: 'RequestClaimed',
+  summary: 'An idempotency key was taken by a request.',
+  data: z.object({
+    capability: z.string(),
+    fingerprint: z.string(),
+    target_id: z.string().nullable(),
+    run_id: z.string(),
+  }),
+});
+
+export const RequestSettled = defineEvent({
+  type: 'RequestSettled',
+  summary: 'The request behind an idempotency key ended.',
+  data: z.object({
+    outcome: z.enum(['ok', 'error']),
+    code: z.string().nullable(),
+    message: z.string().nullable(),
+  }),
+});
+
+export const claimCatalogue = catalogueOf([RequestClaimed, RequestSettled]);
+
+/** RFC 8785 for what JSON can hold here: keys sorted by code unit, `undefined` left out. */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
+  return `{${members.join(',')}}`;
+}
+
+/** What a key stands for: the same capability with the same input, whichever face it came through. */
+export const fingerprintOf = (capability: string, input: unknown): string =>
+  createHash('sha256')
+    .update(`${capability}\n${canonicalJson(input)}`)
+    .digest('hex');
+
+/** 1–255 visible ASCII characters. Throws `invalid_request` otherwise. */
+export function checkKey(key: string): string {
+  if (/^[\u0021-\u007e]{1,255}$/.test(key)) return key;
+  throw new GatewayError('invalid_request', 'An Idempotency-Key is 1 to 255 visible ASCII characters.', {
+    details: { issues: [{ path: 'idempotency_key', code: 'invalid_format', message: 'use visible ASCII' }] },
+  });
+}
+
+export const keyReused = (): GatewayError =>
+  new GatewayError(
+    'idempotency_key_reused',
+    'This Idempotency-Key was used for another request; take a fresh key.',
+  );
+
+export const keyInProgress = (retryAfterSeconds: number): GatewayError =>
+  new GatewayError(
+    'idempotency_in_progress',
+    'The first request with this Idempotency-Key is still running.',
+    {
+      retryAfterSeconds,
+    },
+  );
+
+export interface Claim {
+  readonly targetId: string | null;
+  readonly fingerprint: string;
+  readonly runId: string;
+  readonly settled:
+    { readonly outcome: 'ok' } | { readonly outcome: 'error'; readonly error: GatewayError } | null;
+}
+
+/** The claim a stream holds, or null when its first event is none (an operation's, or the stream is empty). */
+export function readClaim(stored: readonly StoredEvent[]): Claim | null {
+  const [first, ...rest] = stored.map((event) => readEvent(claimCatalogue, event));
+  if (first?.type !== RequestClaimed.type) return null;
+  const claimed = RequestClaimed.data.parse(first.data);
+  const end = rest.find((fact) => fact?.type === RequestSettled.type);
+  const settled = end ? RequestSettled.data.parse(end.data) : null;
+  return {
+    targetId: claimed.target_id,
+    fingerprint: claimed.fingerprint,
+    runId: claimed.run_id,
+    settled:
+      settled &&
+      (settled.outcome === 'ok' ? { outcome: 'ok' } : { outcome: 'error', error: recorded(settled) }),
+  };
+}
+
+const isErrorCode = (code: string): code is ErrorCode => code in ERROR_TABLE;
+
+const recorded = (settled: { code: string | null; message: string | null }): GatewayError =>
+  new GatewayError(
+    settled.code !== null && isErrorCode(settled.code) ? settled.code : 'internal_error',
+    settled.message ?? 'The first request with this Idempotency-Key failed.',
+  );
+
+export const claimStream = (operationId: string): string => `operation-${operationId}`;
+
+/** Takes the key. False when another request took it first. */
+export async function writeClaim(
+  writer: Writer,
+  author: Author,
+  operationId: string,
+  data: z.input<typeof RequestClaimed.data>,
+): Promise<boolean> {
+  try {
+    await appendFacts(writer, author, {
+      stream: claimStream(operationId),
+      expected: 'no-stream',
+      catalogue: claimCatalogue,
+      facts: [{ type: RequestClaimed.type, data }],
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return false;
+    throw error;
+  }
+}
+
+/** Records how the claimed request ended; when another process settled it meanwhile, that record stands. */
+export async function writeSettled(
+  writer: Writer,
+  author: Author,
+  operationId: string,
+  error: GatewayError | null,
+): Promise<void> {
+  try {
+    await appendFacts(writer, author, {
+      stream: claimStream(operationId),
+      expected: 0n,
+      catalogue: claimCatalogue,
+      facts: [
+        {
+          type: RequestSettled.type,
+          data: error
+            ? { outcome: 'error', code: error.code, message: error.message }
+            : { outcome: 'ok', code: null, message: null },
+        },
+      ],
+    });
+  } catch (failure) {
+    if (!(failure instanceof WrongExpectedRevision)) throw failure;
+  }
+}

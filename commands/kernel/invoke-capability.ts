@@ -1,0 +1,170 @@
+/** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
+import type { z } from 'zod';
+import { authorise, requireAny } from './authorise.ts';
+import type { Caller } from './access.ts';
+import type { Capability, Context, Request } from './capability.ts';
+import { RequestRefused, refusalEntry, textReadEntry } from './access-events.ts';
+import { RequestClaims } from './request-claims.ts';
+import type { Author } from './decide-and-append.ts';
+import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { checkKey, fingerprintOf } from './idempotency.ts';
+import type { Ports, Position, Sealed } from './ports.ts';
+
+export interface Invocation {
+  readonly capability: Capability;
+  readonly input: unknown;
+  readonly caller: Caller;
+  readonly request: Request;
+  /** Address and user agent, sealed under the principal's key. */
+  readonly client: Sealed | null;
+  readonly registry: readonly Capability[];
+  readonly ports: Ports;
+}
+
+export interface Outcome {
+  readonly output: unknown;
+  /** Where the newest event of this request lies, for the `Position` header. */
+  readonly position: Position | null;
+  readonly replayed: boolean;
+  /** True when the read models did not reach `If-Position` in time. */
+  readonly stale: boolean;
+}
+
+/** Runs a capability. Throws a `GatewayError`; a refusal worth keeping is in the access stream by then. */
+export async function invokeCapability(invocation: Invocation): Promise<Outcome> {
+  try {
+    return await run(invocation);
+  } catch (error) {
+    await recordRefusal(invocation, error);
+    throw error;
+  }
+}
+
+async function run(invocation: Invocation): Promise<Outcome> {
+  const { capability, caller, request, ports } = invocation;
+  requireAny(caller, capability);
+  const input: unknown = parseInput(capability.input, invocation.input);
+  authorise(caller, ports.directory.state, capability, input);
+  if (request.idempotencyKey !== null) checkKey(request.idempotencyKey);
+  const rule = capability.idempotency;
+  if (rule.kind === 'operation' && rule.required(input) && request.idempotencyKey === null) {
+    throw new GatewayError(
+      'idempotency_key_required',
+      'This write needs an Idempotency-Key (on MCP: idempotency_key).',
+    );
+  }
+  const stale =
+    request.ifPosition === null ? false : !(await ports.readModels.waitFor(request.ifPosition, 1_000));
+  const answer = { position: null as Position | null, replayed: false };
+  const author = authorOf(invocation);
+  const fingerprint = fingerprintOf(capability.name, input);
+  const claims = new RequestClaims(ports, author, {
+    capability: capability.name,
+    fingerprint,
+    request,
+    caller,
+  });
+  const context: Context = {
+    caller,
+    ports,
+    request,
+    author,
+    writer: ports,
+    registry: invocation.registry,
+    fingerprint,
+    notePosition: (position) => {
+      if (position != null && (answer.position === null || position > answer.position))
+        answer.position = position;
+    },
+    claim: (prefix) => claims.take(prefix),
+    markReplayed: () => {
+      answer.replayed = true;
+    },
+    recordRead: (read) => ports.accessLog.record(textReadEntry(author, ports.clock.now(), read)),
+  };
+  const output: unknown =
+    rule.kind === 'claim'
+      ? await claims.settle(capability, input, context)
+      : await (capability.handle(input, context) as Promise<unknown>);
+  return { output: checkOutput(capability, output, ports), ...answer, stale };
+}
+
+function parseInput(schema: z.ZodType, input: unknown): unknown {
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new GatewayError(
+    'invalid_request',
+    'The request does not have the expected shape; see details.issues.',
+    {
+      details: { issues: parsed.error.issues.flatMap(describeIssue) },
+    },
+  );
+}
+
+/** The path, code and message of an issue; never the value that was sent. */
+function describeIssue(issue: z.core.$ZodIssue): { path: string; code: string; message: string }[] {
+  const at = (extra: readonly PropertyKey[]): string => [...issue.path, ...extra].map(String).join('.');
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: at([key]),
+      code: 'unrecognized_key',
+      message: 'This field is not known here; remove it or correct its spelling.',
+    }));
+  }
+  return [{ path: at([]), code: issue.code, message: issue.message }];
+}
+
+/** An answer that breaks its own schema is a defect of ours: logged, and passed on as it is. */
+function checkOutput(capability: Capability, output: unknown, ports: Ports): unknown {
+  const parsed = capability.output.safeParse(output);
+  if (!parsed.success) {
+    ports.log.error('answer breaks its schema', {
+      capability: capability.name,
+      paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),
+    });
+    if (ports.server.strictOutput) throw new Error(`answer of ${capability.name} breaks its schema`);
+  }
+  return output;
+}
+
+function authorOf({ caller, request, client }: Invocation): Author {
+  return {
+    orgId: caller.org.id,
+    actor: {
+      type: caller.actor,
+      id: caller.principal.id,
+      token_id: caller.token.id,
+      session_id: null,
+      ...(client === null ? {} : { client }),
+    },
+    surface: request.surface,
+    requestId: request.id,
+    correlationId: request.id,
+    causationId: request.id,
+  };
+}
+
+/** Statuses of refusals that are events, one each (`contract.md` 12). */
+const RECORDED_STATUSES: ReadonlySet<number> = new Set([403, 404, 409, 412, 422, 424]);
+
+async function recordRefusal(invocation: Invocation, error: unknown): Promise<void> {
+  if (!(error instanceof GatewayError) || !RECORDED_STATUSES.has(ERROR_TABLE[error.code].status)) return;
+  const { ports, capability } = invocation;
+  const entry = refusalEntry(authorOf(invocation), ports.clock.now(), {
+    capability: capability.name,
+    code: error.code,
+    mailboxId: mentionedMailbox(invocation.input),
+  });
+  try {
+    await ports.accessLog.record(entry);
+  } catch (failure) {
+    // The store is away: the caller still gets the refusal, and the metric tells that a line is missing.
+    ports.accessLog.countRefusal(error.code, 'store-away');
+    ports.log.warn('a refusal could not be recorded', { type: RequestRefused.type, error: String(failure) });
+  }
+}
+
+const mentionedMailbox = (input: unknown): string | null =>
+  typeof input === 'object' && input !== null && 'mailbox_id' in input && typeof input.mailbox_id === 'string'
+    ? input.mailbox_id.slice(0, 64)
+    : null;
