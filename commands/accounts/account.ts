@@ -1,0 +1,63 @@
+/** A person's account. Name and address are sealed: erasing the person's key erases the person, not the trail. */
+import { z } from 'zod';
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { catalogueOf, defineEvent, type Fact } from '../kernel/event.ts';
+import { sealedText } from '../kernel/event-fields.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import type { Sealed } from '../kernel/ports.ts';
+
+export const AccountRegistered = defineEvent({
+  type: 'AccountRegistered',
+  summary: 'A person got an account.',
+  data: z.object({ email: sealedText, name: sealedText }),
+});
+
+export const EmailReserved = defineEvent({
+  type: 'EmailReserved',
+  summary: 'An e-mail address was reserved for one account; the stream is named by an HMAC of the address.',
+  data: z.object({ owner_id: z.string() }),
+});
+
+export const accountEvents = [AccountRegistered] as const;
+
+export interface AccountState {
+  readonly registered: boolean;
+}
+
+export const account: Aggregate<AccountState, typeof AccountRegistered> = {
+  category: 'account',
+  catalogue: catalogueOf(accountEvents),
+  initial: { registered: false },
+  evolve: () => ({ registered: true }),
+};
+
+/** Refuses when the account exists already. */
+export function registerAccount(
+  state: AccountState,
+  command: { readonly email: Sealed; readonly name: Sealed },
+): readonly Fact<typeof AccountRegistered>[] {
+  if (state.registered) throw new GatewayError('conflict', 'This account exists already.');
+  return [{ type: 'AccountRegistered', data: command }];
+}
+
+export interface EmailReservation {
+  readonly ownerId: string | null;
+}
+
+export const emailReservation: Aggregate<EmailReservation, typeof EmailReserved> = {
+  category: 'uniqueEmail',
+  catalogue: catalogueOf([EmailReserved]),
+  initial: { ownerId: null },
+  evolve: (_, fact) => ({ ownerId: fact.data.owner_id }),
+};
+
+/** The same owner may resume; anybody else is refused. */
+export function reserveEmail(
+  state: EmailReservation,
+  ownerId: string,
+): readonly Fact<typeof EmailReserved>[] {
+  if (state.ownerId === ownerId) return [];
+  if (state.ownerId !== null)
+    throw new GatewayError('conflict', 'This e-mail address has an account already.');
+  return [{ type: 'EmailReserved', data: { owner_id: ownerId } }];
+}

@@ -1,0 +1,29 @@
+/** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
+import { accountEvents, EmailReserved } from './accounts/account.ts';
+import { BodiesRead, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
+import { catalogueOf } from './kernel/event.ts';
+import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
+import { MailboxNumberReserved, mailboxEvents } from './mailboxes/mailbox-events.ts';
+import { operationEvents } from './operations/operation-events.ts';
+import { agentEvents } from './organisation/agent.ts';
+import { organisationEvents } from './organisation/organisation.ts';
+import { tokenEvents } from './organisation/token.ts';
+
+export const allEvents = [
+  ...organisationEvents,
+  ...accountEvents,
+  EmailReserved,
+  ...agentEvents,
+  ...tokenEvents,
+  MailboxNumberReserved,
+  ...mailboxEvents,
+  ...operationEvents,
+  RequestClaimed,
+  RequestSettled,
+  BodiesRead,
+  RequestRefused,
+  RefusalsCounted,
+] as const;
+export type AnyEvent = (typeof allEvents)[number];
+
+export const eventCatalogue = catalogueOf(allEvents);

@@ -1,0 +1,187 @@
+/** Everything that happens to a mailbox as the gateway knows it. Secrets are never here, addresses and paths are sealed. */
+import { z } from 'zod';
+import { defineEvent } from '../kernel/event.ts';
+import {
+  folderRole,
+  hostSettings,
+  instant,
+  mailboxScopeList,
+  principalKind,
+  sealedText,
+} from '../kernel/event-fields.ts';
+
+export const MailboxNumberReserved = defineEvent({
+  type: 'MailboxNumberReserved',
+  summary: 'A mailbox number was taken; sealed locators name mailboxes by it.',
+  data: z.object({ mailbox_id: z.string() }),
+});
+
+export const MailboxAdded = defineEvent({
+  type: 'MailboxAdded',
+  summary: 'A mailbox was added; it is connected in the background.',
+  data: z.object({
+    number: z.int().min(1),
+    email: sealedText,
+    display_name: sealedText.nullable(),
+    provider: z.string(),
+    auth_type: z.enum(['password', 'oauth2']),
+    imap: hostSettings,
+    smtp: hostSettings.nullable(),
+  }),
+});
+
+export const MailboxChanged = defineEvent({
+  type: 'MailboxChanged',
+  summary: 'Settings of a mailbox were changed; absent fields stayed as they were.',
+  data: z.object({
+    display_name: sealedText.nullable().optional(),
+    imap: hostSettings.optional(),
+    smtp: hostSettings.nullable().optional(),
+    trusted_authserv_ids: z.array(z.string()).optional(),
+  }),
+});
+
+export const MailboxCredentialsStored = defineEvent({
+  type: 'MailboxCredentialsStored',
+  summary: 'Credentials of a mailbox were stored; the secret itself lies encrypted outside the log.',
+  data: z.object({}),
+});
+
+export const MailboxConnectionStarted = defineEvent({
+  type: 'MailboxConnectionStarted',
+  summary: 'The gateway began to connect a mailbox.',
+  data: z.object({}),
+});
+
+export const MailboxConnected = defineEvent({
+  type: 'MailboxConnected',
+  publicName: 'mailbox.connected',
+  summary: 'A mailbox answers; its server offers these capabilities.',
+  data: z.object({ capabilities: z.array(z.string()) }),
+});
+
+export const MailboxConnectionFailed = defineEvent({
+  type: 'MailboxConnectionFailed',
+  publicName: 'mailbox.connection_failed',
+  summary: 'The mail server could not be reached; it is tried again with growing pauses.',
+  data: z.object({ reason: z.string() }),
+});
+
+export const MailboxAuthFailed = defineEvent({
+  type: 'MailboxAuthFailed',
+  publicName: 'mailbox.auth_failed',
+  summary: 'The mail server definitely refused the credentials.',
+  data: z.object({ reason: z.string() }),
+});
+
+export const MailboxPaused = defineEvent({
+  type: 'MailboxPaused',
+  summary: 'A mailbox was paused: no connection is made until it is resumed.',
+  data: z.object({}),
+});
+
+export const MailboxResumed = defineEvent({
+  type: 'MailboxResumed',
+  summary: 'A paused mailbox was resumed.',
+  data: z.object({}),
+});
+
+export const MailboxRemoved = defineEvent({
+  type: 'MailboxRemoved',
+  summary: 'A mailbox was removed; until `erase_at` it can be restored.',
+  data: z.object({ erase_at: instant }),
+});
+
+export const MailboxRestored = defineEvent({
+  type: 'MailboxRestored',
+  summary: 'The removal of a mailbox was undone.',
+  data: z.object({}),
+});
+
+export const MailboxErased = defineEvent({
+  type: 'MailboxErased',
+  summary: 'Credentials and stored content of a removed mailbox were erased.',
+  data: z.object({}),
+});
+
+export const FolderAdded = defineEvent({
+  type: 'FolderAdded',
+  summary: 'A folder was seen for the first time and got its number.',
+  data: z.object({
+    number: z.int().min(1),
+    path: sealedText,
+    /** HMAC of the path, so that the same path is known again without opening it. */
+    path_key: z.string(),
+  }),
+});
+
+export const FolderRenamed = defineEvent({
+  type: 'FolderRenamed',
+  summary: 'A folder has another path and keeps its number.',
+  data: z.object({ number: z.int().min(1), path: sealedText, path_key: z.string() }),
+});
+
+export const FolderRolesDetected = defineEvent({
+  type: 'FolderRolesDetected',
+  summary: 'Roles of folders as the mail server or their names tell them.',
+  data: z.object({ roles: z.partialRecord(folderRole, z.int()) }),
+});
+
+export const FolderRolesSet = defineEvent({
+  type: 'FolderRolesSet',
+  summary: 'A person mapped roles to folders; null means none on purpose.',
+  data: z.object({ roles: z.partialRecord(folderRole, z.int().nullable()) }),
+});
+
+const grantTerms = {
+  scopes: mailboxScopeList,
+  folder_roles: z.array(folderRole).nullable(),
+  expires_at: instant.nullable(),
+  quotas: z.record(z.string(), z.number()).nullable(),
+};
+
+export const GrantGiven = defineEvent({
+  type: 'GrantGiven',
+  summary: 'A principal was granted scopes on a mailbox.',
+  data: z.object({
+    grant_id: z.string(),
+    principal_id: z.string(),
+    principal_kind: principalKind,
+    ...grantTerms,
+  }),
+});
+
+export const GrantChanged = defineEvent({
+  type: 'GrantChanged',
+  summary: 'A grant has new terms.',
+  data: z.object({ grant_id: z.string(), ...grantTerms }),
+});
+
+export const GrantRevoked = defineEvent({
+  type: 'GrantRevoked',
+  summary: 'A grant was taken back.',
+  data: z.object({ grant_id: z.string() }),
+});
+
+export const mailboxEvents = [
+  MailboxAdded,
+  MailboxChanged,
+  MailboxCredentialsStored,
+  MailboxConnectionStarted,
+  MailboxConnected,
+  MailboxConnectionFailed,
+  MailboxAuthFailed,
+  MailboxPaused,
+  MailboxResumed,
+  MailboxRemoved,
+  MailboxRestored,
+  MailboxErased,
+  FolderAdded,
+  FolderRenamed,
+  FolderRolesDetected,
+  FolderRolesSet,
+  GrantGiven,
+  GrantChanged,
+  GrantRevoked,
+] as const;
+export type MailboxEvent = (typeof mailboxEvents)[number];

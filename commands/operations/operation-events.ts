@@ -1,0 +1,102 @@
+/** A requested change of a mailbox, from request to outcome: two appends, intent before and outcome after the effect. */
+import { z } from 'zod';
+import { defineEvent } from '../kernel/event.ts';
+import { sealedText } from '../kernel/event-fields.ts';
+
+export const ACTION_TYPES = ['move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags'] as const;
+export type ActionType = (typeof ACTION_TYPES)[number];
+export const OUTCOMES = ['done', 'failed', 'unknown', 'skipped'] as const;
+export type ItemOutcome = (typeof OUTCOMES)[number];
+
+/** One action resolved: where it leads, which flags it changes, what the target looked like before. */
+export const ActionStep = z.object({
+  action: z.enum(ACTION_TYPES),
+  folder: z.int().optional(),
+  target_uid_validity: z.int().optional(),
+  /** UIDNEXT of the target before the effect: what a reconciler finds from there on is new. */
+  target_uid_next: z.int().optional(),
+  flags_add: z.array(z.string()).optional(),
+  flags_remove: z.array(z.string()).optional(),
+});
+export type ActionStep = z.output<typeof ActionStep>;
+
+export const OperationTarget = z.object({
+  message_id: z.string(),
+  /** RFC 5322 Message-ID, by which a moved message is found again. */
+  rfc_message_id: z.string().nullable(),
+  stale: z.boolean(),
+});
+export type OperationTarget = z.output<typeof OperationTarget>;
+
+export const ItemResult = z.object({
+  message_id: z.string(),
+  /** Index of the action in the operation. */
+  step: z.int(),
+  action: z.enum(ACTION_TYPES),
+  outcome: z.enum(OUTCOMES),
+  new_message_id: z.string().optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+export type ItemResult = z.output<typeof ItemResult>;
+
+export const Summary = z.object({ done: z.int(), failed: z.int(), unknown: z.int() });
+export type Summary = z.output<typeof Summary>;
+
+export const OperationSubmitted = defineEvent({
+  type: 'OperationSubmitted',
+  summary: 'A change of a mailbox was requested; its selection is resolved.',
+  data: z.object({
+    mailbox_id: z.string(),
+    capability: z.string(),
+    fingerprint: z.string(),
+    mode: z.enum(['execute', 'execute_or_request_approval']),
+    reason: sealedText.nullable(),
+    run_id: z.string(),
+    targets: z.array(OperationTarget),
+  }),
+});
+
+export const OperationDecided = defineEvent({
+  type: 'OperationDecided',
+  summary: 'Policy decided about an operation; rule and version are named.',
+  data: z.object({
+    decision: z.enum(['allow', 'require', 'deny']),
+    rule_id: z.string(),
+    policy_version: z.int(),
+  }),
+});
+
+export const ActionsIntended = defineEvent({
+  type: 'ActionsIntended',
+  summary: 'The actions are about to be run; without an outcome they are looked up, never repeated.',
+  data: z.object({ steps: z.array(ActionStep) }),
+});
+
+export const ActionOutcomesRecorded = defineEvent({
+  type: 'ActionOutcomesRecorded',
+  summary: 'What each action did to each message.',
+  data: z.object({ results: z.array(ItemResult) }),
+});
+
+export const ActionsReconciled = defineEvent({
+  type: 'ActionsReconciled',
+  summary: 'Unknown outcomes were settled by looking at source and target.',
+  data: z.object({ results: z.array(ItemResult) }),
+});
+
+export const OperationCompleted = defineEvent({
+  type: 'OperationCompleted',
+  publicName: 'operation.completed',
+  summary: 'Every item of an operation is done, failed, skipped or unknown.',
+  data: z.object({ summary: Summary }),
+});
+
+export const operationEvents = [
+  OperationSubmitted,
+  OperationDecided,
+  ActionsIntended,
+  ActionOutcomesRecorded,
+  ActionsReconciled,
+  OperationCompleted,
+] as const;
+export type OperationEvent = (typeof operationEvents)[number];

@@ -1,0 +1,52 @@
+/** An organisation and its members. */
+import { z } from 'zod';
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { type Role, ROLES } from '../kernel/scopes.ts';
+
+export const OrganisationCreated = defineEvent({
+  type: 'OrganisationCreated',
+  summary: 'An organisation was set up.',
+  data: z.object({ name: z.string() }),
+});
+
+export const MemberAdded = defineEvent({
+  type: 'MemberAdded',
+  summary: 'A person became a member of the organisation with a role.',
+  data: z.object({ user_id: z.string(), role: z.enum(ROLES) }),
+});
+
+export const organisationEvents = [OrganisationCreated, MemberAdded] as const;
+type OrganisationEvent = (typeof organisationEvents)[number];
+
+export interface OrganisationState {
+  readonly name: string | null;
+  readonly members: ReadonlyMap<string, Role>;
+}
+
+export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
+  category: 'organisation',
+  catalogue: catalogueOf(organisationEvents),
+  initial: { name: null, members: new Map() },
+  evolve: (state, fact: PastFact<OrganisationEvent>) => {
+    switch (fact.type) {
+      case 'OrganisationCreated':
+        return { ...state, name: fact.data.name };
+      case 'MemberAdded':
+        return { ...state, members: new Map(state.members).set(fact.data.user_id, fact.data.role) };
+    }
+  },
+};
+
+/** The organisation with its first owner. Refuses when it exists already. */
+export function createOrganisation(
+  state: OrganisationState,
+  command: { readonly name: string; readonly ownerId: string },
+): readonly Fact<OrganisationEvent>[] {
+  if (state.name !== null) throw new GatewayError('conflict', 'This organisation exists already.');
+  return [
+    { type: 'OrganisationCreated', data: { name: command.name } },
+    { type: 'MemberAdded', data: { user_id: command.ownerId, role: 'owner' } },
+  ];
+}
