@@ -59,9 +59,13 @@ export interface GrantEntry {
 export type MailboxState =
   | 'pending' | 'connecting' | 'syncing' | 'connected' | 'degraded' | 'connection_failed' | 'auth_failed' | 'paused' | 'removed'; // prettier-ignore
 
+export type FolderAvailability = 'selectable' | 'container' | 'missing';
+
 export interface FolderEntry {
   readonly number: number;
   readonly path: string;
+  /** `container` only holds other folders, `missing` is gone from the server; absent = it can hold messages. */
+  readonly availability?: FolderAvailability;
 }
 
 export interface MailboxEntry {

@@ -112,7 +112,17 @@ export const FolderAdded = defineEvent({
     path: sealedText,
     /** HMAC of the path, so that the same path is known again without opening it. */
     path_key: z.string(),
+    /** False when it only holds other folders. */
+    selectable: z.boolean().default(true),
+    /** By it a renamed folder is known again. */
+    uid_validity: z.int().nullable().default(null),
   }),
+});
+
+export const FolderAvailabilityChanged = defineEvent({
+  type: 'FolderAvailabilityChanged',
+  summary: 'A known folder is gone from the server, is back, or can (no longer) hold messages.',
+  data: z.object({ number: z.int().min(1), availability: z.enum(['selectable', 'container', 'missing']) }),
 });
 
 export const FolderRenamed = defineEvent({
@@ -177,6 +187,7 @@ export const mailboxEvents = [
   MailboxRestored,
   MailboxErased,
   FolderAdded,
+  FolderAvailabilityChanged,
   FolderRenamed,
   FolderRolesDetected,
   FolderRolesSet,

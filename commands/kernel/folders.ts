@@ -1,0 +1,95 @@
+/** Folder arguments and roles, resolved against what the directory knows of a mailbox (`contract.md` 4). Pure. */
+import type { FolderEntry, MailboxEntry } from './directory.ts';
+import { GatewayError, notFound } from './errors.ts';
+import { FOLDER_ROLES, type FolderRef, type FolderRole } from './mail-port.ts';
+import type { Locators } from './ports.ts';
+
+type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;
+
+const roleWords: ReadonlySet<string> = new Set(FOLDER_ROLES);
+
+/** The role a word names, `spam` being `junk`; null for anything else. */
+export function roleOfWord(word: string): FolderRole | null {
+  if (word === 'spam') return 'junk';
+  return roleWords.has(word) ? (word as FolderRole) : null;
+}
+
+/** RFC 3501 5.1: INBOX is the one name that is the same in every case. */
+const isInbox = (path: string): boolean => path.toUpperCase() === 'INBOX';
+
+/** Folder number by role: what a person mapped wins over what the server or the names tell. */
+export function effectiveRoles(mailbox: FoldersOfMailbox): Partial<Record<FolderRole, number>> {
+  const roles: Partial<Record<FolderRole, number>> = {};
+  const known = new Set(mailbox.folders.filter(isPresent).map(({ number }) => number));
+  for (const role of FOLDER_ROLES) {
+    const mapped = mailbox.folderRoles[role];
+    const number = mapped === undefined ? mailbox.detectedRoles[role] : mapped;
+    if (number != null && known.has(number)) roles[role] = number;
+  }
+  if (roles.inbox === undefined && mailbox.folderRoles.inbox === undefined) {
+    const inbox = mailbox.folders.find((folder) => isPresent(folder) && isInbox(folder.path));
+    if (inbox) roles.inbox = inbox.number;
+  }
+  return roles;
+}
+
+/** The role of a folder, or null. One folder of several roles has the first of the contract's list. */
+export function roleOfFolder(mailbox: FoldersOfMailbox, number: number): FolderRole | null {
+  const roles = effectiveRoles(mailbox);
+  return FOLDER_ROLES.find((role) => roles[role] === number) ?? null;
+}
+
+/** The folder of a role. Throws `folder_role_missing` when the mailbox has none. */
+export function folderOfRole(mailbox: FoldersOfMailbox, role: FolderRole): FolderRef {
+  const number = effectiveRoles(mailbox)[role];
+  const folder = mailbox.folders.find((entry) => entry.number === number);
+  if (folder) return refOf(folder);
+  throw new GatewayError(
+    'folder_role_missing',
+    `This mailbox has no ${role} folder; map or create one with PUT …/folder-roles.`,
+    { details: { role } },
+  );
+}
+
+/** Every folder that can hold messages. */
+export const allSelectable = (mailbox: FoldersOfMailbox): readonly FolderRef[] =>
+  mailbox.folders.filter(isSelectable).map(refOf);
+
+/**
+ * One folder from a role word, a `fld_` id, an exact path or `path:…`. Throws `folder_role_missing`, `not_found` (also
+ * for another mailbox's id), `invalid_request` for `all`, `conflict` for a folder that cannot hold messages.
+ */
+export function resolveFolder(mailbox: MailboxEntry, argument: string, locators: Locators): FolderRef {
+  if (argument === 'all') {
+    const message = 'Name one folder here; "all" is only understood where messages are searched.';
+    throw new GatewayError('invalid_request', message, {
+      details: { issues: [{ path: 'folder', code: 'custom', message }] },
+    });
+  }
+  const role = roleOfWord(argument);
+  if (role) return folderOfRole(mailbox, role);
+  const folder = argument.startsWith('fld_')
+    ? folderOfId(mailbox, argument, locators)
+    : folderOfPath(mailbox, argument.startsWith('path:') ? argument.slice('path:'.length) : argument);
+  if (!folder || !isPresent(folder)) throw notFound('folder');
+  if (!isSelectable(folder)) {
+    throw new GatewayError('conflict', 'This folder only holds other folders; name one of those.');
+  }
+  return refOf(folder);
+}
+
+/** The entry behind a `fld_` id of this mailbox, or null. */
+export function folderOfId(mailbox: MailboxEntry, id: string, locators: Locators): FolderEntry | null {
+  const place = locators.openFolder(id);
+  if (place?.mailboxNumber !== mailbox.number) return null;
+  return mailbox.folders.find(({ number }) => number === place.folderNumber) ?? null;
+}
+
+const folderOfPath = (mailbox: MailboxEntry, path: string): FolderEntry | null =>
+  mailbox.folders.find((entry) => entry.path === path || (isInbox(path) && isInbox(entry.path))) ?? null;
+
+const isPresent = (folder: FolderEntry): boolean => folder.availability !== 'missing';
+const isSelectable = (folder: FolderEntry): boolean =>
+  folder.availability === undefined || folder.availability === 'selectable';
+
+const refOf = ({ number, path }: FolderEntry): FolderRef => ({ number, path });
