@@ -233,6 +233,8 @@ export interface ServerInfo {
   readonly version: string;
   readonly limits: Limits;
   readonly mcpTextBlock: boolean;
+  /** MCP revisions spoken, newest first. */
+  readonly mcpRevisions: readonly string[];
   /** An answer that breaks its schema is an error (tests), not only a log line. */
   readonly strictOutput: boolean;
 }

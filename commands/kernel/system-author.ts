@@ -1,0 +1,15 @@
+/** The gateway itself as the writer of an event: what it does on its own, for no request. */
+import type { Author } from './decide-and-append.ts';
+import type { Ports } from './ports.ts';
+
+export function systemAuthor(ports: Pick<Ports, 'ids'>, orgId: string | null): Author {
+  const requestId = ports.ids.newId('req');
+  return {
+    orgId,
+    actor: { type: 'system', id: 'gateway', token_id: null, session_id: null },
+    surface: 'system',
+    requestId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+}

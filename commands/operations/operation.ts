@@ -1,0 +1,131 @@
+/** An operation's state and the answer it gives. */
+import { z } from 'zod';
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { catalogueOf, type PastFact } from '../kernel/event.ts';
+import {
+  type ActionStep,
+  ACTION_TYPES,
+  type ItemResult,
+  type OperationEvent,
+  operationEvents,
+  type OperationTarget,
+  OUTCOMES,
+  Summary,
+} from './operation-events.ts';
+
+export interface OperationState {
+  readonly mailboxId: string | null;
+  readonly fingerprint: string | null;
+  readonly runId: string | null;
+  readonly targets: readonly OperationTarget[];
+  readonly steps: readonly ActionStep[];
+  /** Null until outcomes are recorded. */
+  readonly results: readonly ItemResult[] | null;
+  readonly completed: boolean;
+}
+
+const sameItem = (a: ItemResult, b: ItemResult): boolean =>
+  a.message_id === b.message_id && a.step === b.step;
+
+export const operation: Aggregate<OperationState, OperationEvent> = {
+  category: 'operation',
+  catalogue: catalogueOf(operationEvents),
+  initial: {
+    mailboxId: null,
+    fingerprint: null,
+    runId: null,
+    targets: [],
+    steps: [],
+    results: null,
+    completed: false,
+  },
+  evolve: (state, fact: PastFact<OperationEvent>) => {
+    switch (fact.type) {
+      case 'OperationSubmitted': {
+        const { mailbox_id, fingerprint, run_id, targets } = fact.data;
+        return { ...state, mailboxId: mailbox_id, fingerprint, runId: run_id, targets };
+      }
+      case 'OperationDecided':
+        return state;
+      case 'ActionsIntended':
+        return { ...state, steps: fact.data.steps };
+      case 'ActionOutcomesRecorded':
+        return { ...state, results: fact.data.results };
+      case 'ActionsReconciled': {
+        const settled = fact.data.results;
+        const results = (state.results ?? []).map(
+          (old) => settled.find((item) => sameItem(item, old)) ?? old,
+        );
+        return { ...state, results };
+      }
+      case 'OperationCompleted':
+        return { ...state, completed: true };
+    }
+  },
+};
+
+/** How many items ended how; skipped ones are told item by item. */
+export const summarise = (results: readonly ItemResult[]): Summary => ({
+  done: results.filter(({ outcome }) => outcome === 'done').length,
+  failed: results.filter(({ outcome }) => outcome === 'failed').length,
+  unknown: results.filter(({ outcome }) => outcome === 'unknown').length,
+});
+
+const ReplyResult = z.object({
+  message_id: z.string(),
+  action: z.enum(ACTION_TYPES),
+  outcome: z.enum(OUTCOMES),
+  new_message_id: z.string().optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+
+const PreviewItem = z.object({
+  message_id: z.string(),
+  stale: z.boolean(),
+  actions: z.array(
+    z.object({
+      type: z.enum(ACTION_TYPES),
+      folder: z.string().optional(),
+      flags_add: z.array(z.string()).optional(),
+      flags_remove: z.array(z.string()).optional(),
+    }),
+  ),
+});
+export type PreviewItem = z.output<typeof PreviewItem>;
+
+/** The answer of every route that changes mail; callers branch on `status`. */
+export const OperationReply = z.object({
+  status: z.enum(['completed', 'preview']).describe('completed: it ran, see results; preview: nothing ran.'),
+  operation_id: z.string().optional(),
+  results: z.array(ReplyResult),
+  summary: Summary.optional(),
+  preview: z
+    .object({
+      content_hash: z.string(),
+      items: z.array(PreviewItem),
+      policy: z.object({
+        decision: z.enum(['allow', 'require', 'deny']),
+        rule_id: z.string(),
+        version: z.int(),
+      }),
+    })
+    .optional(),
+  original_status: z.string().optional(),
+});
+export type OperationReply = z.output<typeof OperationReply>;
+
+/** The reply of an operation whose outcomes are recorded. */
+export function replyOf(operationId: string, results: readonly ItemResult[]): OperationReply {
+  return {
+    status: 'completed',
+    operation_id: operationId,
+    results: results.map(({ message_id, action, outcome, new_message_id, error }) => ({
+      message_id,
+      action,
+      outcome,
+      ...(new_message_id === undefined ? {} : { new_message_id }),
+      ...(error === undefined ? {} : { error }),
+    })),
+    summary: summarise(results),
+  };
+}

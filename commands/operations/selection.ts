@@ -1,0 +1,101 @@
+/** Resolves what an operation runs on, before anything is written. */
+import type { Context } from '../kernel/capability.ts';
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { FetchedMessage, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
+import type { Locators, MessagePlace } from '../kernel/ports.ts';
+import { assertFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
+import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../kernel/select.ts';
+import type { OperationTarget } from './operation-events.ts';
+
+export interface Target extends OperationTarget {
+  readonly ref: MessageRef;
+}
+
+const invalid = (path: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
+
+/** Throws `invalid_request` when ids and a filter are mixed, or a filter comes without `cardinality.max`. */
+export function checkSelect(select: ActSelect, cardinality: Cardinality | undefined): void {
+  const declarative = select.folder !== undefined || select.filter !== undefined;
+  if (select.message_ids === undefined) {
+    if (!declarative) throw invalid('operation.select', 'Name message_ids, or a folder or filter.');
+    if (cardinality?.max === undefined) {
+      throw invalid('cardinality.max', 'A selection by filter means all matches: say how many at most.');
+    }
+  } else if (declarative) {
+    throw invalid('operation.select', 'Use either message_ids or a folder and filter, not both.');
+  }
+  if (new Set(select.message_ids).size !== (select.message_ids?.length ?? 0)) {
+    throw invalid('operation.select.message_ids', 'Each message id may be named once.');
+  }
+}
+
+/** The place behind a message id of this mailbox. Throws `not_found` for forged ids and other mailboxes' alike. */
+export function placeIn(mailbox: MailboxEntry, locators: Locators, messageId: string): MessageRef {
+  const place: MessagePlace | null = locators.openMessage(messageId);
+  const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
+  if (place?.mailboxNumber !== mailbox.number || !folder) throw notFound('message');
+  return { folder, uidValidity: place.uidValidity, uid: place.uid };
+}
+
+/** The messages to act on, in the order given or newest first. Throws `cardinality_violation` with the count. */
+export async function resolveSelection(
+  mail: MailSession,
+  context: Context,
+  mailbox: MailboxEntry,
+  request: { readonly access: MailboxAccess; readonly select: ActSelect; readonly cardinality: Cardinality },
+): Promise<readonly Target[]> {
+  const { select, access, cardinality } = request;
+  const { locators } = context.ports;
+  if (select.message_ids) {
+    checkCount(select.message_ids.length, { min: 1, max: select.message_ids.length, ...cardinality });
+    const refs = select.message_ids.map((id) => placeIn(mailbox, locators, id));
+    for (const ref of refs) assertFolderAllowed(access, mailbox, ref.folder);
+    const found = await mail.fetch(refs, 'envelope', null);
+    return select.message_ids.map((id, index) => targetOf(id, refs[index], found[index] ?? null));
+  }
+  const query = declarativeQuery(mailbox, request, context);
+  const { count } = await mail.query({ ...query, countOnly: true });
+  checkCount(count ?? 0, { min: 1, ...cardinality });
+  const { messages } = await mail.query(query);
+  checkCount(messages.length, { min: 1, ...cardinality });
+  return messages.map((message) => {
+    const { folder, uidValidity, uid } = message.ref;
+    const place = { mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid };
+    return targetOf(locators.message(place), message.ref, message);
+  });
+}
+
+function declarativeQuery(
+  mailbox: MailboxEntry,
+  { access, select, cardinality }: { access: MailboxAccess; select: ActSelect; cardinality: Cardinality },
+  { ports }: Context,
+): MailQuery {
+  return {
+    folders: searchedFolders(mailbox, select.folder, access, ports.locators),
+    filter: select.filter ?? {},
+    order: 'received_desc',
+    limit: (cardinality.max ?? MAX_MESSAGES) + 1,
+    after: null,
+    depth: 'envelope',
+    textChars: null,
+    countOnly: false,
+    threadId: (root) => ports.locators.thread(mailbox.number, root),
+  };
+}
+
+function targetOf(messageId: string, ref: MessageRef | undefined, found: FetchedMessage | null): Target {
+  if (!ref) throw notFound('message');
+  return { message_id: messageId, rfc_message_id: found?.messageId ?? null, stale: found === null, ref };
+}
+
+function checkCount(count: number, { min = 1, max = MAX_MESSAGES }: Cardinality): void {
+  if (count >= min && count <= max) return;
+  throw new GatewayError(
+    'cardinality_violation',
+    `The selection has ${String(count)} messages, asked for were ${String(min)} to ${String(max)}; nothing ran.`,
+    { details: { count, min, max } },
+  );
+}

@@ -1,0 +1,264 @@
+/**
+ * The one way mail is changed. Selection resolved and connection held before the first append, so that a refusal leaves
+ * no operation and the key free; then two appends, intent before the effect and outcome after it.
+ */
+import { createHash } from 'node:crypto';
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { Context } from '../kernel/capability.ts';
+import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { canonicalJson } from '../kernel/idempotency.ts';
+import type { MailSession } from '../kernel/mail-port.ts';
+import { WrongExpectedRevision } from '../kernel/ports.ts';
+import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import type { ActSelect, Cardinality } from '../kernel/select.ts';
+import { type Action, checkActions, destinationOf, relocates, stepOf } from './actions.ts';
+import { authorizeOperation, type Mode } from './authorize-operation.ts';
+import { decideByDefault, type PolicyDecision, strictest } from './default-policy.ts';
+import { operation, type OperationReply, replyOf, summarise } from './operation.ts';
+import type { ActionStep } from './operation-events.ts';
+import { replayOperation } from './replay-operation.ts';
+import { runActions } from './run-actions.ts';
+import { checkSelect, resolveSelection, type Target } from './selection.ts';
+
+export interface OperationRequest {
+  readonly capability: string;
+  readonly mailboxId: string;
+  readonly actions: readonly Action[];
+  readonly select: ActSelect;
+  readonly cardinality: Cardinality | undefined;
+  readonly mode: Mode;
+  readonly reason: string | undefined;
+}
+
+/** A client gives up after a minute; half of it leaves time to ask again with the same key (`contract.md` 6). */
+const ANSWER_WITHIN_MS = 30_000;
+
+/** Runs or previews an operation. The answer is that of the first request when the key was used before. */
+export async function submitOperation(context: Context, request: OperationRequest): Promise<OperationReply> {
+  const { ports, caller } = context;
+  checkActions(request.actions);
+  checkSelect(request.select, request.cardinality);
+  const operationId = operationIdOf(context);
+  if (context.request.idempotencyKey !== null) {
+    const stored = await ports.events.readStream(streamOf(operation, operationId));
+    if (stored.length > 0) return await replayOperation(context, operationId, stored);
+  }
+  const mailbox = ports.directory.state.mailboxes.get(request.mailboxId);
+  const access = caller.mailboxes.get(request.mailboxId);
+  if (!mailbox || !access) throw notFound('mailbox');
+  if (mailbox.state === 'paused') {
+    throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
+  }
+  const steps = resolveSteps(context, mailbox, access, request.actions);
+  const started = { appended: false };
+  const work = ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
+    runWith(mail, context, { request, operationId, mailbox, access, steps, started }),
+  );
+  return await answerInTime(context, operationId, started, work);
+}
+
+interface Prepared {
+  readonly request: OperationRequest;
+  readonly operationId: string;
+  readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
+  readonly steps: readonly ActionStep[];
+  readonly started: { appended: boolean };
+}
+
+const operationIdOf = ({ request, caller, ports }: Context): string =>
+  request.idempotencyKey === null
+    ? ports.ids.newId('opn')
+    : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
+
+function resolveSteps(
+  { ports }: Context,
+  mailbox: MailboxEntry,
+  access: MailboxAccess,
+  actions: readonly Action[],
+): readonly ActionStep[] {
+  return actions.map((action) => {
+    const destination = destinationOf(mailbox, action, ports.locators);
+    if (destination) assertFolderAllowed(access, mailbox, destination);
+    return stepOf(action, destination);
+  });
+}
+
+async function runWith(mail: MailSession, context: Context, prepared: Prepared): Promise<OperationReply> {
+  const { request, mailbox, access } = prepared;
+  const targets = await resolveSelection(mail, context, mailbox, {
+    access,
+    select: request.select,
+    cardinality: request.cardinality ?? {},
+  });
+  const policy = strictest(request.actions.map(({ type }) => decideByDefault(context.caller.actor, type)));
+  if (authorizeOperation(request.mode, policy) === 'preview')
+    return preview(context, prepared, targets, policy);
+  if (request.actions.some(relocates) && !mail.capabilities.move && !mail.capabilities.uidPlus) {
+    throw new GatewayError(
+      'operation_unsupported',
+      'This mail server offers neither MOVE nor UIDPLUS: a message cannot be moved without risk to others.',
+    );
+  }
+  return await execute(
+    mail,
+    context,
+    { ...prepared, steps: await observeTargets(mail, prepared) },
+    { targets, policy },
+  );
+}
+
+/** Notes what each destination looks like before the effect, for whoever has to look afterwards. */
+async function observeTargets(
+  mail: MailSession,
+  { mailbox, steps }: Prepared,
+): Promise<readonly ActionStep[]> {
+  const observed: ActionStep[] = [];
+  for (const step of steps) {
+    const folder = mailbox.folders.find(({ number }) => number === step.folder);
+    const status = folder && (await mail.folderStatus(folder));
+    observed.push(
+      status ? { ...step, target_uid_validity: status.uidValidity, target_uid_next: status.uidNext } : step,
+    );
+  }
+  return observed;
+}
+
+async function execute(
+  mail: MailSession,
+  context: Context,
+  prepared: Prepared,
+  decided: { readonly targets: readonly Target[]; readonly policy: PolicyDecision },
+): Promise<OperationReply> {
+  const { ports } = context;
+  const { operationId, started, mailbox, steps } = prepared;
+  if (!(await ports.leases.acquire(operationId))) return await replayFirst(context, operationId);
+  let release = true;
+  try {
+    const intent = await appendIntent(context, prepared, decided);
+    if (intent === null) {
+      // The same key was first here in this very process: the lease is that request's.
+      release = false;
+      return await replayFirst(context, operationId);
+    }
+    started.appended = true;
+    const plan = { mailbox, steps, targets: decided.targets, locators: ports.locators };
+    const results = await runActions(mail, plan);
+    const facts = [
+      { type: 'ActionOutcomesRecorded', data: { results } },
+      { type: 'OperationCompleted', data: { summary: summarise(results) } },
+    ];
+    const stream = streamOf(operation, operationId);
+    const { catalogue } = operation;
+    const { position } = await appendFacts(ports, context.author, {
+      stream,
+      expected: intent,
+      catalogue,
+      facts,
+    });
+    context.notePosition(position);
+    return replyOf(operationId, results);
+  } finally {
+    if (release) await ports.leases.release(operationId);
+  }
+}
+
+const replayFirst = async (context: Context, operationId: string): Promise<OperationReply> =>
+  await replayOperation(
+    context,
+    operationId,
+    await context.ports.events.readStream(streamOf(operation, operationId)),
+  );
+
+/** The revision of the intent, or null when the stream exists already. */
+async function appendIntent(
+  { ports, author, fingerprint }: Context,
+  { request, operationId, mailbox, steps }: Prepared,
+  { targets, policy }: { readonly targets: readonly Target[]; readonly policy: PolicyDecision },
+): Promise<bigint | null> {
+  const reason =
+    request.reason === undefined ? null : await ports.personal.seal(author.actor.id, request.reason);
+  const submitted = {
+    mailbox_id: mailbox.id,
+    capability: request.capability,
+    fingerprint,
+    mode: request.mode,
+    reason,
+    run_id: ports.leases.runId,
+    targets: targets.map(({ message_id, rfc_message_id, stale }) => ({ message_id, rfc_message_id, stale })),
+  };
+  const decision = { decision: policy.decision, rule_id: policy.ruleId, policy_version: policy.version };
+  try {
+    const { revision } = await appendFacts(ports, author, {
+      stream: streamOf(operation, operationId),
+      expected: 'no-stream',
+      catalogue: operation.catalogue,
+      facts: [
+        { type: 'OperationSubmitted', data: submitted },
+        { type: 'OperationDecided', data: decision },
+        { type: 'ActionsIntended', data: { steps } },
+      ],
+    });
+    return revision;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}
+
+function preview(
+  { ports }: Context,
+  { mailbox, steps }: Prepared,
+  targets: readonly Target[],
+  policy: PolicyDecision,
+): OperationReply {
+  const actions = steps.map(({ action, folder, flags_add, flags_remove }) => ({
+    type: action,
+    ...(folder === undefined ? {} : { folder: ports.locators.folder(mailbox.number, folder) }),
+    ...(flags_add === undefined ? {} : { flags_add }),
+    ...(flags_remove === undefined ? {} : { flags_remove }),
+  }));
+  const items = targets.map(({ message_id, stale }) => ({ message_id, stale, actions }));
+  return {
+    status: 'preview',
+    results: [],
+    preview: {
+      content_hash: createHash('sha256').update(canonicalJson(items)).digest('hex'),
+      items,
+      policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
+    },
+  };
+}
+
+/** Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded. */
+async function answerInTime(
+  { ports }: Context,
+  operationId: string,
+  started: { readonly appended: boolean },
+  work: Promise<OperationReply>,
+): Promise<OperationReply> {
+  const timer = new AbortController();
+  const late = ports.clock.sleep(ANSWER_WITHIN_MS, timer.signal).then(() => 'late' as const);
+  try {
+    const first = await Promise.race([work, late]);
+    if (first !== 'late') return first;
+  } finally {
+    timer.abort();
+  }
+  work.catch((error: unknown) => {
+    ports.log.error('an operation failed after its caller had been answered', {
+      operationId,
+      error: String(error),
+    });
+  });
+  throw new GatewayError(
+    'provider_timeout',
+    'The mail server is slow; ask again with the same Idempotency-Key.',
+    {
+      details: started.appended ? { operation_id: operationId } : {},
+      retryAfterSeconds: 5,
+    },
+  );
+}

@@ -1,0 +1,41 @@
+/** Finds operations whose runner is gone, or whose outcome is unknown, and settles them one by one. */
+import { GatewayError } from '../kernel/errors.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import { reconcileOperation } from './reconcile-operation.ts';
+
+export interface Unsettled {
+  readonly operationId: string;
+  readonly orgId: string | null;
+}
+
+/** What a sweep did; `left` could not be settled now and is looked at again later. */
+export interface Swept {
+  readonly settled: readonly string[];
+  readonly left: readonly string[];
+}
+
+/** One pass over operations that may be cut off. A live runner keeps its lease, so nothing that still runs is touched. */
+export async function sweepOperations(ports: Ports, unsettled: readonly Unsettled[]): Promise<Swept> {
+  const settled: string[] = [];
+  const left: string[] = [];
+  for (const { operationId, orgId } of unsettled) {
+    (await settleOne(ports, operationId, orgId)) ? settled.push(operationId) : left.push(operationId);
+  }
+  return { settled, left };
+}
+
+async function settleOne(ports: Ports, operationId: string, orgId: string | null): Promise<boolean> {
+  if ((await ports.leases.holder(operationId)) !== null) return false;
+  if (!(await ports.leases.acquire(operationId))) return false;
+  try {
+    const reconciled = await reconcileOperation(ports, systemAuthor(ports, orgId), operationId);
+    return reconciled !== null && reconciled.unknown === 0;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    ports.log.warn('an operation could not be looked up yet', { operationId, code: error.code });
+    return false;
+  } finally {
+    await ports.leases.release(operationId);
+  }
+}

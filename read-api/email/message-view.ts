@@ -1,0 +1,142 @@
+/** Messages as callers see them, in the views of `contract.md` 4. */
+import { z } from 'zod';
+import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import { roleOfFolder } from '../../commands/kernel/folders.ts';
+import {
+  type FetchedMessage,
+  FOLDER_ROLES,
+  type MailQuery,
+  type MessageRef,
+} from '../../commands/kernel/mail-port.ts';
+import type { Locators } from '../../commands/kernel/ports.ts';
+import { Body, bodyOf, type BodyWindow } from './message-body.ts';
+
+export const VIEWS = ['ids', 'summary', 'headers', 'full', 'count'] as const;
+export type View = (typeof VIEWS)[number];
+
+/** How much of a message each view needs from the mail server. */
+export const DEPTH_OF: Readonly<Record<View, MailQuery['depth']>> = {
+  ids: 'place',
+  count: 'place',
+  summary: 'structure',
+  headers: 'structure',
+  full: 'structure',
+};
+
+const Address = z.object({ name: z.string().nullable(), email: z.string() });
+const addresses = z.array(Address).optional();
+
+export const Message = z.object({
+  id: z.string(),
+  mailbox_id: z.string().optional(),
+  folder: z.object({ id: z.string(), path: z.string(), role: z.enum(FOLDER_ROLES).nullable() }).optional(),
+  thread_id: z.string().optional(),
+  subject: z.string().nullable().optional(),
+  from: addresses,
+  to: addresses,
+  received_at: z.string().optional(),
+  seen: z.boolean().optional(),
+  flagged: z.boolean().optional(),
+  answered: z.boolean().optional(),
+  draft: z.boolean().optional(),
+  keywords: z.array(z.string()).optional(),
+  size: z.int().optional(),
+  has_attachments: z.boolean().optional(),
+  cc: addresses,
+  bcc: addresses,
+  reply_to: addresses,
+  message_id: z.string().nullable().optional(),
+  in_reply_to: z.string().nullable().optional(),
+  references: z.array(z.string()).optional(),
+  sent_at: z.string().nullable().optional(),
+  auto_submitted: z.string().nullable().optional(),
+  attachments: z
+    .array(
+      z.object({
+        filename: z.string().nullable(),
+        content_type: z.string(),
+        size: z.int(),
+        inline: z.boolean(),
+        content_id: z.string().nullable(),
+      }),
+    )
+    .optional(),
+  preview: z.string().optional(),
+  body: Body.optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+export type Message = z.output<typeof Message>;
+
+export interface Viewing {
+  readonly mailbox: MailboxEntry;
+  readonly locators: Locators;
+  readonly view: View;
+  readonly body: BodyWindow | null;
+}
+
+/** The id of the message at a place. */
+export const messageId = (
+  { mailbox, locators }: Pick<Viewing, 'mailbox' | 'locators'>,
+  ref: MessageRef,
+): string =>
+  locators.message({
+    mailboxNumber: mailbox.number,
+    folderNumber: ref.folder.number,
+    uidValidity: ref.uidValidity,
+    uid: ref.uid,
+  });
+
+/** One message in one view; unknown fields are left out. */
+export function viewOf(viewing: Viewing, fetched: FetchedMessage): Message {
+  const id = messageId(viewing, fetched.ref);
+  if (viewing.view === 'ids') return { id };
+  return {
+    id,
+    ...summary(viewing, fetched),
+    ...(viewing.view === 'headers' || viewing.view === 'full' ? headers(fetched) : {}),
+    ...(viewing.view === 'full' ? { attachments: attachments(fetched) } : {}),
+    ...(viewing.body && fetched.text ? bodyOf(fetched.text, viewing.body) : {}),
+  };
+}
+
+function summary({ mailbox, locators }: Viewing, fetched: FetchedMessage): Omit<Message, 'id'> {
+  const { number, path } = fetched.ref.folder;
+  return {
+    mailbox_id: mailbox.id,
+    folder: { id: locators.folder(mailbox.number, number), path, role: roleOfFolder(mailbox, number) },
+    ...(fetched.threadRoot === null
+      ? {}
+      : { thread_id: locators.thread(mailbox.number, fetched.threadRoot) }),
+    subject: fetched.subject,
+    from: [...fetched.from],
+    to: [...fetched.to],
+    received_at: fetched.receivedAt.toISOString(),
+    seen: fetched.seen,
+    flagged: fetched.flagged,
+    answered: fetched.answered,
+    draft: fetched.draft,
+    keywords: [...fetched.keywords],
+    size: fetched.size,
+    has_attachments: fetched.hasAttachments,
+  };
+}
+
+const headers = (fetched: FetchedMessage): Omit<Message, 'id'> => ({
+  cc: [...fetched.cc],
+  bcc: [...fetched.bcc],
+  reply_to: [...fetched.replyTo],
+  message_id: fetched.messageId,
+  in_reply_to: fetched.inReplyTo,
+  references: [...fetched.references],
+  sent_at: fetched.sentAt?.toISOString() ?? null,
+  auto_submitted: fetched.autoSubmitted,
+});
+
+const attachments = (fetched: FetchedMessage): NonNullable<Message['attachments']> =>
+  fetched.attachments.map(({ filename, contentType, size, inline, contentId }) => ({
+    filename,
+    content_type: contentType,
+    size,
+    inline,
+    content_id: contentId,
+  }));

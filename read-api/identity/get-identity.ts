@@ -1,0 +1,139 @@
+/** get_identity: who the caller is and what it may do, so that nobody hard-codes it. */
+import { z } from 'zod';
+import type { Caller } from '../../commands/kernel/access.ts';
+import { mayCall } from '../../commands/kernel/authorise.ts';
+import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
+import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import { effectiveRoles } from '../../commands/kernel/folders.ts';
+import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/kernel/mail-filter.ts';
+import { decideByDefault } from '../../commands/operations/default-policy.ts';
+import { ACTION_TYPES } from '../../commands/operations/operation-events.ts';
+
+const MailboxIdentity = z.object({
+  id: z.string(),
+  email: z.string(),
+  state: z.string(),
+  folder_roles: z.record(z.string(), z.string()).describe('Role → fld_ id.'),
+  scopes: z.array(z.string()),
+  filters: z.array(z.string()).describe('Filter keys this mailbox answers.'),
+  server_defined: z.array(z.string()).describe('Filter keys the mail server evaluates by its own rules.'),
+  requires_approval: z.array(z.string()).describe('Actions policy lets this caller do only with approval.'),
+});
+
+const Identity = z.object({
+  principal: z.object({
+    type: z.enum(['person', 'delegated', 'agent', 'system']),
+    id: z.string(),
+    name: z.string(),
+    on_behalf_of: z.string().optional(),
+  }),
+  org: z.object({ id: z.string(), name: z.string() }),
+  token: z.object({
+    id: z.string(),
+    name: z.string(),
+    surface: z.enum(['rest', 'mcp']),
+    scopes: z.array(z.string()),
+    expires_at: z.string(),
+  }),
+  mailboxes: z.array(MailboxIdentity),
+  tools: z.array(z.string()).describe('Every tool this token may call by name.'),
+  advertised_tools: z.array(z.string()).describe('Tools listed before the advanced ones are switched on.'),
+  limits: z.record(z.string(), z.number()),
+  server: z.object({ version: z.string(), mcp_revisions: z.array(z.string()) }),
+});
+type Identity = z.output<typeof Identity>;
+
+export const getIdentity = defineCapability<Record<string, never>, Identity>({
+  name: 'get_identity',
+  title: 'Who am I',
+  summary: 'Mailboxes, folder roles, tools and limits of this token.',
+  description:
+    'Start here. Returns the mailbox ids, folder roles, tools and limits of this token. Use these ids in other calls; ' +
+    'do not guess them. Takes no arguments.',
+  effect: 'read',
+  access: 'any-token',
+  rest: { method: 'get', path: '/identity' },
+  tool: {
+    surface: 'advertised',
+    hints: { readOnly: true, destructive: false, idempotent: true, openWorld: false },
+  },
+  idempotency: { kind: 'none' },
+  input: z.strictObject({}),
+  output: Identity,
+  handle: async (_, context) => {
+    const known = answers.get(context.caller);
+    if (known) return known;
+    const identity = describe(context);
+    answers.set(context.caller, identity);
+    return identity;
+  },
+});
+
+/** A caller is built anew whenever the directory changes, so what was said of it stays true as long as it lives. */
+const answers = new WeakMap<Caller, Identity>();
+
+function describe({ caller, registry, ports }: Context): Identity {
+  const tools = registry.filter((capability) => capability.tool !== null && mayCall(caller, capability));
+  const { principal, org, token } = caller;
+  return {
+    principal: {
+      type: caller.actor,
+      id: principal.id,
+      name: principal.name,
+      ...(caller.onBehalfOf === null ? {} : { on_behalf_of: caller.onBehalfOf }),
+    },
+    org: { id: org.id, name: org.name },
+    token: {
+      id: token.id,
+      name: token.name,
+      surface: token.surface,
+      scopes: [...token.scopes],
+      expires_at: token.expiresAt,
+    },
+    mailboxes: [...caller.mailboxes].flatMap(([id, { scopes }]) => {
+      const mailbox = ports.directory.state.mailboxes.get(id);
+      return mailbox ? [describeMailbox(mailbox, [...scopes], { caller, ports })] : [];
+    }),
+    tools: tools.map(({ name }) => name),
+    advertised_tools: tools.filter(({ tool }) => tool?.surface === 'advertised').map(({ name }) => name),
+    limits: {
+      reads_per_minute: ports.server.limits.readsPerMinute,
+      writes_per_minute: ports.server.limits.writesPerMinute,
+      concurrent_requests: ports.server.limits.concurrentRequests,
+      json_body_bytes: ports.server.limits.jsonBodyBytes,
+      mcp_result_bytes: ports.server.limits.mcpResultBytes,
+      ...PAGE_LIMITS,
+    },
+    server: { version: ports.server.version, mcp_revisions: [...ports.server.mcpRevisions] },
+  };
+}
+
+const PAGE_LIMITS = {
+  page_items: 200,
+  page_items_mcp: 100,
+  messages_per_operation: 500,
+  body_chars: 262_144,
+};
+
+function describeMailbox(
+  mailbox: MailboxEntry,
+  scopes: readonly string[],
+  { caller, ports }: Pick<Context, 'caller' | 'ports'>,
+): Identity['mailboxes'][number] {
+  const roles = Object.entries(effectiveRoles(mailbox)).map(([role, number]) => [
+    role,
+    ports.locators.folder(mailbox.number, number),
+  ]);
+  return {
+    id: mailbox.id,
+    email: mailbox.email,
+    state: mailbox.state,
+    folder_roles: Object.fromEntries(roles) as Record<string, string>,
+    scopes: [...scopes],
+    filters: [...FILTER_KEYS],
+    server_defined: [...SERVER_DEFINED_FILTERS],
+    requires_approval: ACTION_TYPES.filter(
+      (type) => decideByDefault(caller.actor, type).decision === 'require',
+    ),
+  };
+}
