@@ -1,0 +1,42 @@
+/** Connections of their own for what a session holds: advisory locks and LISTEN. */
+import pg from 'pg';
+import { asGatewayError } from './connection-errors.ts';
+
+/** Connects to `url` directly. The caller ends the client and listens to its `error` event. Throws `store_unavailable`. */
+export async function openDirectConnection(url: string, applicationName: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  });
+  try {
+    await client.connect();
+  } catch (error) {
+    throw asGatewayError(error);
+  }
+  return client;
+}
+
+/**
+ * Throws one sentence when `url` leads to a pooler that lends server sessions by the transaction: locks taken there
+ * would be another client's. Shown by two clients that are open at once and get the same backend.
+ */
+export async function refuseTransactionPooler(url: string): Promise<void> {
+  const clients: pg.Client[] = [];
+  try {
+    const backends = new Set<unknown>();
+    for (const name of ['first', 'second']) {
+      const client = await openDirectConnection(url, `gateway pooler check, ${name}`);
+      clients.push(client);
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      backends.add(rows[0]?.pid);
+    }
+    if (backends.size === clients.length) return;
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+  }
+  throw new Error(
+    'The database address for locks leads to a transaction pooler: set DATABASE_DIRECT_URL to the Postgres server itself.',
+  );
+}

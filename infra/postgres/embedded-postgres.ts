@@ -1,0 +1,78 @@
+/** The Postgres that comes with the gateway, for when no DATABASE_URL is set. */
+import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { leaveFolder, takeFolder } from './folder-owner.ts';
+import { postgresBinaries } from './postgres-binaries.ts';
+import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
+import { stopOrphan } from './postgres-orphan.ts';
+import { launchPostgres } from './postgres-process.ts';
+import { firstUnreachable, serverAccount } from './server-account.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { ServerAccount } from './server-account.ts';
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  readonly log: Log;
+  /** Server settings beside or instead of the built-in ones, as `postgres -c` takes them. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedPostgres {
+  /** Of a superuser, with its password: for this process only. */
+  readonly url: string;
+  /** Resolves when the server has ended, by `stop` or by itself. */
+  readonly ended: Promise<void>;
+  /** Cuts every connection and ends the server. May be called more than once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Postgres on `<dataDir>/postgres`, making the database at the first start and clearing away a server that a
+ * killed gateway left. Throws one sentence when it cannot.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const account = await serverAccount();
+  const folder = await prepareFolder(options.dataDir, account);
+  const ownerFile = join(folder, 'owner');
+  await takeFolder(ownerFile, folder);
+  try {
+    await stopOrphan(join(folder, 'cluster'), options.log);
+    const binaries = await postgresBinaries(folder, account);
+    const cluster = await ensureCluster(folder, binaries, account);
+    const server = await launchPostgres({
+      program: binaries.postgres,
+      cluster: cluster.path,
+      logFile: join(folder, 'server.log'),
+      account,
+      settings: options.settings ?? {},
+    });
+    return {
+      url: `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(server.port)}/postgres`,
+      ended: server.gone,
+      stop: async () => {
+        await server.stop();
+        await leaveFolder(ownerFile);
+      },
+    };
+  } catch (error) {
+    await leaveFolder(ownerFile);
+    throw error;
+  }
+}
+
+async function prepareFolder(dataDir: string, account: ServerAccount | null): Promise<string> {
+  await mkdir(dataDir, { recursive: true });
+  const home = await realpath(dataDir);
+  const folder = join(home, 'postgres');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (account === null) return folder;
+  // The server's account may pass through our own two folders, not list them; what is private in them has mode 600.
+  for (const own of [home, folder]) await chmod(own, ((await stat(own)).mode & 0o777) | 0o011);
+  const closed = await firstUnreachable(folder, account);
+  if (closed !== null) {
+    throw new Error(
+      `Run by root, Postgres works as "nobody", who may not enter ${closed}: set DATA_DIR to a folder that is open to others (such as /var/lib/mailbox-gateway), open that one with "chmod o+x", or do not run as root.`,
+    );
+  }
+  return folder;
+}

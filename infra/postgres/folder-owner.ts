@@ -1,0 +1,37 @@
+/** One gateway process per data folder: a file that names the process, so that only a dead one's server is touched. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { lookUpProcess } from './process-facts.ts';
+
+const identity = async (pid: number): Promise<string | null> => {
+  const facts = await lookUpProcess(pid);
+  return facts === null ? null : `${String(pid)} ${facts.startedAt}`;
+};
+
+/** True when the process that wrote the file still runs. */
+export async function ownerIsAlive(ownerFile: string): Promise<boolean> {
+  const text = await readFile(ownerFile, 'utf8').catch(() => '');
+  const pid = Number.parseInt(text, 10);
+  return Number.isInteger(pid) && pid > 0 && (await identity(pid)) === text;
+}
+
+/** Takes the folder for this process. Throws one sentence when a living process has it. */
+export async function takeFolder(ownerFile: string, folder: string): Promise<void> {
+  const self = await identity(process.pid);
+  // The second round follows the removal of a dead owner's file; a third would mean that others race for it.
+  for (let round = 0; round < 2; round += 1) {
+    try {
+      await writeFile(ownerFile, self ?? String(process.pid), { flag: 'wx', mode: 0o600 });
+      return;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+    if (await ownerIsAlive(ownerFile)) break;
+    await rm(ownerFile, { force: true });
+  }
+  throw new Error(`${folder} is in use by another running gateway: stop that one or set another DATA_DIR.`);
+}
+
+/** Lets the folder go. */
+export async function leaveFolder(ownerFile: string): Promise<void> {
+  await rm(ownerFile, { force: true });
+}

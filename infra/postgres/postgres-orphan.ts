@@ -1,0 +1,59 @@
+/** A server left behind by a gateway that was killed: it outlives its parent and keeps the data folder locked. */
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { lookUpProcess } from './process-facts.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+
+/** Lines of postmaster.pid as Postgres writes them (`src/include/utils/pidfile.h`). */
+export interface PostmasterFile {
+  readonly pid: number;
+  readonly ready: boolean;
+}
+
+/** The content of a cluster's postmaster.pid, or null when there is none or it is half-written. */
+export async function readPostmasterFile(cluster: string): Promise<PostmasterFile | null> {
+  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
+  const lines = text.split('\n');
+  const pid = Number.parseInt(lines[0] ?? '', 10);
+  return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : null;
+}
+
+/**
+ * Stops the server that holds `cluster`, if there is one. Stopped rather than adopted: its settings, log and port are
+ * another run's. Only a process whose command line shows it to be Postgres on this very folder is signalled.
+ */
+export async function stopOrphan(cluster: string, log: Log): Promise<void> {
+  const file = await readPostmasterFile(cluster);
+  if (file === null) return;
+  const facts = await lookUpProcess(file.pid);
+  // A dead server's file is Postgres' own to judge: it also looks for surviving backends.
+  if (facts === null) return;
+  if (!isPostgresOn(facts.command, cluster)) {
+    // The pid went to another program since; Postgres would refuse to start because that one is alive.
+    await rm(join(cluster, 'postmaster.pid'), { force: true });
+    return;
+  }
+  log.warn('Stopping the Postgres that an earlier run left behind', { pid: file.pid });
+  for (const [signal, seconds] of [
+    ['SIGINT', 10],
+    ['SIGQUIT', 5],
+  ] as const) {
+    // prettier-ignore
+    process.kill(file.pid, signal);
+    if (await ended(file.pid, facts.startedAt, seconds * 1000)) return;
+  }
+  throw new Error(
+    `An earlier Postgres (pid ${String(file.pid)}) holds ${cluster} and does not end: end it by hand.`,
+  );
+}
+
+const isPostgresOn = (command: string, cluster: string): boolean =>
+  (command.split(' -D ')[0] ?? '').endsWith('/postgres') && command.includes(` -D ${cluster} `);
+
+async function ended(pid: number, startedAt: string, timeoutMs: number): Promise<boolean> {
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(10)) {
+    if ((await lookUpProcess(pid))?.startedAt !== startedAt) return true;
+  }
+  return false;
+}

@@ -1,0 +1,49 @@
+/** What the system knows of a process, enough to tell one run of a program from another that got the same pid. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export interface ProcessFacts {
+  /** Opaque; differs between two processes that had the same pid. */
+  readonly startedAt: string;
+  /** Command line, arguments joined by a blank. */
+  readonly command: string;
+}
+
+/** Facts of a living process, or null when there is none. A zombie counts as none: it holds nothing any more. */
+export async function lookUpProcess(pid: number): Promise<ProcessFacts | null> {
+  return process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
+}
+
+async function fromProc(pid: number): Promise<ProcessFacts | null> {
+  try {
+    const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
+    const command = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8');
+    // The name in parentheses may hold blanks; what follows it is state (field 3) … start time (field 22).
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z' || fields[0] === 'X') return null;
+    return { startedAt: fields[19] ?? '', command: command.split('\0').join(' ') };
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH');
+
+async function fromPs(pid: number): Promise<ProcessFacts | null> {
+  try {
+    const { stdout } = await run('ps', ['-ww', '-o', 'stat=,lstart=,command=', '-p', String(pid)]);
+    // lstart is always five words: day, month, date, time, year.
+    const match = /^\s*(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/m.exec(stdout);
+    if (match === null || match[1]?.startsWith('Z') === true) return null;
+    return { startedAt: match[2] ?? '', command: `${match[3] ?? ''} ` };
+  } catch (error) {
+    // ps ends with 1 when the pid is unknown.
+    if (error instanceof Error && 'code' in error && error.code === 1) return null;
+    throw error;
+  }
+}
