@@ -38,7 +38,7 @@ export function searchedFolders(
   }
   const { trash, junk } = effectiveRoles(mailbox);
   const leftOut = argument === 'all' ? [] : [trash, junk];
-  return mailbox.folders.filter(
+  return allSelectable(mailbox).filter(
     ({ number }) => !leftOut.includes(number) && isFolderAllowed(access, mailbox, number),
   );
 }
