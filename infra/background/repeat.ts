@@ -1,0 +1,48 @@
+/** A loop in the background: it outlives failures, and ends with its signal. */
+import type { Clock, Log } from '../../commands/kernel/ports.ts';
+
+export interface Loop {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Runs `work`, pauses, and runs it again. A failure is logged and tried again after the pause. */
+export async function repeat({ name, everyMs, clock, log, signal }: Loop, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work();
+    } catch (error) {
+      log.warn('a background pass failed', { loop: name, error: String(error) });
+    }
+    await clock.sleep(everyMs, signal);
+  }
+}
+
+/** Growing pauses per thing that keeps failing: doubled from `firstMs` up to `mostMs`, ±20 % so that they spread. */
+export class Backoff {
+  readonly #firstMs: number;
+  readonly #mostMs: number;
+  readonly #next = new Map<string, { readonly failures: number; readonly at: number }>();
+
+  constructor(firstMs: number, mostMs: number) {
+    this.#firstMs = firstMs;
+    this.#mostMs = mostMs;
+  }
+
+  isDue(key: string, now: number): boolean {
+    return (this.#next.get(key)?.at ?? 0) <= now;
+  }
+
+  failed(key: string, now: number): void {
+    const failures = (this.#next.get(key)?.failures ?? 0) + 1;
+    const pause = Math.min(this.#mostMs, this.#firstMs * 2 ** (failures - 1));
+    this.#next.set(key, { failures, at: now + pause * (0.8 + Math.random() * 0.4) });
+  }
+
+  clear(key: string): void {
+    this.#next.delete(key);
+  }
+}
