@@ -62,10 +62,18 @@ export type IdempotencyRule<Input, Output> =
   | { readonly kind: 'none' }
   /** The first append of an operation is the claim. */
   | { readonly kind: 'operation'; readonly required: (input: Input) => boolean }
-  /** `context.claim` takes the key; `replay` answers with the current state, or null when nothing was made. */
+  /**
+   * `context.claim` takes the key; `replay` answers with the current state, or null when nothing was made: then the
+   * handler runs (again). `settled` is false when the first request was cut off before its end was recorded.
+   */
   | {
       readonly kind: 'claim';
-      readonly replay: (targetId: string, input: Input, context: Context) => Promise<Output | null>;
+      readonly replay: (
+        targetId: string,
+        input: Input,
+        context: Context,
+        settled: boolean,
+      ) => Promise<Output | null>;
     };
 
 export interface ToolHints {

@@ -58,7 +58,12 @@ export class RequestClaims {
       throw earlier.settled.error;
     }
     if (earlier) {
-      const output = await capability.idempotency.replay(earlier.targetId ?? '', input, context);
+      const output = await capability.idempotency.replay(
+        earlier.targetId ?? '',
+        input,
+        context,
+        earlier.settled !== null,
+      );
       if (output !== null) {
         if (!earlier.settled) await writeSettled(this.#ports, this.#author, operationId, null);
         context.markReplayed();
