@@ -1,0 +1,93 @@
+/** One attempt to connect a mailbox, and what it tells about the mailbox's state (`contract.md` 4). */
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import {
+  mayConnect,
+  recordAuthFailed,
+  recordConnected,
+  recordConnectionFailed,
+  startConnecting,
+} from './decide-connection.ts';
+import { mailbox, type MailboxFact, type MailboxRecord } from './mailbox.ts';
+import { registerFolders } from './register-folders.ts';
+
+export type ConnectOutcome =
+  | { readonly outcome: 'connected' }
+  /** Worth another attempt after a pause. */
+  | { readonly outcome: 'connection_failed'; readonly error: GatewayError }
+  /** Hopeless until other credentials are stored. */
+  | { readonly outcome: 'auth_failed'; readonly error: GatewayError }
+  /** Paused, removed or unknown: nothing was tried. */
+  | { readonly outcome: 'skipped' };
+
+/** Tries once; the outcome is in the mailbox's stream and the directory when this resolves. Throws `store_unavailable`. */
+export async function connectMailbox(ports: Ports, mailboxId: string): Promise<ConnectOutcome> {
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  if (!entry) return { outcome: 'skipped' };
+  const started = await note(ports, entry, startConnecting);
+  if (!mayConnect(started)) return { outcome: 'skipped' };
+  const author = systemAuthor(ports, entry.orgId);
+  try {
+    const { capabilities, listing } = await ports.mail.withMailbox(mailboxId, 'bulk', async (mail) => ({
+      capabilities: mail.capabilities.names,
+      listing: await mail.listFolders(),
+    }));
+    await registerFolders(ports, author, mailboxId, listing);
+    await note(ports, entry, (state) => recordConnected(state, capabilities));
+    return { outcome: 'connected' };
+  } catch (error) {
+    const outcome = mailFailure(error);
+    if (outcome === null) throw error;
+    await recordMailFailure(ports, mailboxId, error);
+    return { outcome, error: error as GatewayError };
+  }
+}
+
+/**
+ * Puts a failure of the mail side into the mailbox's state; an error that says nothing about it (a full pool, a store
+ * that is away) changes nothing. Throws `store_unavailable`.
+ */
+export async function recordMailFailure(ports: Ports, mailboxId: string, error: unknown): Promise<void> {
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  const outcome = mailFailure(error);
+  if (!entry || outcome === null) return;
+  const reason = reasonOf(error as GatewayError);
+  await note(ports, entry, (state) =>
+    outcome === 'auth_failed' ? recordAuthFailed(state, reason) : recordConnectionFailed(state, reason),
+  );
+}
+
+function mailFailure(error: unknown): 'auth_failed' | 'connection_failed' | null {
+  if (!(error instanceof GatewayError)) return null;
+  switch (error.code) {
+    case 'mailbox_auth_failed':
+      return 'auth_failed';
+    case 'mailbox_unavailable':
+    case 'target_blocked':
+    case 'provider_rejected':
+    case 'provider_timeout':
+      return 'connection_failed';
+    default:
+      return null;
+  }
+}
+
+/** A word, never the server's text: that may hold an address, and events keep such only sealed. */
+const reasonOf = ({ code, details }: GatewayError): string => {
+  const { reason } = details as { readonly reason?: unknown };
+  return typeof reason === 'string' && /^[a-z][a-z0-9_]{0,39}$/.test(reason) ? reason : code;
+};
+
+async function note(
+  ports: Ports,
+  entry: MailboxEntry,
+  decide: (state: MailboxRecord) => readonly MailboxFact[],
+): Promise<MailboxRecord> {
+  const author = systemAuthor(ports, entry.orgId);
+  const { state, appended } = await decideAndAppend(ports, author, mailbox, { id: entry.id, decide });
+  if (appended) await ports.directory.waitFor(appended.position);
+  return state;
+}

@@ -1,0 +1,133 @@
+/** Which number a folder has and which role it plays. Pure. */
+import { GatewayError } from '../kernel/errors.ts';
+import { FOLDER_ROLES, type FolderRole } from '../kernel/mail-port.ts';
+import type { Sealed } from '../kernel/ports.ts';
+import { assertLive, type KnownFolder, type MailboxFact, type MailboxRecord } from './mailbox.ts';
+
+/** A folder as the server lists it now. */
+export interface ListedFolder {
+  readonly pathKey: string;
+  readonly selectable: boolean;
+  readonly uidValidity: number | null;
+  readonly role: FolderRole | null;
+  readonly roleSource: 'extension' | 'name' | null;
+}
+
+/**
+ * Gives numbers to folders seen for the first time, marks those that are gone or back, and notes the roles. `sealedPath`
+ * gives the path of a listed folder as the event keeps it.
+ */
+export function recordFolders(
+  state: MailboxRecord,
+  listed: readonly ListedFolder[],
+  sealedPath: (pathKey: string) => Sealed,
+): readonly MailboxFact[] {
+  const numbers = numberFolders(state, listed);
+  const facts = listed.flatMap((folder) => factsOf(state, numbers, folder, sealedPath));
+  const present = new Set(numbers.values());
+  const gone = [...state.folders.values()].filter(
+    ({ number, availability }) => availability !== 'missing' && !present.has(number),
+  );
+  for (const { number } of gone) {
+    facts.push({ type: 'FolderAvailabilityChanged', data: { number, availability: 'missing' } });
+  }
+  const roles = rolesOf(listed, numbers);
+  if (!sameRoles(state.detectedRoles, roles)) facts.push({ type: 'FolderRolesDetected', data: { roles } });
+  return facts;
+}
+
+/** Path key → number, for the folders listed: known ones keep theirs, a renamed one too, new ones count up. */
+export function numberFolders(
+  state: MailboxRecord,
+  listed: readonly ListedFolder[],
+): ReadonlyMap<string, number> {
+  const known = new Map([...state.folders.values()].map((folder) => [folder.pathKey, folder.number]));
+  const renamed = renamedFolder(state, listed);
+  let highest = Math.max(0, ...state.folders.keys());
+  const numbers = new Map<string, number>();
+  for (const { pathKey } of listed) {
+    const number = pathKey === renamed?.pathKey ? renamed.number : known.get(pathKey);
+    if (number === undefined) highest += 1;
+    numbers.set(pathKey, number ?? highest);
+  }
+  return numbers;
+}
+
+/**
+ * A rename seen from outside: exactly one folder is gone, exactly one is new, and both have one UIDVALIDITY. Anything
+ * less certain is a new folder, because a wrong guess would make old message ids name other messages.
+ */
+function renamedFolder(
+  state: MailboxRecord,
+  listed: readonly ListedFolder[],
+): { readonly pathKey: string; readonly number: number } | null {
+  const listedKeys = new Set(listed.map(({ pathKey }) => pathKey));
+  const present = [...state.folders.values()].filter(({ availability }) => availability !== 'missing');
+  const gone = present.filter(({ pathKey }) => !listedKeys.has(pathKey));
+  const knownKeys = new Set([...state.folders.values()].map(({ pathKey }) => pathKey));
+  const fresh = listed.filter(({ pathKey }) => !knownKeys.has(pathKey));
+  const [from, to] = [gone[0], fresh[0]];
+  if (gone.length !== 1 || fresh.length !== 1 || !from || !to) return null;
+  if (to.uidValidity === null || from.uidValidity !== to.uidValidity) return null;
+  return { pathKey: to.pathKey, number: from.number };
+}
+
+function factsOf(
+  state: MailboxRecord,
+  numbers: ReadonlyMap<string, number>,
+  folder: ListedFolder,
+  sealedPath: (pathKey: string) => Sealed,
+): MailboxFact[] {
+  const number = numbers.get(folder.pathKey) ?? 0;
+  const known: KnownFolder | undefined = state.folders.get(number);
+  const { pathKey, selectable, uidValidity } = folder;
+  if (!known) {
+    const path = sealedPath(pathKey);
+    const data = { number, path, path_key: pathKey, selectable, uid_validity: uidValidity };
+    return [{ type: 'FolderAdded', data }];
+  }
+  const facts: MailboxFact[] = [];
+  if (known.pathKey !== pathKey) {
+    facts.push({ type: 'FolderRenamed', data: { number, path: sealedPath(pathKey), path_key: pathKey } });
+  }
+  const availability = selectable ? 'selectable' : 'container';
+  if (known.availability !== availability) {
+    facts.push({ type: 'FolderAvailabilityChanged', data: { number, availability } });
+  }
+  return facts;
+}
+
+/** What the server declares (RFC 6154) goes before what a name suggests. */
+function rolesOf(
+  listed: readonly ListedFolder[],
+  numbers: ReadonlyMap<string, number>,
+): Partial<Record<FolderRole, number>> {
+  const roles: Partial<Record<FolderRole, number>> = {};
+  for (const source of ['extension', 'name'] as const) {
+    for (const { role, roleSource, pathKey } of listed) {
+      const number = numbers.get(pathKey);
+      if (role && roleSource === source && number !== undefined) roles[role] ??= number;
+    }
+  }
+  return roles;
+}
+
+const sameRoles = (
+  a: Readonly<Partial<Record<FolderRole, number | null>>>,
+  b: Readonly<Partial<Record<FolderRole, number | null>>>,
+): boolean => FOLDER_ROLES.every((role) => a[role] === b[role]);
+
+/** Maps roles to folders; roles not named stay. Throws `not_found` for a folder that is not there. */
+export function setFolderRoles(
+  state: MailboxRecord,
+  roles: Readonly<Partial<Record<FolderRole, number | null>>>,
+): readonly MailboxFact[] {
+  assertLive(state);
+  for (const number of Object.values(roles)) {
+    if (number !== null && state.folders.get(number)?.availability !== 'selectable') {
+      throw new GatewayError('not_found', 'There is no such folder that can hold messages in this mailbox.');
+    }
+  }
+  const folderRoles = { ...state.folderRoles, ...roles };
+  return sameRoles(state.folderRoles, folderRoles) ? [] : [{ type: 'FolderRolesSet', data: { roles } }];
+}

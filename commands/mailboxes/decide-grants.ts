@@ -1,0 +1,116 @@
+/** Who may do what in a mailbox: one grant per principal, never wider than its giver's own (`contract.md` 3). Pure. */
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { FolderRole } from '../kernel/mail-port.ts';
+import {
+  assertLive,
+  type GrantTerms,
+  type HeldGrant,
+  type MailboxFact,
+  type MailboxRecord,
+} from './mailbox.ts';
+
+/** Who gives or changes a grant, at what time. */
+export interface Giver {
+  readonly principalId: string;
+  readonly now: Date;
+}
+
+export interface GiveGrant {
+  readonly grantId: string;
+  readonly principal: { readonly id: string; readonly kind: 'user' | 'agent' };
+  readonly terms: GrantTerms;
+}
+
+/** Throws `conflict` when the principal has a grant here, `insufficient_scope` when it is wider than the giver's. */
+export function giveGrant(state: MailboxRecord, giver: Giver, command: GiveGrant): readonly MailboxFact[] {
+  assertLive(state);
+  const existing = grantOf(state, command.principal.id);
+  if (existing) {
+    throw new GatewayError('conflict', 'This principal has a grant on the mailbox; change it with PATCH.', {
+      details: { grant_id: existing.id },
+    });
+  }
+  assertWithin(liveGrantOf(state, giver), command.terms);
+  return [
+    {
+      type: 'GrantGiven',
+      data: {
+        grant_id: command.grantId,
+        principal_id: command.principal.id,
+        principal_kind: command.principal.kind,
+        ...termsData(command.terms),
+      },
+    },
+  ];
+}
+
+/** New terms, within the giver's own grant or narrower than they were. Throws `not_found`, `insufficient_scope`. */
+export function changeGrant(
+  state: MailboxRecord,
+  giver: Giver,
+  command: { readonly grantId: string; readonly change: Partial<GrantTerms> },
+): readonly MailboxFact[] {
+  assertLive(state);
+  const grant = state.grants.get(command.grantId);
+  if (!grant) throw notFound('grant');
+  const terms: GrantTerms = { ...grant, ...command.change };
+  if (isWithin(grant, terms) && isWithin(terms, grant)) return [];
+  if (!isWithin(grant, terms)) assertWithin(liveGrantOf(state, giver), terms);
+  return [{ type: 'GrantChanged', data: { grant_id: grant.id, ...termsData(terms) } }];
+}
+
+/** Throws `not_found` when there is no such grant (any more). */
+export function revokeGrant(state: MailboxRecord, grantId: string): readonly MailboxFact[] {
+  assertLive(state);
+  if (!state.grants.has(grantId)) throw notFound('grant');
+  return [{ type: 'GrantRevoked', data: { grant_id: grantId } }];
+}
+
+const grantOf = (state: MailboxRecord, principalId: string): HeldGrant | undefined =>
+  [...state.grants.values()].find((grant) => grant.principalId === principalId);
+
+const liveGrantOf = (state: MailboxRecord, { principalId, now }: Giver): HeldGrant | undefined => {
+  const grant = grantOf(state, principalId);
+  const live = grant && (grant.expiresAt === null || Date.parse(grant.expiresAt) > now.getTime());
+  return live ? grant : undefined;
+};
+
+const termsData = ({ scopes, folderRoles, expiresAt }: GrantTerms) => ({
+  scopes: [...scopes],
+  folder_roles: folderRoles && [...folderRoles],
+  expires_at: expiresAt,
+  quotas: null,
+});
+
+function assertWithin(bound: GrantTerms | undefined, terms: GrantTerms): void {
+  const required = terms.scopes.filter((scope) => !bound?.scopes.includes(scope));
+  if (required.length > 0) {
+    throw new GatewayError('insufficient_scope', 'A grant cannot be wider than your own on this mailbox.', {
+      details: { required },
+    });
+  }
+  if (bound && isWithin(bound, terms)) return;
+  throw new GatewayError(
+    'insufficient_scope',
+    'Your own grant on this mailbox is bound to folder roles or ends earlier; the one you give must be too.',
+    {
+      details: {
+        required: [],
+        folder_roles: bound?.folderRoles ?? null,
+        expires_at: bound?.expiresAt ?? null,
+      },
+    },
+  );
+}
+
+/** True when everything `terms` allows, `bound` allows too. */
+const isWithin = (bound: GrantTerms, terms: GrantTerms): boolean =>
+  terms.scopes.every((scope) => bound.scopes.includes(scope)) &&
+  rolesWithin(bound.folderRoles, terms.folderRoles) &&
+  endsWithin(bound.expiresAt, terms.expiresAt);
+
+const rolesWithin = (bound: readonly FolderRole[] | null, roles: readonly FolderRole[] | null): boolean =>
+  bound === null || (roles?.every((role) => bound.includes(role)) ?? false);
+
+const endsWithin = (bound: string | null, end: string | null): boolean =>
+  bound === null || (end !== null && Date.parse(end) <= Date.parse(bound));

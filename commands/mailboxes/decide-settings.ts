@@ -1,0 +1,135 @@
+/** Decisions about a mailbox as a whole: adding, settings, credentials, pausing, removing. Pure. */
+import { GatewayError } from '../kernel/errors.ts';
+import type { HostSettings } from '../kernel/mail-port.ts';
+import type { Sealed } from '../kernel/ports.ts';
+import { MAILBOX_SCOPES } from '../kernel/scopes.ts';
+import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
+
+/** How long a removed mailbox can be restored before it is erased (`contract.md` 4). */
+export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+export interface AddMailbox {
+  readonly number: number;
+  readonly email: Sealed;
+  readonly displayName: Sealed | null;
+  readonly imap: HostSettings;
+  readonly smtp: HostSettings;
+  readonly creator: { readonly id: string; readonly kind: 'user' | 'agent'; readonly grantId: string };
+}
+
+/** The mailbox, its credentials and its creator's grant of every mailbox scope. Throws `conflict` when it exists. */
+export function addMailbox(state: MailboxRecord, command: AddMailbox): readonly MailboxFact[] {
+  if (state.number !== null) throw new GatewayError('conflict', 'This mailbox exists already.');
+  const { number, email, displayName, imap, smtp, creator } = command;
+  return [
+    {
+      type: 'MailboxAdded',
+      data: { number, email, display_name: displayName, provider: 'imap', auth_type: 'password', imap, smtp },
+    },
+    { type: 'MailboxCredentialsStored', data: {} },
+    {
+      type: 'GrantGiven',
+      data: {
+        grant_id: creator.grantId,
+        principal_id: creator.id,
+        principal_kind: creator.kind,
+        scopes: [...MAILBOX_SCOPES],
+        folder_roles: null,
+        expires_at: null,
+        quotas: null,
+      },
+    },
+  ];
+}
+
+export interface ChangeMailbox {
+  /** Absent = unchanged, null = cleared. */
+  readonly displayName?: Sealed | null;
+  readonly imap?: HostSettings | undefined;
+  readonly smtp?: HostSettings | undefined;
+  readonly trustedAuthservIds?: readonly string[] | undefined;
+  /** True when credentials come with the change. */
+  readonly credentials: boolean;
+  readonly paused?: boolean | undefined;
+  readonly restore?: boolean | undefined;
+  readonly now: Date;
+}
+
+/**
+ * What a PATCH changes, in one go. Throws `invalid_request` when host, port or security change without credentials
+ * (stored ones only go where they were stored for), `conflict` for a removed mailbox that is not restored.
+ */
+export function changeMailboxSettings(state: MailboxRecord, command: ChangeMailbox): readonly MailboxFact[] {
+  assertKnown(state);
+  const restored = command.restore === true ? restore(state, command.now) : [];
+  if (restored.length === 0) assertLive(state);
+  const changed = changedSettings(state, command);
+  if ((changed.imap ?? changed.smtp) && !command.credentials) throw needsCredentials();
+  const facts: MailboxFact[] = [...restored];
+  if (Object.keys(changed).length > 0) facts.push({ type: 'MailboxChanged', data: changed });
+  if (command.credentials) facts.push({ type: 'MailboxCredentialsStored', data: {} });
+  const paused = state.state === 'paused';
+  if (command.paused === true && !paused) facts.push({ type: 'MailboxPaused', data: {} });
+  if (command.paused === false && paused) facts.push({ type: 'MailboxResumed', data: {} });
+  return facts;
+}
+
+type ChangedFact = Extract<MailboxFact, { readonly type: 'MailboxChanged' }>;
+
+const changedSettings = (state: MailboxRecord, command: ChangeMailbox): ChangedFact['data'] => ({
+  ...(command.displayName !== undefined && { display_name: command.displayName }),
+  ...(command.imap && !sameHost(state.imap, command.imap) && { imap: command.imap }),
+  ...(command.smtp && !sameHost(state.smtp, command.smtp) && { smtp: command.smtp }),
+  ...(command.trustedAuthservIds &&
+    !sameList(state.trustedAuthservIds, command.trustedAuthservIds) && {
+      trusted_authserv_ids: [...command.trustedAuthservIds],
+    }),
+});
+
+/** Host, port and security: what decides where a password goes and who can read it on the way. */
+export const sameHost = (a: HostSettings | null, b: HostSettings | null): boolean =>
+  a === b ||
+  (a !== null && b !== null && a.host === b.host && a.port === b.port && a.security === b.security);
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item, index) => item === b[index]);
+
+const needsCredentials = (): GatewayError => {
+  const message = 'Stored credentials only go to the host they were stored for; send auth with the new host.';
+  return new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'auth', code: 'custom', message }] },
+  });
+};
+
+function restore(state: MailboxRecord, now: Date): readonly MailboxFact[] {
+  if (state.state !== 'removed') return [];
+  if (state.eraseAt !== null && Date.parse(state.eraseAt) <= now.getTime()) {
+    throw new GatewayError('conflict', 'This mailbox is being erased and cannot be restored any more.');
+  }
+  return [{ type: 'MailboxRestored', data: {} }];
+}
+
+/** New credentials for the hosts as they are. */
+export function storeCredentials(state: MailboxRecord): readonly MailboxFact[] {
+  assertLive(state);
+  return [{ type: 'MailboxCredentialsStored', data: {} }];
+}
+
+/** A mailbox that is removed already stays as it is. */
+export function removeMailbox(state: MailboxRecord, now: Date): readonly MailboxFact[] {
+  assertKnown(state);
+  if (state.state === 'removed') return [];
+  const eraseAt = new Date(now.getTime() + RESTORABLE_MS).toISOString();
+  return [{ type: 'MailboxRemoved', data: { erase_at: eraseAt } }];
+}
+
+/** True when a removed mailbox can no longer be restored. */
+export const isDueForErasure = (state: MailboxRecord, now: Date): boolean =>
+  state.state === 'removed' &&
+  !state.erased &&
+  state.eraseAt !== null &&
+  Date.parse(state.eraseAt) <= now.getTime();
+
+/** The end of a removed mailbox; nothing when it was restored or erased meanwhile. */
+export const eraseMailbox = (state: MailboxRecord, now: Date): readonly MailboxFact[] =>
+  isDueForErasure(state, now) ? [{ type: 'MailboxErased', data: {} }] : [];

@@ -1,0 +1,194 @@
+/** A mailbox as its own stream tells it: what every decision about it rests on. */
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import type { FolderAvailability, MailboxState } from '../kernel/directory.ts';
+import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { FolderRole, HostSettings } from '../kernel/mail-port.ts';
+import type { MailboxScope } from '../kernel/scopes.ts';
+import { type MailboxEvent, mailboxEvents } from './mailbox-events.ts';
+
+export interface KnownFolder {
+  readonly number: number;
+  readonly pathKey: string;
+  readonly availability: FolderAvailability;
+  readonly uidValidity: number | null;
+}
+
+export interface GrantTerms {
+  readonly scopes: readonly MailboxScope[];
+  /** Null = every folder. */
+  readonly folderRoles: readonly FolderRole[] | null;
+  readonly expiresAt: string | null;
+}
+
+export interface HeldGrant extends GrantTerms {
+  readonly id: string;
+  readonly principalId: string;
+  readonly principalKind: 'user' | 'agent';
+  readonly createdAt: string;
+  readonly createdBy: string;
+}
+
+export interface MailboxRecord {
+  /** Null until the mailbox was added. */
+  readonly number: number | null;
+  readonly state: MailboxState;
+  readonly stateReason: string | null;
+  readonly erased: boolean;
+  readonly eraseAt: string | null;
+  readonly imap: HostSettings | null;
+  readonly smtp: HostSettings | null;
+  readonly trustedAuthservIds: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly folders: ReadonlyMap<number, KnownFolder>;
+  readonly detectedRoles: Readonly<Partial<Record<FolderRole, number>>>;
+  readonly folderRoles: Readonly<Partial<Record<FolderRole, number | null>>>;
+  readonly grants: ReadonlyMap<string, HeldGrant>;
+  /** Events so far: the ETag. */
+  readonly version: number;
+}
+
+export type MailboxFact = Fact<MailboxEvent>;
+
+type PastFactOf<Type extends MailboxEvent['type']> = PastFact<Extract<MailboxEvent, { readonly type: Type }>>;
+type Steps = {
+  readonly [Type in MailboxEvent['type']]: (
+    state: MailboxRecord,
+    fact: PastFactOf<Type>,
+  ) => Partial<MailboxRecord>;
+};
+
+const waiting: Partial<MailboxRecord> = { state: 'pending', stateReason: null };
+
+const withEntry = <Key, Value>(
+  map: ReadonlyMap<Key, Value>,
+  key: Key,
+  value: Value,
+): ReadonlyMap<Key, Value> => new Map(map).set(key, value);
+
+const withFolder = (
+  { folders }: MailboxRecord,
+  number: number,
+  change: Partial<KnownFolder>,
+): Partial<MailboxRecord> => {
+  const folder = folders.get(number);
+  return folder ? { folders: withEntry(folders, number, { ...folder, ...change }) } : {};
+};
+
+/** New credentials are tried at once, but never while the mailbox rests. */
+const afterCredentials = ({ state }: MailboxRecord): Partial<MailboxRecord> =>
+  state === 'paused' || state === 'removed' ? {} : waiting;
+
+const steps: Steps = {
+  MailboxAdded: (_, { data }) => ({ number: data.number, imap: data.imap, smtp: data.smtp, ...waiting }),
+  MailboxChanged: (_, { data }) => ({
+    ...(data.imap && { imap: data.imap }),
+    ...(data.smtp !== undefined && { smtp: data.smtp }),
+    ...(data.trusted_authserv_ids && { trustedAuthservIds: data.trusted_authserv_ids }),
+  }),
+  MailboxCredentialsStored: afterCredentials,
+  MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
+  MailboxConnected: (_, { data }) => ({
+    state: 'connected',
+    stateReason: null,
+    capabilities: data.capabilities,
+  }),
+  MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
+  MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
+  MailboxPaused: () => ({ state: 'paused', stateReason: null }),
+  MailboxResumed: () => waiting,
+  MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
+  MailboxRestored: () => ({ ...waiting, eraseAt: null }),
+  MailboxErased: () => ({ erased: true }),
+  FolderAdded: ({ folders }, { data }) => ({
+    folders: withEntry(folders, data.number, {
+      number: data.number,
+      pathKey: data.path_key,
+      availability: data.selectable ? 'selectable' : 'container',
+      uidValidity: data.uid_validity,
+    }),
+  }),
+  FolderAvailabilityChanged: (state, { data }) =>
+    withFolder(state, data.number, { availability: data.availability }),
+  FolderRenamed: (state, { data }) => withFolder(state, data.number, { pathKey: data.path_key }),
+  FolderRolesDetected: (_, { data }) => ({ detectedRoles: data.roles }),
+  FolderRolesSet: ({ folderRoles }, { data }) => ({ folderRoles: { ...folderRoles, ...data.roles } }),
+  GrantGiven: ({ grants }, { data, meta }) => ({
+    grants: withEntry(grants, data.grant_id, {
+      id: data.grant_id,
+      principalId: data.principal_id,
+      principalKind: data.principal_kind,
+      ...termsOf(data),
+      createdAt: meta.occurred_at,
+      createdBy: meta.actor.id,
+    }),
+  }),
+  GrantChanged: ({ grants }, { data }) => {
+    const grant = grants.get(data.grant_id);
+    return grant ? { grants: withEntry(grants, grant.id, { ...grant, ...termsOf(data) }) } : {};
+  },
+  GrantRevoked: ({ grants }, { data }) => ({
+    grants: new Map([...grants].filter(([id]) => id !== data.grant_id)),
+  }),
+};
+
+const termsOf = (data: PastFactOf<'GrantChanged'>['data']): GrantTerms => ({
+  scopes: data.scopes,
+  folderRoles: data.folder_roles,
+  expiresAt: data.expires_at,
+});
+
+export const mailbox: Aggregate<MailboxRecord, MailboxEvent> = {
+  category: 'mailbox',
+  catalogue: catalogueOf(mailboxEvents),
+  initial: {
+    number: null,
+    state: 'pending',
+    stateReason: null,
+    erased: false,
+    eraseAt: null,
+    imap: null,
+    smtp: null,
+    trustedAuthservIds: [],
+    capabilities: [],
+    folders: new Map(),
+    detectedRoles: {},
+    folderRoles: {},
+    grants: new Map(),
+    version: 0,
+  },
+  evolve: (state, fact) => {
+    const step = steps[fact.type] as (
+      state: MailboxRecord,
+      fact: PastFact<MailboxEvent>,
+    ) => Partial<MailboxRecord>;
+    return { ...state, ...step(state, fact), version: state.version + 1 };
+  },
+};
+
+/** Throws `not_found` when the mailbox was never added or is erased. */
+export function assertKnown(state: MailboxRecord): void {
+  if (state.number === null || state.erased) throw notFound('mailbox');
+}
+
+/** Throws `not_found`, or `conflict` when the mailbox was removed and could be restored. */
+export function assertLive(state: MailboxRecord): void {
+  assertKnown(state);
+  if (state.state !== 'removed') return;
+  throw new GatewayError(
+    'conflict',
+    'This mailbox was removed; restore it first with PATCH {"restore": true}.',
+  );
+}
+
+/** Throws `version_conflict` when `If-Match` names another version; null and `*` match every one. */
+export function assertVersion(state: MailboxRecord, ifMatch: string | null): void {
+  if (ifMatch === null || ifMatch === '*' || ifMatch === String(state.version)) return;
+  throw new GatewayError(
+    'version_conflict',
+    'The mailbox changed since the version in If-Match; read it again.',
+    {
+      details: { version: state.version },
+    },
+  );
+}

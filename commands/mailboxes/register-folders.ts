@@ -1,0 +1,69 @@
+/** Gives every folder the server lists its number, before an id that names it is handed out. */
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { FolderEntry } from '../kernel/directory.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import type { FolderListing } from '../kernel/mail-port.ts';
+import type { Ports, Sealed } from '../kernel/ports.ts';
+import { type ListedFolder, numberFolders, recordFolders } from './decide-folders.ts';
+import { mailbox, type MailboxRecord } from './mailbox.ts';
+
+type RegisterPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'personal' | 'directory'>;
+
+/**
+ * The listed folders with their numbers, in the order listed. Writes only when something is new, and then waits until
+ * the directory holds it. Throws `store_unavailable`.
+ */
+export async function registerFolders(
+  ports: RegisterPorts,
+  author: Author,
+  mailboxId: string,
+  listing: readonly FolderListing[],
+): Promise<readonly FolderEntry[]> {
+  const listed = listing.map((folder): ListedFolder & { path: string } => ({
+    path: folder.path,
+    pathKey: folderKey(ports, mailboxId, folder.path),
+    selectable: folder.selectable,
+    uidValidity: folder.uidValidity,
+    role: folder.role,
+    roleSource: folder.roleSource,
+  }));
+  const { state: before } = await loadAggregate(ports.events, mailbox, mailboxId);
+  const sealed = await sealUnknown(ports, mailboxId, before, listed);
+  const { state, appended } = await decideAndAppend(ports, author, mailbox, {
+    id: mailboxId,
+    decide: (current) => recordFolders(current, listed, (key) => sealedOr(sealed, key)),
+  });
+  if (appended) await ports.directory.waitFor(appended.position);
+  const numbers = numberFolders(state, listed);
+  return listed.flatMap(({ path, pathKey, selectable }): FolderEntry[] => {
+    const number = numbers.get(pathKey);
+    return number === undefined
+      ? []
+      : [{ number, path, availability: selectable ? 'selectable' : 'container' }];
+  });
+}
+
+/** HMAC of mailbox and path: the same path is known again without opening the sealed one. */
+const folderKey = (ports: Pick<Ports, 'ids'>, mailboxId: string, path: string): string =>
+  ports.ids.reservationName(`${mailboxId}\u0000${path}`);
+
+/** Paths this mailbox's stream does not hold yet, sealed under the mailbox's key; usually none. */
+async function sealUnknown(
+  ports: Pick<Ports, 'personal'>,
+  mailboxId: string,
+  state: MailboxRecord,
+  listed: readonly { readonly path: string; readonly pathKey: string }[],
+): Promise<ReadonlyMap<string, Sealed>> {
+  const known = new Set([...state.folders.values()].map(({ pathKey }) => pathKey));
+  const sealed = new Map<string, Sealed>();
+  for (const { path, pathKey } of listed) {
+    if (!known.has(pathKey)) sealed.set(pathKey, await ports.personal.seal(mailboxId, path));
+  }
+  return sealed;
+}
+
+function sealedOr(sealed: ReadonlyMap<string, Sealed>, pathKey: string): Sealed {
+  const path = sealed.get(pathKey);
+  if (path !== undefined) return path;
+  throw new GatewayError('overloaded', 'The folders of this mailbox changed meanwhile; try again.');
+}
