@@ -1,7 +1,7 @@
 /** A server left behind by a gateway that was killed: it outlives its parent and keeps the data folder locked. */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { pollUntil } from './poll-until.ts';
 import { lookUpProcess } from './process-facts.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 
@@ -35,13 +35,14 @@ export async function stopOrphan(cluster: string, log: Log): Promise<void> {
     return;
   }
   log.warn('Stopping the Postgres that an earlier run left behind', { pid: file.pid });
+  const ended = async (): Promise<boolean> => (await lookUpProcess(file.pid))?.startedAt !== facts.startedAt;
   for (const [signal, seconds] of [
     ['SIGINT', 10],
     ['SIGQUIT', 5],
   ] as const) {
     // prettier-ignore
     process.kill(file.pid, signal);
-    if (await ended(file.pid, facts.startedAt, seconds * 1000)) return;
+    if (await pollUntil(ended, 10, seconds * 1000)) return;
   }
   throw new Error(
     `An earlier Postgres (pid ${String(file.pid)}) holds ${cluster} and does not end: end it by hand.`,
@@ -50,10 +51,3 @@ export async function stopOrphan(cluster: string, log: Log): Promise<void> {
 
 const isPostgresOn = (command: string, cluster: string): boolean =>
   (command.split(' -D ')[0] ?? '').endsWith('/postgres') && command.includes(` -D ${cluster} `);
-
-async function ended(pid: number, startedAt: string, timeoutMs: number): Promise<boolean> {
-  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await delay(10)) {
-    if ((await lookUpProcess(pid))?.startedAt !== startedAt) return true;
-  }
-  return false;
-}

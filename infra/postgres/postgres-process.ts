@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { pollUntil } from './poll-until.ts';
 import { SERVER_ENVIRONMENT } from './postgres-cluster.ts';
 import { readPostmasterFile } from './postgres-orphan.ts';
 import type { ChildProcess } from 'node:child_process';
@@ -88,18 +88,25 @@ async function spawnServer(
 
 const ended = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
+    child.once('exit', () => {
+      resolve();
+    });
+    child.once('error', () => {
+      resolve();
+    });
   });
 
 async function becomesReady(child: ChildProcess, gone: Promise<void>, cluster: string): Promise<boolean> {
   let over = false;
+  let ready = false;
   void gone.then(() => (over = true));
-  for (const deadline = Date.now() + START_TIMEOUT_MS; !over && Date.now() < deadline; await delay(5)) {
+  const settled = async (): Promise<boolean> => {
     const file = await readPostmasterFile(cluster);
-    if (file?.pid === child.pid && file?.ready === true) return true;
-  }
-  return false;
+    ready = file?.pid === child.pid && file?.ready === true;
+    return ready || over;
+  };
+  await pollUntil(settled, 5, START_TIMEOUT_MS);
+  return ready;
 }
 
 /** Fast shutdown (sessions are cut, a checkpoint is written); after 10 s immediate, which recovers at the next start. */

@@ -1,0 +1,71 @@
+/** The `Leases` port on `work.lease`. Times are the database's, so gateways need not agree on the hour. */
+import { randomUUID } from 'node:crypto';
+import type { Leases, Log, Sql } from '../../commands/kernel/ports.ts';
+
+const LEASE_SECONDS = 30;
+const RENEW_EVERY_MS = 10_000;
+
+const ACQUIRE = `
+  insert into work.lease as held (name, run_id, until)
+  values ($1, $2, now() + $3 * interval '1 second')
+  on conflict (name) do update set run_id = excluded.run_id, until = excluded.until
+  where held.until <= now() or held.run_id = excluded.run_id
+  returning true as mine`;
+
+const RENEW = `
+  update work.lease set until = now() + $3 * interval '1 second'
+  where run_id = $2 and name = any($1)
+  returning name`;
+
+export interface RunningLeases extends Leases {
+  /** Extends every lease this run holds; the timer's work, callable for tests. A lost one is no longer extended. */
+  renew(): Promise<void>;
+  /** Ends the timer and gives up what is held. */
+  close(): Promise<void>;
+}
+
+/** Starts one timer that renews all leases of this run, under a run id of its own. */
+export function startLeases(sql: Sql, log: Log): RunningLeases {
+  const runId = randomUUID();
+  const held = new Set<string>();
+
+  const renew = async (): Promise<void> => {
+    const names = [...held];
+    if (names.length === 0) return;
+    const kept = await sql.query<{ name: string }>(RENEW, [names, runId, LEASE_SECONDS]);
+    const still = new Set(kept.map((row) => row.name));
+    for (const name of names) if (!still.has(name)) held.delete(name);
+  };
+  // Two renewals may fail before a lease runs out.
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) => {
+      log.warn('Leases could not be renewed', { held: held.size, error: String(error) });
+    });
+  }, RENEW_EVERY_MS).unref();
+
+  return {
+    runId,
+    renew,
+    acquire: async (name) => {
+      const rows = await sql.query(ACQUIRE, [name, runId, LEASE_SECONDS]);
+      if (rows.length > 0) held.add(name);
+      return rows.length > 0;
+    },
+    release: async (name) => {
+      held.delete(name);
+      await sql.query('delete from work.lease where name = $1 and run_id = $2', [name, runId]);
+    },
+    holder: async (name) => {
+      const [row] = await sql.query<{ run_id: string; until: Date }>(
+        'select run_id, until from work.lease where name = $1 and until > now()',
+        [name],
+      );
+      return row === undefined ? null : { runId: row.run_id, until: row.until };
+    },
+    close: async () => {
+      clearInterval(timer);
+      held.clear();
+      await sql.query('delete from work.lease where run_id = $1', [runId]);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** The `McpSessions` port on `vault.mcp_session`. Ids are stored as SHA-256: reading the table lends nobody a session. */
+import { createHash } from 'node:crypto';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { BoundedMap } from '../bounded-map.ts';
+import type { Clock, Log, McpSession, McpSessions, Row, Sql } from '../../commands/kernel/ports.ts';
+
+const MINUTE_MS = 60_000;
+const IDLE_MS = 24 * 60 * MINUTE_MS;
+const SWEEP_EVERY_MS = 10 * MINUTE_MS;
+const SESSIONS_PER_TOKEN = 500;
+const COPIES = 10_000;
+
+interface SessionRow extends Row {
+  token_id: string;
+  org_id: string;
+  principal_id: string;
+  revision: string;
+  advanced_tools: boolean;
+  used_at: Date;
+}
+
+interface Copy {
+  readonly session: McpSession;
+  usedAt: number;
+  readonly readAt: number;
+}
+
+// Beside the new session the token keeps the 499 used last.
+const CREATE = `
+  with unused_longest as (
+    delete from vault.mcp_session where id_sha256 in (
+      select id_sha256 from vault.mcp_session where token_id = $2
+      order by used_at desc, created_at desc offset $8)
+    returning id_sha256)
+  , made as (
+    insert into vault.mcp_session
+      (id_sha256, token_id, org_id, principal_id, revision, advanced_tools, created_at, used_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $7))
+  select id_sha256 from unused_longest`;
+
+const sha256 = (id: string): Buffer => createHash('sha256').update(id).digest();
+const keyOf = (hash: Buffer): string => hash.toString('base64');
+
+/** Sessions with in-process copies, and a timer, ended by `close`, that deletes the expired. */
+export class PostgresMcpSessions implements McpSessions {
+  readonly #sql: Sql;
+  readonly #clock: Clock;
+  readonly #copies = new BoundedMap<string, Copy>(COPIES);
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(sql: Sql, clock: Clock, log: Log) {
+    this.#sql = sql;
+    this.#clock = clock;
+    this.#sweeper = setInterval(() => {
+      this.deleteExpired().catch((error: unknown) => {
+        log.warn('Expired MCP sessions could not be deleted', { error: String(error) });
+      });
+    }, SWEEP_EVERY_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#sweeper);
+  }
+
+  async create(session: McpSession): Promise<void> {
+    const ended = await this.#sql.query<{ id_sha256: Buffer }>(CREATE, [
+      sha256(session.id),
+      session.tokenId,
+      session.orgId,
+      session.principalId,
+      session.revision,
+      session.advancedTools,
+      this.#clock.now(),
+      SESSIONS_PER_TOKEN - 1,
+    ]);
+    for (const row of ended) this.#copies.delete(keyOf(row.id_sha256));
+  }
+
+  async find(id: string, maxAgeMs: number): Promise<McpSession | null> {
+    const hash = sha256(id);
+    const now = this.#clock.now().getTime();
+    const copy = this.#copyOf(hash, now - maxAgeMs) ?? (await this.#read(id, hash, now));
+    // Expired by comparison here, whether or not the row is deleted yet.
+    if (copy === null || copy.usedAt <= now - IDLE_MS) return null;
+    if (copy.usedAt <= now - MINUTE_MS) await this.#touch(hash, copy, now);
+    return copy.session;
+  }
+
+  async setAdvancedTools(id: string, enabled: boolean): Promise<void> {
+    const hash = sha256(id);
+    this.#copies.delete(keyOf(hash));
+    const rows = await this.#sql.query(
+      'update vault.mcp_session set advanced_tools = $2 where id_sha256 = $1 returning true as done',
+      [hash, enabled],
+    );
+    if (rows.length === 0) {
+      throw new GatewayError('session_not_found', 'The MCP session has ended; initialize again.');
+    }
+  }
+
+  async end(id: string): Promise<void> {
+    const hash = sha256(id);
+    this.#copies.delete(keyOf(hash));
+    await this.#sql.query('delete from vault.mcp_session where id_sha256 = $1', [hash]);
+  }
+
+  /** Deletes what has expired and returns how many. */
+  async deleteExpired(): Promise<number> {
+    const expired = new Date(this.#clock.now().getTime() - IDLE_MS);
+    const rows = await this.#sql.query(
+      'delete from vault.mcp_session where used_at <= $1 returning true as done',
+      [expired],
+    );
+    return rows.length;
+  }
+
+  #copyOf(hash: Buffer, readAfter: number): Copy | null {
+    const copy = this.#copies.get(keyOf(hash));
+    return copy !== undefined && copy.readAt > readAfter ? copy : null;
+  }
+
+  async #read(id: string, hash: Buffer, readAt: number): Promise<Copy | null> {
+    const [row] = await this.#sql.query<SessionRow>(
+      'select token_id, org_id, principal_id, revision, advanced_tools, used_at from vault.mcp_session where id_sha256 = $1',
+      [hash],
+    );
+    if (row === undefined) {
+      this.#copies.delete(keyOf(hash));
+      return null;
+    }
+    const session: McpSession = {
+      id,
+      tokenId: row.token_id,
+      orgId: row.org_id,
+      principalId: row.principal_id,
+      revision: row.revision,
+      advancedTools: row.advanced_tools,
+    };
+    const copy: Copy = { session, usedAt: row.used_at.getTime(), readAt };
+    this.#copies.set(keyOf(hash), copy);
+    return copy;
+  }
+
+  async #touch(hash: Buffer, copy: Copy, now: number): Promise<void> {
+    // Set before the statement, so that calls at the same moment do not all write.
+    copy.usedAt = now;
+    await this.#sql.query(
+      'update vault.mcp_session set used_at = greatest(used_at, $2) where id_sha256 = $1',
+      [hash, new Date(now)],
+    );
+  }
+}

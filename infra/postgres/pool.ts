@@ -1,0 +1,121 @@
+/**
+ * The `Sql` port over a pool of connections. `bigint` columns come back as text, as `pg` does it: a position does not
+ * fit a JavaScript number, the caller says `BigInt(…)`. `timestamptz` comes back as `Date`, `bytea` as `Buffer`.
+ */
+import pg from 'pg';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { asGatewayError, isConnectionFailure } from './connection-errors.ts';
+import type { PoolClient } from 'pg';
+import type { Log, Row, Sql } from '../../commands/kernel/ports.ts';
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly log: Log;
+  /** Connections at most. */
+  readonly size?: number;
+  /** The server gives a statement up after this; the client a little later, should the server not answer at all. */
+  readonly statementTimeoutMs?: number;
+}
+
+/** A pool on `url`, which may be a transaction pooler's. Nothing is connected before the first query. */
+export function openPool(options: PoolOptions): pg.Pool {
+  const timeoutMs = options.statementTimeoutMs ?? 30_000;
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: 'gateway',
+    max: options.size ?? 20,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    query_timeout: timeoutMs + 5_000,
+    keepAlive: true,
+    // Not as start-up parameters: poolers refuse those.
+    verify: (client, done) => {
+      const settings = `set statement_timeout = ${String(timeoutMs)}; set idle_in_transaction_session_timeout = 60000`;
+      client.query(settings).then(() => {
+        done();
+      }, done);
+    },
+  });
+  pool.on('error', (error) => {
+    options.log.warn('A database connection was lost while idle', { error: error.message });
+  });
+  return pool;
+}
+
+/** The pool as `Sql`. A lost, refused or overdue connection throws `store_unavailable`; other errors pass unchanged. */
+export function postgresSql(pool: pg.Pool): Sql {
+  return {
+    query: (text, parameters = []) => withClient(pool, (client) => run(client, text, parameters)),
+    transaction: (work) => withClient(pool, (client) => inTransaction(client, work)),
+  };
+}
+
+async function withClient<T>(pool: pg.Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  let lost: Error | undefined;
+  const client = await pool.connect().catch((error: unknown) => {
+    throw asGatewayError(error);
+  });
+  // Without a listener, a connection that breaks while it is lent out would end the process.
+  const onError = (error: Error): void => {
+    lost = error;
+  };
+  client.on('error', onError);
+  try {
+    return await work(client);
+  } catch (error) {
+    if (isConnectionFailure(error) || (error instanceof GatewayError && error.code === 'store_unavailable')) {
+      lost = error;
+    }
+    throw asGatewayError(error);
+  } finally {
+    client.off('error', onError);
+    client.release(lost);
+  }
+}
+
+async function run<R extends Row>(
+  client: PoolClient,
+  text: string,
+  parameters: readonly unknown[],
+): Promise<R[]> {
+  try {
+    return (await client.query<R>(text, [...parameters])).rows;
+  } catch (error) {
+    throw asGatewayError(error);
+  }
+}
+
+async function inTransaction<T>(client: PoolClient, work: (sql: Sql) => Promise<T>): Promise<T> {
+  await client.query('begin');
+  let result: T;
+  try {
+    result = await work(transactionSql(client, 1));
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+  // Postgres answers a commit with a rollback when a statement had failed; unseen, that would be lost work.
+  const { command } = await client.query('commit');
+  if (command === 'ROLLBACK')
+    throw new Error('A statement failed inside a transaction that went on to commit.');
+  return result;
+}
+
+function transactionSql(client: PoolClient, depth: number): Sql {
+  return {
+    query: (text, parameters = []) => run(client, text, parameters),
+    // A transaction inside one is a savepoint: its failure alone is undone.
+    transaction: async (work) => {
+      const savepoint = `nested_${String(depth)}`;
+      await run(client, `savepoint ${savepoint}`, []);
+      try {
+        const result = await work(transactionSql(client, depth + 1));
+        await run(client, `release savepoint ${savepoint}`, []);
+        return result;
+      } catch (error) {
+        await run(client, `rollback to savepoint ${savepoint}`, []);
+        throw error;
+      }
+    },
+  };
+}
