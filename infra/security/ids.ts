@@ -1,0 +1,18 @@
+/** The `Ids` port: random ids by time and chance, derived ones under the vault's id key. */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { derivedId, uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
+import type { KeyObject } from 'node:crypto';
+import type { Clock, Ids } from '../../commands/kernel/ports.ts';
+
+/** Ids whose times come from `clock`. */
+export function createIds(idKey: KeyObject, clock: Clock): Ids {
+  const key = idKey.export();
+  return {
+    newId: (prefix) => uuidToId(prefix, uuidV7(clock.now().getTime(), randomBytes(10))),
+    newUuid: () => randomUUID(),
+    idForKey: (prefix, orgId, principalId, idempotencyKey) =>
+      derivedId(prefix, key, [orgId, principalId, idempotencyKey]),
+    // The word in front keeps these apart from derived ids, which use the same key.
+    reservationName: (text) => createHmac('sha256', key).update(`reservation\u0000${text}`).digest('hex'),
+  };
+}

@@ -1,0 +1,64 @@
+/** The master key: 32 bytes as base64 in a file only this account can read. Whoever has it can read the vault. */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { KeyObject } from 'node:crypto';
+
+const KEY_BYTES = 32;
+
+/**
+ * Reads the master key, making the file at the first start. Throws one sentence when the file cannot be read, is open to
+ * other accounts or holds no key.
+ */
+export async function loadMasterKey(file: string): Promise<KeyObject> {
+  const text = (await readKey(file)) ?? (await makeKey(file));
+  const bytes = Buffer.from(text.trim(), 'base64');
+  if (bytes.length !== KEY_BYTES || bytes.toString('base64') !== text.trim()) {
+    throw new Error(
+      `The key file ${file} does not hold 32 bytes as base64: restore it from your backup, a new key cannot open the vault.`,
+    );
+  }
+  return createSecretKey(bytes);
+}
+
+/** The file's text, or null when there is no file. */
+async function readKey(file: string): Promise<string | null> {
+  try {
+    const { mode } = await stat(file);
+    if ((mode & 0o077) !== 0) {
+      throw new Error(`The key file ${file} is open to other accounts: run "chmod 600" on it.`);
+    }
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    if (!(cause instanceof Error) || !('code' in cause)) throw cause;
+    if (cause.code === 'ENOENT') return null;
+    throw new Error(`The key file ${file} cannot be read (${String(cause.code)}).`, { cause });
+  }
+}
+
+async function makeKey(file: string): Promise<string> {
+  const text = `${randomBytes(KEY_BYTES).toString('base64')}\n`;
+  const draft = `${file}.${String(process.pid)}.new`;
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    const handle = await open(draft, 'w', 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    // A link never replaces: of two gateways that start at once, the first one's key counts for both.
+    await link(draft, file);
+    return text;
+  } catch (cause) {
+    const winner = isTaken(cause) ? await readKey(file) : null;
+    if (winner !== null) return winner;
+    throw new Error(`The key file ${file} cannot be made: ${String(cause)}`, { cause });
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EEXIST';

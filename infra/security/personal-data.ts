@@ -1,0 +1,87 @@
+/**
+ * The `PersonalData` port: `sealed.v1.<owner id>.<box>`, the box under a key of the owner's own that lives in
+ * `vault.personal_key`, outside the log. Erasing that key erases what was sealed under it, wherever it was copied.
+ */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { BoundedMap } from '../bounded-map.ts';
+import { openBox, sealBox } from './sealed-box.ts';
+import type { KeyObject } from 'node:crypto';
+import type { Clock, PersonalData, Sealed, Sql } from '../../commands/kernel/ports.ts';
+
+const FORM = /^sealed\.v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
+const OWNER_ID = /^[A-Za-z0-9_-]+$/;
+const CACHED_KEYS = 5_000;
+/** An erasure by another process holds here after this at the latest. */
+const CACHED_FOR_MS = 60_000;
+
+interface CachedKey {
+  /** Null = erased, or never made. */
+  readonly key: KeyObject | null;
+  readonly until: number;
+}
+
+export interface PersonalDataOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly masterKey: KeyObject;
+}
+
+/** Seals and opens personal fields; keys are made at an owner's first use and cached for a minute. */
+export function createPersonalData({ sql, clock, masterKey }: PersonalDataOptions): PersonalData {
+  const cache = new BoundedMap<string, CachedKey>(CACHED_KEYS);
+
+  const cached = async (
+    ownerId: string,
+    load: () => Promise<KeyObject | null>,
+  ): Promise<KeyObject | null> => {
+    const now = clock.now().getTime();
+    const hit = cache.get(ownerId);
+    if (hit !== undefined && hit.until > now) return hit.key;
+    const key = await load();
+    // "None yet" is not kept: another process may make the key at any moment.
+    if (key !== null) cache.set(ownerId, { key, until: now + CACHED_FOR_MS });
+    return key;
+  };
+
+  return {
+    seal: async (ownerId, text) => {
+      if (!OWNER_ID.test(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
+      const key = await cached(ownerId, () => loadOrMake(sql, masterKey, ownerId));
+      // What is sealed for an erased owner must stay unreadable: under a key that nobody keeps.
+      const box = sealBox(key ?? createSecretKey(randomBytes(32)), Buffer.from(text), textContext(ownerId));
+      return `sealed.v1.${ownerId}.${box.toString('base64url')}` as Sealed;
+    },
+    open: async (sealed) => {
+      const [, ownerId, box] = FORM.exec(sealed) ?? [];
+      if (ownerId === undefined || box === undefined) return null;
+      const key = await cached(ownerId, () => load(sql, masterKey, ownerId));
+      if (key === null) return null;
+      return openBox(key, Buffer.from(box, 'base64url'), textContext(ownerId))?.toString() ?? null;
+    },
+  };
+}
+
+const keyContext = (ownerId: string): string => `personal_key ${ownerId}`;
+const textContext = (ownerId: string): string => `personal ${ownerId}`;
+
+async function load(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<KeyObject | null> {
+  const [row] = await sql.query<{ wrapped: Buffer | null }>(
+    'select wrapped from vault.personal_key where owner_id = $1',
+    [ownerId],
+  );
+  if (row?.wrapped == null) return null;
+  const bytes = openBox(masterKey, row.wrapped, keyContext(ownerId));
+  if (bytes === null) throw new Error(`The personal key of ${ownerId} is not sealed under this key file.`);
+  return createSecretKey(bytes);
+}
+
+async function loadOrMake(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<KeyObject | null> {
+  const existing = await load(sql, masterKey, ownerId);
+  if (existing !== null) return existing;
+  await sql.query(
+    'insert into vault.personal_key (owner_id, wrapped) values ($1, $2) on conflict do nothing',
+    [ownerId, sealBox(masterKey, randomBytes(32), keyContext(ownerId))],
+  );
+  // Read back: another process's key may have been first, or the owner is erased.
+  return load(sql, masterKey, ownerId);
+}

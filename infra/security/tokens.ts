@@ -1,0 +1,118 @@
+/** The `Tokens` port: REST tokens, and ES256 access tokens (JWT, RFC 9068) under the vault's signing keys. */
+import { createHash, randomUUID } from 'node:crypto';
+import jwt from 'jsonwebtoken';
+import { z } from 'zod';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { BoundedMap } from '../bounded-map.ts';
+import { hashRestToken, newRestToken } from './rest-tokens.ts';
+import type { AccessTokenClaims, Clock, Tokens } from '../../commands/kernel/ports.ts';
+import type { SigningKey } from './vault.ts';
+
+const TYPE = 'at+jwt';
+const VERIFIED_TOKENS = 10_000;
+
+export interface TokensOptions {
+  /** Issuer; `{baseUrl}/mcp` and `{baseUrl}/api/v1` are the audiences. Without a slash at the end. */
+  readonly baseUrl: string;
+  readonly signingKeys: readonly [SigningKey, ...SigningKey[]];
+  readonly clock: Clock;
+}
+
+const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+const fromSeconds = (value: number): Date => new Date(value * 1000);
+
+const Payload = z
+  .object({
+    sub: z.string(),
+    org: z.string(),
+    tid: z.string(),
+    jti: z.string(),
+    scope: z.string(),
+    aud: z.union([z.string(), z.array(z.string())]),
+    iat: z.int(),
+    exp: z.int(),
+  })
+  .transform((payload): AccessTokenClaims => ({
+    tokenId: payload.tid,
+    subject: payload.sub,
+    orgId: payload.org,
+    scopes: payload.scope === '' ? [] : payload.scope.split(' '),
+    audience: typeof payload.aud === 'string' ? [payload.aud] : payload.aud,
+    issuedAt: fromSeconds(payload.iat),
+    expiresAt: fromSeconds(payload.exp),
+  }));
+
+/** Signs with the first key and verifies with all. Which audience a face takes is the face's own rule. */
+export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): Tokens {
+  const mcpAudience = `${baseUrl}/mcp`;
+  const audiences: [string, string] = [mcpAudience, `${baseUrl}/api/v1`];
+  const publicKeys = new Map(signingKeys.map(({ kid, publicKey }) => [kid, publicKey]));
+  // Verifying costs some 100 µs of CPU; what was found valid stays so until it expires, revocation is looked up apart.
+  const verified = new BoundedMap<string, AccessTokenClaims>(VERIFIED_TOKENS);
+
+  const verify = (token: string): AccessTokenClaims => {
+    try {
+      const header = jwt.decode(token, { complete: true })?.header;
+      const key = header?.typ === TYPE && header.kid !== undefined ? publicKeys.get(header.kid) : undefined;
+      if (key === undefined) throw new jwt.JsonWebTokenError('not an access token of ours');
+      const payload = jwt.verify(token, key, {
+        algorithms: ['ES256'],
+        issuer: baseUrl,
+        audience: audiences,
+        clockTimestamp: seconds(clock.now()),
+      });
+      return Payload.parse(payload);
+    } catch (error) {
+      throw error instanceof jwt.TokenExpiredError ? expired() : unauthenticated(error);
+    }
+  };
+
+  const claimsOf = (token: string): AccessTokenClaims => {
+    const hash = createHash('sha256').update(token).digest('base64');
+    const known = verified.get(hash);
+    if (known === undefined) {
+      const claims = verify(token);
+      verified.set(hash, claims);
+      return claims;
+    }
+    if (known.expiresAt <= clock.now()) throw expired();
+    return known;
+  };
+
+  const sign = (claims: Omit<AccessTokenClaims, 'audience'>): string => {
+    const [{ kid, privateKey }] = signingKeys;
+    const payload = {
+      iss: baseUrl,
+      aud: mcpAudience,
+      sub: claims.subject,
+      org: claims.orgId,
+      tid: claims.tokenId,
+      jti: randomUUID(),
+      scope: claims.scopes.join(' '),
+      iat: seconds(claims.issuedAt),
+      exp: seconds(claims.expiresAt),
+    };
+    return jwt.sign(payload, privateKey, { algorithm: 'ES256', header: { alg: 'ES256', typ: TYPE, kid } });
+  };
+
+  return {
+    newRestToken,
+    hashRestToken,
+    signAccessToken: (claims) => promised(() => sign(claims)),
+    verifyAccessToken: (token) => promised(() => claimsOf(token)),
+  };
+}
+
+/** A synchronous result as a promise; a throw becomes its rejection. */
+const promised = <T>(work: () => T): Promise<T> =>
+  new Promise((resolve) => {
+    resolve(work());
+  });
+
+const unauthenticated = (cause?: unknown): GatewayError =>
+  new GatewayError('unauthenticated', 'The bearer token is not a valid access token of this gateway.', {
+    cause,
+  });
+
+const expired = (): GatewayError =>
+  new GatewayError('token_expired', 'The access token has expired; ask for a new one.');

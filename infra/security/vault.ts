@@ -1,0 +1,99 @@
+/** The gateway's own keys: made once, kept in `vault` under the master key, held in memory while it runs. */
+import {
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  randomBytes,
+} from 'node:crypto';
+import { openBox, sealBox } from './sealed-box.ts';
+import type { KeyObject } from 'node:crypto';
+import type { Sql } from '../../commands/kernel/ports.ts';
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly retired: boolean;
+}
+
+export interface Vault {
+  readonly masterKey: KeyObject;
+  readonly locatorEncryptionKey: KeyObject;
+  readonly locatorMacKey: KeyObject;
+  readonly idKey: KeyObject;
+  /** The active one first, then those that only verify. */
+  readonly signingKeys: readonly [SigningKey, ...SigningKey[]];
+}
+
+/**
+ * Loads the vault's keys and makes those that are missing; gateways that start at once end up with the same ones. Throws
+ * one sentence when the master key is not the one they were stored under.
+ */
+export async function openVault(sql: Sql, masterKey: KeyObject): Promise<Vault> {
+  return {
+    masterKey,
+    locatorEncryptionKey: await gatewayKey(sql, masterKey, 'locator_encryption'),
+    locatorMacKey: await gatewayKey(sql, masterKey, 'locator_mac'),
+    idKey: await gatewayKey(sql, masterKey, 'id'),
+    signingKeys: await signingKeys(sql, masterKey),
+  };
+}
+
+function unwrap(masterKey: KeyObject, wrapped: Uint8Array, context: string): Buffer {
+  const content = openBox(masterKey, wrapped, context);
+  if (content !== null) return content;
+  throw new Error(
+    'The key file is not the one this database was set up with: restore the right one or set KEY_FILE.',
+  );
+}
+
+async function gatewayKey(sql: Sql, masterKey: KeyObject, name: string): Promise<KeyObject> {
+  const context = `gateway_key ${name}`;
+  const stored = () =>
+    sql.query<{ wrapped: Buffer }>('select wrapped from vault.gateway_key where name = $1', [name]);
+  let [row] = await stored();
+  if (row === undefined) {
+    await sql.query('insert into vault.gateway_key (name, wrapped) values ($1, $2) on conflict do nothing', [
+      name,
+      sealBox(masterKey, randomBytes(32), context),
+    ]);
+    // Read back: another gateway's may have been first.
+    [row] = await stored();
+  }
+  if (row === undefined) throw new Error(`The vault does not keep the key ${name}.`);
+  return createSecretKey(unwrap(masterKey, row.wrapped, context));
+}
+
+async function signingKeys(sql: Sql, masterKey: KeyObject): Promise<[SigningKey, ...SigningKey[]]> {
+  const stored = () =>
+    sql.query<{ kid: string; wrapped: Buffer; retired: boolean }>(
+      'select kid, wrapped, retired_at is not null as retired from vault.signing_key order by retired_at desc nulls first',
+    );
+  let rows = await stored();
+  if (rows[0]?.retired !== false) {
+    await makeSigningKey(sql, masterKey);
+    rows = await stored();
+  }
+  const keys = rows.map(({ kid, wrapped, retired }) => {
+    const der = unwrap(masterKey, wrapped, signingContext(kid));
+    const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    return { kid, privateKey, publicKey: createPublicKey(privateKey), retired };
+  });
+  const [active, ...others] = keys;
+  if (active === undefined) throw new Error('The vault does not keep the signing key.');
+  return [active, ...others];
+}
+
+const signingContext = (kid: string): string => `signing_key ${kid}`;
+
+async function makeSigningKey(sql: Sql, masterKey: KeyObject): Promise<void> {
+  const kid = randomBytes(12).toString('base64url');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' });
+  // One active key at a time (a unique index), so of two gateways only one stores its own.
+  await sql.query('insert into vault.signing_key (kid, wrapped) values ($1, $2) on conflict do nothing', [
+    kid,
+    sealBox(masterKey, der, signingContext(kid)),
+  ]);
+}
