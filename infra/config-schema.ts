@@ -1,0 +1,145 @@
+/** Every setting of the gateway, as environment variables. What is not here is not a setting. */
+import { z } from 'zod';
+
+export interface SettingFacts {
+  readonly description: string;
+  /** What holds when it is not set. */
+  readonly fallback: string;
+  /** A secret may come from the file that `<NAME>_FILE` names, and is never repeated in a message. */
+  readonly secret?: true;
+}
+
+const settings = z.registry<SettingFacts>();
+
+const wholeNumber = (from: number, to: number) => {
+  const message = `must be a whole number from ${String(from)} to ${String(to)}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= from && value <= to, message);
+};
+
+const port = (from: number) => wholeNumber(from, 65_535);
+
+const limit = (description: string, fallback: number) =>
+  wholeNumber(1, 1_000_000_000)
+    .default(fallback)
+    .register(settings, { description, fallback: String(fallback) });
+
+const list = (message: string, accepts: (item: string) => boolean) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()))
+    .refine((items) => items.every(accepts), message);
+
+/** By its scheme only: `esdb://` may name several hosts, which no URL parser takes. */
+const address = (schemes: readonly string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => schemes.some((scheme) => text.startsWith(`${scheme}://`)),
+      `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    );
+
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
+
+/** The one schema of the environment. */
+export const Settings = z.strictObject({
+  HOST: z.string().default('127.0.0.1').register(settings, {
+    description: 'Address to listen on.',
+    fallback: '127.0.0.1',
+  }),
+  PORT: port(0).default(3000).register(settings, {
+    description: 'Port of REST and MCP; 0 takes a free one.',
+    fallback: '3000',
+  }),
+  BASE_URL: z
+    .string()
+    .refine(isBaseUrl, 'must be an http or https address without query and without a slash at its end')
+    .optional()
+    .register(settings, {
+      description: 'Address under which callers reach the gateway; it stands in every token.',
+      fallback: 'http://localhost:PORT',
+    }),
+  METRICS_PORT: port(1).optional().register(settings, {
+    description: 'Loopback port of the Prometheus metrics.',
+    fallback: 'no metrics listener',
+  }),
+  DATA_DIR: z.string().default('.data').register(settings, {
+    description: 'Folder of everything the gateway keeps on disk; one gateway per folder.',
+    fallback: '.data',
+  }),
+  KEY_FILE: z.string().optional().register(settings, {
+    description: 'File of the master key, made at the first start. Back it up apart from the database.',
+    fallback: 'DATA_DIR/master.key',
+  }),
+  DATABASE_URL: address(['postgres', 'postgresql']).optional().register(settings, {
+    description: 'Postgres server; may be a pooler.',
+    fallback: 'an embedded Postgres',
+    secret: true,
+  }),
+  DATABASE_DIRECT_URL: address(['postgres', 'postgresql']).optional().register(settings, {
+    description: 'The same server without a pooler between, for locks and LISTEN.',
+    fallback: 'DATABASE_URL',
+    secret: true,
+  }),
+  EVENTSTORE_URL: address(['esdb', 'esdb+discover']).optional().register(settings, {
+    description: 'EventStoreDB or KurrentDB, single node or cluster.',
+    fallback: 'an embedded event node',
+    secret: true,
+  }),
+  ALLOWED_ORIGINS: list('must be origins such as https://app.example.com, separated by commas', isOrigin)
+    .default([])
+    .register(settings, {
+      description: "Origins that browsers may call from beside BASE_URL's own, separated by commas.",
+      fallback: 'none',
+    }),
+  EGRESS_ALLOW_MAIL: list(
+    'must be networks such as 10.0.0.0/8 or 127.0.0.1/32:1143, separated by commas',
+    isNetwork,
+  )
+    .default([])
+    .register(settings, {
+      description:
+        'Networks that are not public and that mail servers may be in: CIDR[:port or :*], separated by commas.',
+      fallback: 'none: public addresses only',
+    }),
+  MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {
+    description: 'Whether MCP answers repeat their structured content as a text block.',
+    fallback: 'on',
+  }),
+  LIMIT_READS_PER_MINUTE: limit('Reads of one token in a minute.', 600),
+  LIMIT_WRITES_PER_MINUTE: limit('Writes of one token in a minute.', 120),
+  LIMIT_CONCURRENT_REQUESTS: limit('Requests of one token at once.', 20),
+  LIMIT_PROVIDER_CONNECTIONS: limit('Connections to the mail server of one mailbox.', 4),
+  LIMIT_JSON_BODY_BYTES: limit('Size of a JSON body in bytes.', 1_048_576),
+  LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 131_072),
+});
+
+export type SettingName = keyof typeof Settings.shape;
+
+/** A setting as the documentation lists it. */
+export interface SettingDescription extends SettingFacts {
+  readonly name: SettingName;
+}
+
+/** All settings in the order of the schema. */
+export function describeSettings(): readonly SettingDescription[] {
+  return (Object.keys(Settings.shape) as SettingName[]).map((name) => {
+    const facts = settings.get(Settings.shape[name]);
+    if (facts === undefined) throw new Error(`The setting ${name} has no description.`);
+    return { name, ...facts };
+  });
+}
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && search === '' && hash === '' && !text.endsWith('/');
+}
+
+/** Shape only; the egress guard reads the network itself. */
+function isNetwork(text: string): boolean {
+  return /^\[?[0-9A-Fa-f:.]+(\/\d{1,3})?\]?(:(\d{1,5}|\*))?$/.test(text);
+}

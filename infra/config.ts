@@ -1,0 +1,124 @@
+/** The environment read once at the start: everything wrong with it is said together, in a sentence each. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describeSettings, Settings } from './config-schema.ts';
+import { misspeltSettings } from './setting-names.ts';
+import type { z } from 'zod';
+import type { Limits } from '../commands/kernel/ports.ts';
+import type { SettingDescription } from './config-schema.ts';
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Null = `http://localhost:<the port listened on>`. */
+  readonly baseUrl: string | null;
+  readonly metricsPort: number | null;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly keyFile: string;
+  /** Null = the embedded server. `directUrl` is for locks and LISTEN. */
+  readonly database: { readonly url: string; readonly directUrl: string } | null;
+  /** Null = the embedded node. */
+  readonly eventStoreUrl: string | null;
+  readonly allowedOrigins: readonly string[];
+  /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
+  readonly egressAllowMail: readonly string[];
+  readonly mcpTextBlock: boolean;
+  readonly limits: Limits;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong with the environment, one sentence per line. */
+export class ConfigError extends Error {
+  readonly sentences: readonly string[];
+  constructor(sentences: readonly string[]) {
+    super(sentences.join('\n'));
+    this.name = 'ConfigError';
+    this.sentences = sentences;
+  }
+}
+
+/** The configuration of this environment. Throws `ConfigError`. An empty variable counts as not set. */
+export function loadConfig(env: Environment): Config {
+  const described = describeSettings();
+  const known = described.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name]));
+  const set = Object.keys(env).filter((name) => env[name] !== undefined && env[name] !== '');
+  const sentences = [...misspeltSettings(set, known)];
+  const values: Record<string, string> = {};
+  for (const setting of described) {
+    const value = readSetting(setting, env, sentences);
+    if (value !== undefined) values[setting.name] = value;
+  }
+  const parsed = Settings.safeParse(values);
+  if (!parsed.success) {
+    const secrets = new Set<string>(described.filter(({ secret }) => secret).map(({ name }) => name));
+    sentences.push(...parsed.error.issues.map((issue) => sentenceOf(issue, values, secrets)));
+  }
+  if (values['DATABASE_DIRECT_URL'] !== undefined && values['DATABASE_URL'] === undefined) {
+    sentences.push(
+      'DATABASE_DIRECT_URL is set without DATABASE_URL: set both, or neither for the embedded Postgres.',
+    );
+  }
+  if (!parsed.success || sentences.length > 0) throw new ConfigError(sentences);
+  return toConfig(parsed.data);
+}
+
+/** The text of a setting, for a secret possibly from its file. What is wrong goes to `sentences`. */
+function readSetting(
+  { name, secret }: SettingDescription,
+  env: Environment,
+  sentences: string[],
+): string | undefined {
+  const direct = env[name] === '' ? undefined : env[name];
+  const file = secret === true ? env[`${name}_FILE`] : undefined;
+  if (file === undefined || file === '') return direct;
+  if (direct !== undefined) {
+    sentences.push(`${name} and ${name}_FILE are both set: keep one of them.`);
+    return direct;
+  }
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    sentences.push(`${name}_FILE names ${file}, which cannot be read (${code}).`);
+    return undefined;
+  }
+}
+
+function sentenceOf(
+  issue: z.core.$ZodIssue,
+  values: Readonly<Record<string, string>>,
+  secrets: ReadonlySet<string>,
+): string {
+  const name = String(issue.path[0]);
+  return secrets.has(name)
+    ? `${name} ${issue.message}.`
+    : `${name} ${issue.message}, not "${values[name] ?? ''}".`;
+}
+
+function toConfig(settings: z.output<typeof Settings>): Config {
+  const dataDir = resolve(settings.DATA_DIR);
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = settings;
+  return {
+    host: settings.HOST,
+    port: settings.PORT,
+    baseUrl: settings.BASE_URL ?? null,
+    metricsPort: settings.METRICS_PORT ?? null,
+    dataDir,
+    keyFile: settings.KEY_FILE === undefined ? join(dataDir, 'master.key') : resolve(settings.KEY_FILE),
+    database: url === undefined ? null : { url, directUrl: directUrl ?? url },
+    eventStoreUrl: settings.EVENTSTORE_URL ?? null,
+    allowedOrigins: settings.ALLOWED_ORIGINS,
+    egressAllowMail: settings.EGRESS_ALLOW_MAIL,
+    mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
+    limits: {
+      readsPerMinute: settings.LIMIT_READS_PER_MINUTE,
+      writesPerMinute: settings.LIMIT_WRITES_PER_MINUTE,
+      concurrentRequests: settings.LIMIT_CONCURRENT_REQUESTS,
+      providerConnections: settings.LIMIT_PROVIDER_CONNECTIONS,
+      jsonBodyBytes: settings.LIMIT_JSON_BODY_BYTES,
+      mcpResultBytes: settings.LIMIT_MCP_RESULT_BYTES,
+    },
+  };
+}
