@@ -1,0 +1,23 @@
+import type { Clock } from '../../commands/kernel/ports.ts';
+
+/** A clock that stands still until the test moves it; a sleep moves it by itself. */
+export class ManualClock implements Clock {
+  #now: number;
+
+  constructor(start = '2026-01-01T00:00:00.000Z') {
+    this.#now = Date.parse(start);
+  }
+
+  now(): Date {
+    return new Date(this.#now);
+  }
+
+  advance(milliseconds: number): void {
+    this.#now += milliseconds;
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    this.advance(milliseconds);
+    return Promise.resolve();
+  }
+}
