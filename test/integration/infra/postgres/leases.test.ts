@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import { startLeases } from '../../../../infra/postgres/leases.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import type { Pool } from 'pg';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { RunningLeases } from '../../../../infra/postgres/leases.ts';
+import type { TestDatabase } from '../../../support/postgres.ts';
+
+describe('leases', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+  let ours: RunningLeases;
+  let theirs: RunningLeases;
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  beforeEach(() => {
+    ours = startLeases(sql, silentLog);
+    theirs = startLeases(sql, silentLog);
+  });
+  afterEach(async () => {
+    await ours.close();
+    await theirs.close();
+  });
+
+  const expire = (name: string) =>
+    sql.query("update work.lease set until = now() - interval '1 second' where name = $1", [name]);
+  const secondsLeft = async (name: string): Promise<number> => {
+    const [row] = await sql.query<{ left: number }>(
+      'select extract(epoch from until - now())::float as left from work.lease where name = $1',
+      [name],
+    );
+    return row?.left ?? -1;
+  };
+
+  it('is held by one run at a time, for 30 seconds', async () => {
+    expect(await ours.acquire('a')).to.equal(true);
+    expect(await theirs.acquire('a')).to.equal(false);
+    expect(await ours.acquire('a'), 'kept by its holder').to.equal(true);
+    expect((await theirs.holder('a'))?.runId).to.equal(ours.runId);
+    expect(await secondsLeft('a')).to.be.within(29, 30);
+  });
+
+  it('goes to exactly one of many who ask at once', async () => {
+    const runs = Array.from({ length: 12 }, () => startLeases(sql, silentLog));
+    const won = await Promise.all(runs.map((run) => run.acquire('b')));
+    expect(won.filter(Boolean)).to.have.length(1);
+    await Promise.all(runs.map((run) => run.close()));
+  });
+
+  it('is free once released', async () => {
+    await ours.acquire('c');
+    await theirs.release('c');
+    expect((await ours.holder('c'))?.runId, 'not released by another').to.equal(ours.runId);
+    await ours.release('c');
+    expect(await ours.holder('c')).to.equal(null);
+    expect(await theirs.acquire('c')).to.equal(true);
+  });
+
+  it('runs out', async () => {
+    await ours.acquire('d');
+    await expire('d');
+    expect(await ours.holder('d')).to.equal(null);
+    expect(await theirs.acquire('d')).to.equal(true);
+  });
+
+  it('is extended by a renewal, all of a run in one statement', async () => {
+    await ours.acquire('e');
+    await ours.acquire('f');
+    await sql.query("update work.lease set until = now() + interval '5 seconds' where run_id = $1", [
+      ours.runId,
+    ]);
+    await ours.renew();
+    expect(await secondsLeft('e')).to.be.above(29);
+    expect(await secondsLeft('f')).to.be.above(29);
+  });
+
+  it('is not taken back by the renewal of a run that lost it', async () => {
+    await ours.acquire('g');
+    await expire('g');
+    await theirs.acquire('g');
+    await ours.renew();
+    expect((await ours.holder('g'))?.runId).to.equal(theirs.runId);
+    await theirs.release('g');
+    await ours.renew();
+    expect(await ours.holder('g')).to.equal(null);
+  });
+
+  it('is given up at the end of a run', async () => {
+    await ours.acquire('h');
+    await ours.close();
+    expect(await theirs.acquire('h')).to.equal(true);
+  });
+});

@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { PostgresMcpSessions } from '../../../../infra/postgres/mcp-sessions.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import type { Pool } from 'pg';
+import type { McpSession, Sql } from '../../../../commands/kernel/ports.ts';
+import type { TestDatabase } from '../../../support/postgres.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const session = (id: string, tokenId = 'tok_1'): McpSession => ({
+  id,
+  tokenId,
+  orgId: 'org_1',
+  principalId: 'agt_1',
+  revision: '2025-11-25',
+  advancedTools: false,
+});
+
+describe('MCP sessions', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+  let clock: ManualClock;
+  let statements: string[];
+  let sessions: PostgresMcpSessions;
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  beforeEach(async () => {
+    await sql.query('truncate vault.mcp_session');
+    clock = new ManualClock();
+    statements = [];
+    const watched: Sql = {
+      query: (text, parameters) => {
+        statements.push(text.trim().split(' ')[0] ?? '');
+        return sql.query(text, parameters);
+      },
+      transaction: (work) => sql.transaction(work),
+    };
+    sessions = new PostgresMcpSessions(watched, clock, silentLog);
+  });
+  afterEach(() => {
+    sessions.close();
+  });
+
+  it('gives back what was made, and nothing for another id', async () => {
+    await sessions.create(session('s-1'));
+    expect(await sessions.find('s-1', 0)).to.deep.equal(session('s-1'));
+    expect(await sessions.find('s-2', 0)).to.equal(null);
+  });
+
+  it('stores no id that could be used', async () => {
+    await sessions.create(session('secret-session-id'));
+    const rows = await sql.query('select * from vault.mcp_session');
+    expect(JSON.stringify(rows)).not.to.include('secret-session-id');
+    expect(rows[0]?.['id_sha256']).to.have.length(32);
+  });
+
+  it('ends 24 hours after its last use, not after its start', async () => {
+    await sessions.create(session('s'));
+    clock.advance(23 * HOUR);
+    expect(await sessions.find('s', 0)).not.to.equal(null);
+    clock.advance(23 * HOUR);
+    expect(await sessions.find('s', 0)).not.to.equal(null);
+    clock.advance(24 * HOUR);
+    expect(await sessions.find('s', 0)).to.equal(null);
+    expect(await sessions.find('s', HOUR), 'nor as a copy').to.equal(null);
+  });
+
+  it('is touched at most once a minute', async () => {
+    await sessions.create(session('s'));
+    statements.length = 0;
+    for (let call = 0; call < 6; call += 1) {
+      clock.advance(20_000);
+      await sessions.find('s', 0);
+    }
+    expect(statements.filter((verb) => verb === 'update')).to.have.length(2);
+  });
+
+  it('serves copies of the age asked for and no older', async () => {
+    await sessions.create(session('s'));
+    await sessions.find('s', 1_000);
+    statements.length = 0;
+    clock.advance(900);
+    await sessions.find('s', 1_000);
+    expect(statements).to.deep.equal([]);
+    await sql.query('update vault.mcp_session set advanced_tools = true');
+    expect((await sessions.find('s', 1_000))?.advancedTools, 'the copy').to.equal(false);
+    expect((await sessions.find('s', 0))?.advancedTools, 'the row').to.equal(true);
+    clock.advance(1_000);
+    statements.length = 0;
+    await sessions.find('s', 1_000);
+    expect(statements).to.deep.equal(['select']);
+  });
+
+  it('sees its own switch and its own end at once', async () => {
+    await sessions.create(session('s'));
+    await sessions.find('s', 1_000);
+    await sessions.setAdvancedTools('s', true);
+    expect((await sessions.find('s', 1_000))?.advancedTools).to.equal(true);
+    await sessions.end('s');
+    expect(await sessions.find('s', 1_000)).to.equal(null);
+    expect(await rejection(sessions.setAdvancedTools('s', true))).to.include({ code: 'session_not_found' });
+  });
+
+  it('keeps 500 for a token: the next ends the one unused longest', async () => {
+    await sql.query(
+      `insert into vault.mcp_session
+         select decode(md5(n::text), 'hex'), 'tok_1', 'org_1', 'agt_1', '2025-11-25', false, $1, $1
+         from generate_series(1, 498) n`,
+      [clock.now()],
+    );
+    clock.advance(-2 * HOUR);
+    await sessions.create(session('oldest-but-used'));
+    clock.advance(HOUR);
+    await sessions.create(session('unused-longest'));
+    await sessions.create(session('of-another-token', 'tok_2'));
+    clock.advance(HOUR);
+    await sessions.find('oldest-but-used', 0);
+
+    await sessions.create(session('the-next'));
+    expect(await sessions.find('unused-longest', HOUR)).to.equal(null);
+    for (const kept of ['oldest-but-used', 'of-another-token', 'the-next']) {
+      expect(await sessions.find(kept, 0), kept).not.to.equal(null);
+    }
+    const [count] = await sql.query(
+      "select count(*)::int as n from vault.mcp_session where token_id = 'tok_1'",
+    );
+    expect(count).to.deep.equal({ n: 500 });
+  });
+
+  it('deletes what has expired', async () => {
+    await sessions.create(session('old'));
+    clock.advance(HOUR);
+    await sessions.create(session('young'));
+    clock.advance(23 * HOUR);
+    expect(await sessions.deleteExpired()).to.equal(1);
+    expect(await sessions.find('young', 0)).not.to.equal(null);
+  });
+});

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { createPersonalData } from '../../../../infra/security/personal-data.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { randomKey } from '../../../support/random-key.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import type { Pool } from 'pg';
+import type { Sealed, Sql } from '../../../../commands/kernel/ports.ts';
+import type { TestDatabase } from '../../../support/postgres.ts';
+
+const ERASE = 'update vault.personal_key set wrapped = null, erased_at = now() where owner_id = $1';
+
+describe('personal data', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+  const masterKey = randomKey();
+  const clock = new ManualClock();
+  const process = () => createPersonalData({ sql, clock, masterKey });
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('opens in another process what this one sealed', async () => {
+    const sealed = await process().seal('usr_1', 'Zoë Ångström');
+    expect(sealed).to.match(/^sealed\.v1\.usr_1\.[A-Za-z0-9_-]+$/);
+    expect(sealed).not.to.include('Zo');
+    expect(await process().open(sealed)).to.equal('Zoë Ångström');
+  });
+
+  it('gives an owner one key, also when many processes seal first at once', async () => {
+    const sealed = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => process().seal('usr_race', String(n))),
+    );
+    const opener = process();
+    const opened = await Promise.all(sealed.map((text) => opener.open(text)));
+    expect(opened).to.deep.equal(['0', '1', '2', '3', '4', '5', '6', '7']);
+  });
+
+  it('cannot be opened once the key is erased, within a minute everywhere', async () => {
+    const elsewhere = process();
+    const sealed = await elsewhere.seal('usr_2', 'gone soon');
+    const other = await elsewhere.seal('usr_3', 'stays');
+    await sql.query(ERASE, ['usr_2']);
+    expect(await process().open(sealed)).to.equal(null);
+    clock.advance(60_000);
+    expect(await elsewhere.open(sealed)).to.equal(null);
+    expect(await elsewhere.open(other)).to.equal('stays');
+  });
+
+  it('never gives an erased owner a new key', async () => {
+    await process().seal('usr_4', 'first');
+    await sql.query(ERASE, ['usr_4']);
+    const afterwards = await process().seal('usr_4', 'second');
+    expect(await process().open(afterwards)).to.equal(null);
+    expect(await sql.query("select wrapped from vault.personal_key where owner_id = 'usr_4'")).to.deep.equal([
+      { wrapped: null },
+    ]);
+  });
+
+  it('does not open what was altered, is no sealed text or was put under another owner', async () => {
+    const personal = process();
+    const sealed = await personal.seal('usr_5', 'text');
+    await personal.seal('usr_6', 'makes a key');
+    const box = sealed.split('.')[3] ?? '';
+    const altered = (box.startsWith('A') ? 'B' : 'A') + box.slice(1);
+    for (const wrong of [
+      `sealed.v1.usr_5.${altered}`,
+      `sealed.v1.usr_6.${box}`,
+      `sealed.v1.usr_9.${box}`,
+      'text',
+      '',
+    ]) {
+      expect(await personal.open(wrong as Sealed), wrong).to.equal(null);
+    }
+  });
+});

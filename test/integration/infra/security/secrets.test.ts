@@ -1,0 +1,75 @@
+import { argon2Sync } from 'node:crypto';
+import { expect } from 'chai';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { createSecrets } from '../../../../infra/security/secrets.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { randomKey } from '../../../support/random-key.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import type { Pool } from 'pg';
+import type { Secrets, Sql } from '../../../../commands/kernel/ports.ts';
+import type { TestDatabase } from '../../../support/postgres.ts';
+
+describe('secrets', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+  let secrets: Secrets;
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+    secrets = createSecrets(sql, randomKey());
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('keeps the newest credentials of a mailbox until they are erased', async () => {
+    expect(await secrets.loadMailCredentials('mbx_1')).to.equal(null);
+    await secrets.saveMailCredentials('mbx_1', { username: 'ann', password: 'old' });
+    await secrets.saveMailCredentials('mbx_1', { username: 'ann', password: 'pässword' });
+    expect(await secrets.loadMailCredentials('mbx_1')).to.deep.equal({
+      username: 'ann',
+      password: 'pässword',
+    });
+    await secrets.eraseMailCredentials('mbx_1');
+    expect(await secrets.loadMailCredentials('mbx_1')).to.equal(null);
+  });
+
+  it('opens credentials for their own mailbox and under their own key only', async () => {
+    await secrets.saveMailCredentials('mbx_2', { username: 'ann', password: 'p' });
+    await sql.query(
+      "insert into vault.mail_credentials select 'mbx_3', sealed from vault.mail_credentials where mailbox_id = 'mbx_2'",
+    );
+    expect((await rejection(secrets.loadMailCredentials('mbx_3'))).message).to.match(
+      /mbx_3 were not sealed for it/,
+    );
+    await rejection(createSecrets(sql, randomKey()).loadMailCredentials('mbx_2'));
+  });
+
+  it('stores a password as argon2id with a salt of its own', async () => {
+    await secrets.savePassword('usr_1', 'correct horse battery');
+    await secrets.savePassword('usr_2', 'correct horse battery');
+    const rows = await sql.query<{ argon2id: string }>(
+      'select argon2id from vault.password order by user_id',
+    );
+    const [first = '', second = ''] = rows.map((row) => row.argon2id);
+    expect(first).not.to.equal(second);
+
+    const [, algorithm, version, parameters, salt = '', tag = ''] = first.split('$');
+    expect([algorithm, version, parameters]).to.deep.equal(['argon2id', 'v=19', 'm=19456,t=2,p=1']);
+    const expected = argon2Sync('argon2id', {
+      message: 'correct horse battery',
+      nonce: Buffer.from(salt, 'base64'),
+      memory: 19_456,
+      passes: 2,
+      parallelism: 1,
+      tagLength: 32,
+    });
+    expect(Buffer.from(tag, 'base64').equals(expected)).to.equal(true);
+  });
+});

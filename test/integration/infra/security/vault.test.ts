@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { openVault } from '../../../../infra/security/vault.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { randomKey } from '../../../support/random-key.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import type { Pool } from 'pg';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Vault } from '../../../../infra/security/vault.ts';
+import type { TestDatabase } from '../../../support/postgres.ts';
+
+const fingerprint = (vault: Vault): string[] => [
+  ...[vault.idKey, vault.locatorEncryptionKey, vault.locatorMacKey].map((key) =>
+    key.export().toString('hex'),
+  ),
+  ...vault.signingKeys.map(({ kid, retired }) => `${kid} ${String(retired)}`),
+];
+
+describe('openVault', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+
+  beforeEach(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+  });
+  afterEach(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('gives gateways that start at once the same keys, and later ones too', async () => {
+    const masterKey = randomKey();
+    const vaults = await Promise.all(Array.from({ length: 5 }, () => openVault(sql, masterKey)));
+    vaults.push(await openVault(sql, masterKey));
+    const prints = new Set(vaults.map((vault) => fingerprint(vault).join()));
+    expect(prints.size).to.equal(1);
+    expect(new Set(fingerprint(await openVault(sql, masterKey))).size, 'all keys differ').to.equal(4);
+  });
+
+  it('stores no key in the clear', async () => {
+    const vault = await openVault(sql, randomKey());
+    const rows = await sql.query<{ wrapped: Buffer }>(
+      'select wrapped from vault.gateway_key union all select wrapped from vault.signing_key',
+    );
+    const stored = Buffer.concat(rows.map((row) => row.wrapped));
+    expect(stored.includes(vault.idKey.export())).to.equal(false);
+    expect(stored.includes(vault.locatorMacKey.export())).to.equal(false);
+    const signing = vault.signingKeys[0].privateKey.export({ format: 'jwk' });
+    expect(stored.includes(Buffer.from(String(signing.d), 'base64url'))).to.equal(false);
+  });
+
+  it('keeps a retired signing key to verify with, after the active one', async () => {
+    const masterKey = randomKey();
+    const before = await openVault(sql, masterKey);
+    await sql.query('update vault.signing_key set retired_at = now()');
+    const { signingKeys } = await openVault(sql, masterKey);
+    expect(signingKeys.map(({ retired }) => retired)).to.deep.equal([false, true]);
+    expect(signingKeys[1]?.kid).to.equal(before.signingKeys[0].kid);
+  });
+
+  it('says in one sentence that the key file is another one', async () => {
+    await openVault(sql, randomKey());
+    expect((await rejection(openVault(sql, randomKey()))).message).to.match(
+      /^The key file is not the one this database was set up with/,
+    );
+  });
+});
