@@ -1,0 +1,186 @@
+/** The directory's entities, and how each event changes the one or two it is about. Pure but for opening sealed texts. */
+import type { PastFact } from '../commands/kernel/event.ts';
+import type {
+  AgentEntry,
+  GrantEntry,
+  MailboxEntry,
+  OrganisationEntry,
+  PersonEntry,
+  TokenEntry,
+} from '../commands/kernel/directory.ts';
+import type { Role } from '../commands/kernel/scopes.ts';
+import type { Sealed } from '../commands/kernel/ports.ts';
+import type { AnyEvent } from '../commands/event-catalogue.ts';
+import { changeMailbox } from './directory-mailbox.ts';
+import { type Open, splitStreamName } from './projection.ts';
+
+/** Streams whose events the directory is made of. */
+export const DIRECTORY_STREAMS = ['organisation-', 'account-', 'agent-', 'token-', 'mailbox-'] as const;
+
+export interface RoleEntry {
+  readonly id: string;
+  readonly role: Role;
+}
+
+export interface EntityTypes {
+  organisation: OrganisationEntry;
+  person: PersonEntry;
+  role: RoleEntry;
+  agent: AgentEntry;
+  token: TokenEntry;
+  mailbox: MailboxEntry;
+  grant: GrantEntry;
+}
+export type EntityKind = keyof EntityTypes;
+export type Entity = {
+  [Kind in EntityKind]: { readonly kind: Kind; readonly value: EntityTypes[Kind] };
+}[EntityKind];
+export interface EntityKey {
+  readonly kind: EntityKind;
+  readonly id: string;
+}
+
+/** Looks an entity up as it was before the event. */
+export type LookUp = <Kind extends EntityKind>(kind: Kind, id: string) => EntityTypes[Kind] | undefined;
+
+/** What an event makes of the directory: entities written, and keys that are gone. */
+export interface DirectoryChange {
+  readonly put: readonly Entity[];
+  readonly remove: readonly EntityKey[];
+}
+
+const NOTHING: DirectoryChange = { put: [], remove: [] };
+const put = (...entities: readonly Entity[]): DirectoryChange => ({ put: entities, remove: [] });
+
+/** The keys an event may read or write; `changesOf` looks up no others. */
+export function keysOf(
+  streamName: string,
+  fact: Pick<PastFact<AnyEvent>, 'type' | 'data'>,
+): readonly EntityKey[] {
+  const { category, id } = splitStreamName(streamName);
+  switch (category) {
+    case 'organisation':
+      return 'user_id' in fact.data
+        ? [{ kind: 'role', id: `${id}/${fact.data.user_id}` }]
+        : [{ kind: 'organisation', id }];
+    case 'account':
+      return [{ kind: 'person', id }];
+    case 'agent':
+      return [{ kind: 'agent', id }];
+    case 'token':
+      return [{ kind: 'token', id }];
+    case 'mailbox':
+      return 'grant_id' in fact.data
+        ? [
+            { kind: 'mailbox', id },
+            { kind: 'grant', id: fact.data.grant_id },
+          ]
+        : [{ kind: 'mailbox', id }];
+    default:
+      return [];
+  }
+}
+
+/** An erased text shows as nothing. */
+export const openOr = async (open: Open, sealed: Sealed): Promise<string> => (await open(sealed)) ?? '';
+
+/** What one event changes. Events of other streams change nothing. */
+export async function changesOf(
+  streamName: string,
+  fact: PastFact<AnyEvent>,
+  lookUp: LookUp,
+  open: Open,
+): Promise<DirectoryChange> {
+  const { category, id } = splitStreamName(streamName);
+  switch (fact.type) {
+    case 'OrganisationCreated':
+      return put({ kind: 'organisation', value: { id, name: fact.data.name } });
+    case 'MemberAdded':
+      return put({ kind: 'role', value: { id: `${id}/${fact.data.user_id}`, role: fact.data.role } });
+    case 'AccountRegistered': {
+      const [name, email] = [await openOr(open, fact.data.name), await openOr(open, fact.data.email)];
+      return put({ kind: 'person', value: { id, name, email } });
+    }
+    case 'AgentCreated':
+      return put({ kind: 'agent', value: agentOf(id, fact) });
+    case 'TokenIssued':
+      return put({ kind: 'token', value: tokenOf(id, fact) });
+    case 'TokenRevoked': {
+      const token = lookUp('token', id);
+      return token ? put({ kind: 'token', value: { ...token, revokedAt: fact.meta.occurred_at } }) : NOTHING;
+    }
+    default:
+      return category === 'mailbox' ? await mailboxChanges(id, fact, lookUp, open) : NOTHING;
+  }
+}
+
+const agentOf = (
+  id: string,
+  { data, meta }: Extract<PastFact<AnyEvent>, { type: 'AgentCreated' }>,
+): AgentEntry => ({
+  id,
+  orgId: meta.org_id ?? '',
+  ownerId: data.owner_id,
+  name: data.name,
+  createdAt: meta.occurred_at,
+});
+
+const tokenOf = (
+  id: string,
+  { data, meta }: Extract<PastFact<AnyEvent>, { type: 'TokenIssued' }>,
+): TokenEntry => ({
+  id,
+  orgId: meta.org_id ?? '',
+  principalId: data.principal_id,
+  principalKind: data.principal_kind,
+  name: data.name,
+  surface: data.surface,
+  scopes: data.scopes,
+  mailboxIds: data.mailbox_ids,
+  expiresAt: data.expires_at,
+  createdAt: meta.occurred_at,
+  createdBy: meta.actor.id,
+  revokedAt: null,
+  secretHash: data.secret_hash,
+});
+
+async function mailboxChanges(
+  id: string,
+  fact: PastFact<AnyEvent>,
+  lookUp: LookUp,
+  open: Open,
+): Promise<DirectoryChange> {
+  const mailbox = await changeMailbox(id, lookUp('mailbox', id), fact, open);
+  const entities: Entity[] = mailbox ? [{ kind: 'mailbox', value: mailbox }] : [];
+  switch (fact.type) {
+    case 'GrantGiven':
+      return put(...entities, { kind: 'grant', value: grantOf(id, fact) });
+    case 'GrantChanged': {
+      const { grant_id, scopes, folder_roles, expires_at, quotas } = fact.data;
+      const grant = lookUp('grant', grant_id);
+      if (!grant) return put(...entities);
+      const value = { ...grant, scopes, folderRoles: folder_roles, expiresAt: expires_at, quotas };
+      return put(...entities, { kind: 'grant', value });
+    }
+    case 'GrantRevoked':
+      return { put: entities, remove: [{ kind: 'grant', id: fact.data.grant_id }] };
+    default:
+      return put(...entities);
+  }
+}
+
+const grantOf = (
+  mailboxId: string,
+  { data, meta }: Extract<PastFact<AnyEvent>, { type: 'GrantGiven' }>,
+): GrantEntry => ({
+  id: data.grant_id,
+  mailboxId,
+  principalId: data.principal_id,
+  principalKind: data.principal_kind,
+  scopes: data.scopes,
+  folderRoles: data.folder_roles,
+  expiresAt: data.expires_at,
+  quotas: data.quotas,
+  createdAt: meta.occurred_at,
+  createdBy: meta.actor.id,
+});

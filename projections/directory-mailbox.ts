@@ -1,0 +1,124 @@
+/** How a mailbox of the directory changes with its events. */
+import type { PastFact } from '../commands/kernel/event.ts';
+import type { FolderEntry, MailboxEntry } from '../commands/kernel/directory.ts';
+import type { MailboxEvent } from '../commands/mailboxes/mailbox-events.ts';
+import type { AnyEvent } from '../commands/event-catalogue.ts';
+import type { Open } from './projection.ts';
+
+type Change = Partial<MailboxEntry>;
+type FactOf<Type extends MailboxEvent['type']> = PastFact<Extract<MailboxEvent, { readonly type: Type }>>;
+type Steps = {
+  readonly [Type in MailboxEvent['type']]: (
+    mailbox: MailboxEntry,
+    fact: FactOf<Type>,
+    open: Open,
+  ) => Change | Promise<Change>;
+};
+
+const waiting: Change = { state: 'pending', stateReason: null };
+
+const withFolder = ({ folders }: MailboxEntry, number: number, change: Partial<FolderEntry>): Change => ({
+  folders: folders.map((folder) => (folder.number === number ? { ...folder, ...change } : folder)),
+});
+
+const steps: Steps = {
+  MailboxAdded: () => ({}),
+  MailboxChanged: async (mailbox, { data }, open) => ({
+    ...(data.display_name === undefined
+      ? {}
+      : { displayName: data.display_name === null ? null : await open(data.display_name) }),
+    imap: data.imap ?? mailbox.imap,
+    smtp: data.smtp === undefined ? mailbox.smtp : data.smtp,
+    trustedAuthservIds: data.trusted_authserv_ids ?? mailbox.trustedAuthservIds,
+  }),
+  // New credentials are tried at once, but never while the mailbox rests.
+  MailboxCredentialsStored: ({ state }) => (state === 'paused' || state === 'removed' ? {} : waiting),
+  MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
+  MailboxConnected: (_, { data }) => ({
+    state: 'connected',
+    stateReason: null,
+    capabilities: data.capabilities,
+  }),
+  MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
+  MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
+  MailboxPaused: () => ({ state: 'paused', stateReason: null }),
+  MailboxResumed: () => waiting,
+  MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
+  MailboxRestored: () => ({ ...waiting, eraseAt: null }),
+  MailboxErased: () => ({}),
+  FolderAdded: async ({ folders }, { data }, open) => ({
+    folders: [
+      ...folders,
+      {
+        number: data.number,
+        path: (await open(data.path)) ?? '',
+        availability: data.selectable ? 'selectable' : 'container',
+      },
+    ],
+  }),
+  FolderAvailabilityChanged: (mailbox, { data }) =>
+    withFolder(mailbox, data.number, { availability: data.availability }),
+  FolderRenamed: async (mailbox, { data }, open) =>
+    withFolder(mailbox, data.number, { path: (await open(data.path)) ?? '', availability: 'selectable' }),
+  FolderRolesDetected: (_, { data }) => ({ detectedRoles: withoutGaps(data.roles) }),
+  FolderRolesSet: ({ folderRoles }, { data }) => ({
+    folderRoles: { ...folderRoles, ...withoutGaps(data.roles) },
+  }),
+  GrantGiven: () => ({}),
+  GrantChanged: () => ({}),
+  GrantRevoked: () => ({}),
+};
+
+/** A role that is absent has no key at all. */
+const withoutGaps = <Value>(roles: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>
+  Object.fromEntries(
+    Object.entries(roles).filter((entry): entry is [string, Value] => entry[1] !== undefined),
+  );
+
+const isMailboxFact = (fact: PastFact<AnyEvent>): fact is PastFact<MailboxEvent> => fact.type in steps;
+
+/** The mailbox after the event; undefined for one that was never added. */
+export async function changeMailbox(
+  id: string,
+  before: MailboxEntry | undefined,
+  fact: PastFact<AnyEvent>,
+  open: Open,
+): Promise<MailboxEntry | undefined> {
+  if (!isMailboxFact(fact)) return before;
+  const mailbox = before ?? (fact.type === 'MailboxAdded' ? await addedMailbox(id, fact, open) : undefined);
+  if (!mailbox) return undefined;
+  const step = steps[fact.type] as (
+    mailbox: MailboxEntry,
+    fact: PastFact,
+    open: Open,
+  ) => Change | Promise<Change>;
+  const change = await step(mailbox, fact, open);
+  return { ...mailbox, ...change, updatedAt: fact.meta.occurred_at, version: mailbox.version + 1 };
+}
+
+const addedMailbox = async (
+  id: string,
+  { data, meta }: FactOf<'MailboxAdded'>,
+  open: Open,
+): Promise<MailboxEntry> => ({
+  id,
+  orgId: meta.org_id ?? '',
+  number: data.number,
+  email: (await open(data.email)) ?? '',
+  displayName: data.display_name === null ? null : await open(data.display_name),
+  provider: data.provider,
+  authType: data.auth_type,
+  imap: data.imap,
+  smtp: data.smtp,
+  state: 'pending',
+  stateReason: null,
+  capabilities: [],
+  folders: [],
+  folderRoles: {},
+  detectedRoles: {},
+  trustedAuthservIds: [],
+  createdAt: meta.occurred_at,
+  updatedAt: meta.occurred_at,
+  eraseAt: null,
+  version: 0,
+});

@@ -1,0 +1,117 @@
+/** `read.directory`: one row per entity, from which every process fills its copy. */
+import type { Sql } from '../commands/kernel/ports.ts';
+import {
+  changesOf,
+  DIRECTORY_STREAMS,
+  type Entity,
+  type EntityKey,
+  type EntityTypes,
+  keysOf,
+  type LookUp,
+} from './directory-entities.ts';
+import type { Projection } from './projection.ts';
+
+const textOf = ({ kind, id }: EntityKey): string => `${kind} ${id}`;
+
+/** Entities by kind and id, with what changed since they were read. */
+class Entities {
+  readonly #known = new Map<string, EntityTypes[keyof EntityTypes]>();
+  readonly #written = new Map<string, EntityKey>();
+  readonly #removed = new Map<string, EntityKey>();
+
+  readonly lookUp: LookUp = (kind, id) => this.#known.get(textOf({ kind, id })) as never;
+
+  load(key: EntityKey, value: EntityTypes[keyof EntityTypes]): void {
+    this.#known.set(textOf(key), value);
+  }
+
+  put({ kind, value }: Entity): void {
+    const key = { kind, id: value.id };
+    this.#known.set(textOf(key), value);
+    this.#written.set(textOf(key), key);
+    this.#removed.delete(textOf(key));
+  }
+
+  remove(key: EntityKey): void {
+    this.#known.delete(textOf(key));
+    this.#written.delete(textOf(key));
+    this.#removed.set(textOf(key), key);
+  }
+
+  get written(): readonly (EntityKey & { readonly body: string })[] {
+    return [...this.#written.values()].map((key) => ({
+      ...key,
+      body: JSON.stringify(this.#known.get(textOf(key))),
+    }));
+  }
+
+  get removed(): readonly EntityKey[] {
+    return [...this.#removed.values()];
+  }
+}
+
+export const directory: Projection = {
+  name: 'directory',
+  version: 1,
+  tables: ['directory'],
+  create: (tableOf) => [
+    `create table ${tableOf('directory')} (kind text not null, id text not null, body jsonb not null, primary key (kind, id))`,
+  ],
+  apply: async ({ events, sql, open, tableOf }) => {
+    const relevant = events.filter(({ streamName }) =>
+      DIRECTORY_STREAMS.some((prefix) => streamName.startsWith(prefix)),
+    );
+    if (relevant.length === 0) return;
+    const table = tableOf('directory');
+    const entities = new Entities();
+    const keys = relevant.flatMap(({ streamName, fact }) => keysOf(streamName, fact));
+    for (const row of await readRows(sql, table, keys)) entities.load(row, row.body);
+    for (const { streamName, fact } of relevant) {
+      const change = await changesOf(streamName, fact, entities.lookUp, open);
+      change.put.forEach((entity) => {
+        entities.put(entity);
+      });
+      change.remove.forEach((key) => {
+        entities.remove(key);
+      });
+    }
+    await writeRows(sql, table, entities);
+  },
+};
+
+interface EntityRow extends Record<string, unknown>, EntityKey {
+  readonly body: EntityTypes[keyof EntityTypes];
+}
+
+const columns = (keys: readonly EntityKey[]): [string[], string[]] => [
+  keys.map(({ kind }) => kind),
+  keys.map(({ id }) => id),
+];
+
+const readRows = (sql: Sql, table: string, keys: readonly EntityKey[]): Promise<EntityRow[]> =>
+  sql.query<EntityRow>(
+    `select kind, id, body from ${table} where (kind, id) in (select * from unnest($1::text[], $2::text[]))`,
+    columns(keys),
+  );
+
+async function writeRows(sql: Sql, table: string, { written, removed }: Entities): Promise<void> {
+  if (written.length > 0) {
+    await sql.query(
+      `insert into ${table} (kind, id, body) select * from unnest($1::text[], $2::text[], $3::jsonb[])
+       on conflict (kind, id) do update set body = excluded.body`,
+      [...columns(written), written.map(({ body }) => body)],
+    );
+  }
+  if (removed.length > 0) {
+    await sql.query(
+      `delete from ${table} where (kind, id) in (select * from unnest($1::text[], $2::text[]))`,
+      columns(removed),
+    );
+  }
+}
+
+/** Every entity of the read model. */
+export async function readDirectory(sql: Sql): Promise<readonly Entity[]> {
+  const rows = await sql.query<EntityRow>('select kind, id, body from read.directory');
+  return rows.map(({ kind, body }) => ({ kind, value: body }) as Entity);
+}
