@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { createIds } from '../../../../infra/security/ids.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { randomKey } from '../../../support/random-key.ts';
+
+describe('ids', () => {
+  const clock = new ManualClock();
+  const key = randomKey();
+  const ids = createIds(key, clock);
+
+  it('are random and ordered by time', () => {
+    const made = Array.from({ length: 100 }, () => {
+      clock.advance(1);
+      return ids.newId('opn');
+    });
+    expect(new Set(made).size).to.equal(100);
+    expect([...made].sort()).to.deep.equal(made);
+    for (const id of made) expect(id).to.match(/^opn_[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(ids.newUuid()).not.to.equal(ids.newUuid());
+  });
+
+  it('derive from an Idempotency-Key within organisation and principal', () => {
+    const id = ids.idForKey('opn', 'org_1', 'usr_1', 'k');
+    expect(createIds(key, clock).idForKey('opn', 'org_1', 'usr_1', 'k')).to.equal(id);
+    const others = [
+      ids.idForKey('opn', 'org_2', 'usr_1', 'k'),
+      ids.idForKey('opn', 'org_1', 'usr_2', 'k'),
+      ids.idForKey('opn', 'org_1', 'usr_1', 'K'),
+      createIds(randomKey(), clock).idForKey('opn', 'org_1', 'usr_1', 'k'),
+    ];
+    expect(new Set([id, ...others]).size).to.equal(5);
+  });
+
+  it('name a reservation without telling what it is of', () => {
+    const name = ids.reservationName('ann@example.com');
+    expect(name).to.match(/^[0-9a-f]{64}$/);
+    expect(ids.reservationName('ann@example.com')).to.equal(name);
+    expect(ids.reservationName('bob@example.com')).not.to.equal(name);
+  });
+});

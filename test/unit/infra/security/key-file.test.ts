@@ -1,0 +1,64 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { loadMasterKey } from '../../../../infra/security/key-file.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+describe('key file', () => {
+  let folder: string;
+  let file: string;
+  const load = async () => (await loadMasterKey(file)).export();
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-key-'));
+    file = join(folder, 'below', 'master.key');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is made at the first start, for its owner only, and read at the next', async () => {
+    const key = await load();
+    expect(key).to.have.length(32);
+    expect((await stat(file)).mode & 0o777).to.equal(0o600);
+    expect(await load()).to.deep.equal(key);
+    expect(await readdir(join(folder, 'below')), 'nothing else is left').to.deep.equal(['master.key']);
+  });
+
+  it('takes a key that an operator made', async () => {
+    file = join(folder, 'operator.key');
+    const bytes = Buffer.alloc(32, 7);
+    await writeFile(file, bytes.toString('base64'), { mode: 0o400 });
+    expect(await load()).to.deep.equal(bytes);
+  });
+
+  it('is refused when other accounts may read it', async () => {
+    await load();
+    await chmod(file, 0o640);
+    expect((await rejection(load())).message).to.equal(
+      `The key file ${file} is open to other accounts: run "chmod 600" on it.`,
+    );
+  });
+
+  it('is refused and kept when it holds no key', async () => {
+    file = join(folder, 'bad.key');
+    for (const text of [
+      '',
+      'short',
+      Buffer.alloc(31).toString('base64'),
+      `${Buffer.alloc(32).toString('base64')}x`,
+    ]) {
+      await writeFile(file, text, { mode: 0o600 });
+      expect((await rejection(load())).message).to.match(/does not hold 32 bytes as base64: restore it/);
+      expect(await readFile(file, 'utf8')).to.equal(text);
+    }
+  });
+
+  it('is refused when it cannot be read or made', async () => {
+    file = folder;
+    await chmod(folder, 0o700);
+    expect((await rejection(load())).message).to.equal(`The key file ${file} cannot be read (EISDIR).`);
+    await writeFile(join(folder, 'a-file'), '');
+    file = join(folder, 'a-file', 'master.key');
+    expect((await rejection(load())).message).to.match(/cannot be (made|read)/);
+  });
+});

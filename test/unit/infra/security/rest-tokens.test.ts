@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { hashRestToken, newRestToken } from '../../../../infra/security/rest-tokens.ts';
+
+describe('REST tokens', () => {
+  it('are mgw_, 43 and 6 base62 characters, each another, known by their SHA-256', () => {
+    const made = Array.from({ length: 200 }, () => newRestToken());
+    expect(new Set(made.map(({ token }) => token)).size).to.equal(200);
+    for (const { token, hash } of made) {
+      expect(token).to.match(/^mgw_[0-9A-Za-z]{49}$/);
+      expect(hash).to.equal(createHash('sha256').update(token).digest('hex'));
+      expect(hashRestToken(token)).to.equal(hash);
+    }
+  });
+
+  it('are refused without a look-up when a character is wrong', () => {
+    const { token } = newRestToken();
+    const character = fc.constantFrom('0', '7', '9', 'A', 'M', 'Z', 'a', 'm', 'z');
+    fc.assert(
+      fc.property(fc.integer({ min: 4, max: token.length - 1 }), character, (at, other) => {
+        fc.pre(token[at] !== other);
+        expect(hashRestToken(token.slice(0, at) + other + token.slice(at + 1))).to.equal(null);
+      }),
+    );
+  });
+
+  it('are refused in any other form', () => {
+    const { token } = newRestToken();
+    const others = [
+      '',
+      'mgw_',
+      `${token}0`,
+      token.slice(0, -1),
+      ` ${token}`,
+      `${token}\n`,
+      token.replace('mgw_', 'mgs_'),
+    ];
+    for (const other of others) expect(hashRestToken(other), other).to.equal(null);
+  });
+});
