@@ -1,9 +1,10 @@
 /** The Postgres programs of the platform package that npm installed for this machine. */
 import { constants } from 'node:fs';
-import { access, cp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { cp, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { pathExists } from './path-exists.ts';
 import { firstUnreachable, handOver } from './server-account.ts';
 import type { ServerAccount } from './server-account.ts';
 
@@ -51,22 +52,26 @@ function installedPackage(): string {
 
 /** The package's install script makes these links; `npm install --ignore-scripts` leaves them out. */
 async function makeLibraryLinks(root: string): Promise<void> {
-  const listed = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8');
+  const list = join(root, 'native/pg-symlinks.json');
+  const listed = (await pathExists(list)) ? await readFile(list, 'utf8') : '[]';
   for (const { source, target } of Links.parse(JSON.parse(listed))) {
     const link = join(root, target);
+    if (await pathExists(link)) continue;
     try {
-      await access(link);
-    } catch {
       await rm(link, { force: true });
       await symlink(basename(source), link);
+    } catch (cause) {
+      // Another process that starts now may have made it.
+      if (await pathExists(link)) continue;
+      throw new Error(`The Postgres package in ${root} lacks ${target}: run "npm rebuild" as its owner.`, {
+        cause,
+      });
     }
   }
 }
 
 async function copyFor(account: ServerAccount, native: string, copy: string): Promise<string> {
-  try {
-    await access(copy);
-  } catch {
+  if (!(await pathExists(copy))) {
     const unfinished = `${copy}.unfinished`;
     await rm(unfinished, { recursive: true, force: true });
     await cp(native, unfinished, {

@@ -1,9 +1,10 @@
 /** The data folder of the embedded server: made once by initdb, then only checked. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { access, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { pathExists } from './path-exists.ts';
 import { handOver } from './server-account.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import type { ServerAccount } from './server-account.ts';
@@ -31,7 +32,7 @@ export async function ensureCluster(
 ): Promise<Cluster> {
   const path = join(folder, 'cluster');
   const passwordFile = join(folder, 'password');
-  if (!(await exists(path))) await makeCluster(path, passwordFile, binaries, account);
+  if (!(await pathExists(path))) await makeCluster(path, passwordFile, binaries, account);
   if (account !== null && (await stat(path)).uid !== account.uid) await handOver(path, account);
   const major = (await readFile(join(path, 'PG_VERSION'), 'utf8')).trim();
   if (major !== binaries.major) {
@@ -98,9 +99,3 @@ async function readPassword(file: string): Promise<string> {
     });
   }
 }
-
-const exists = async (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
