@@ -2,7 +2,10 @@
 import pg from 'pg';
 import { asGatewayError } from './connection-errors.ts';
 
-/** Connects to `url` directly. The caller ends the client and listens to its `error` event. Throws `store_unavailable`. */
+/**
+ * Connects to `url` directly. The caller ends the client; whoever holds something by the session listens to its `error`
+ * or `end` event to learn of its loss. Throws `store_unavailable`.
+ */
 export async function openDirectConnection(url: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
@@ -10,6 +13,8 @@ export async function openDirectConnection(url: string, applicationName: string)
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
+  // Without any listener a lost connection would end the process; the next statement says that it is lost.
+  client.on('error', () => undefined);
   try {
     await client.connect();
   } catch (error) {

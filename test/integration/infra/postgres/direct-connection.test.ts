@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect } from 'chai';
-import { refuseTransactionPooler } from '../../../../infra/postgres/direct-connection.ts';
+import {
+  openDirectConnection,
+  refuseTransactionPooler,
+} from '../../../../infra/postgres/direct-connection.ts';
 import { testDatabase } from '../../../support/postgres.ts';
 import { rejection } from '../../../support/rejection.ts';
 import type { Server } from 'node:net';
@@ -36,6 +39,19 @@ function pooler(): Server {
     });
   });
 }
+
+describe('openDirectConnection', function () {
+  this.timeout(20_000);
+
+  it('survives the loss of its connection, and tells whoever listens', async () => {
+    const database = await testDatabase({ migrated: false });
+    const client = await openDirectConnection(database.url, 'test');
+    const lost = once(client, 'end');
+    await database.drop();
+    await lost;
+    expect((await rejection(client.query('select 1'))).message).to.match(/not queryable/);
+  });
+});
 
 describe('refuseTransactionPooler', function () {
   this.timeout(20_000);
