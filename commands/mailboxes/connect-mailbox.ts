@@ -23,7 +23,10 @@ export type ConnectOutcome =
   /** Paused, removed or unknown: nothing was tried. */
   | { readonly outcome: 'skipped' };
 
-/** Tries once; the outcome is in the mailbox's stream and the directory when this resolves. Throws `store_unavailable`. */
+/**
+ * Tries once; the outcome is in the stream of the mailbox and in the directory when this resolves. Throws what says nothing
+ * about the mailbox: `store_unavailable`, `overloaded`.
+ */
 export async function connectMailbox(ports: Ports, mailboxId: string): Promise<ConnectOutcome> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (!entry) return { outcome: 'skipped' };
@@ -58,6 +61,17 @@ export async function recordMailFailure(ports: Ports, mailboxId: string, error: 
   await note(ports, entry, (state) =>
     outcome === 'auth_failed' ? recordAuthFailed(state, reason) : recordConnectionFailed(state, reason),
   );
+}
+
+/**
+ * Puts an answer of the mail server into the state of a mailbox that had failed. Cheap otherwise: it is told with every
+ * connection. The first connection is the connector's, which also learns the capabilities. Throws `store_unavailable`.
+ */
+export async function recordMailHealth(ports: Ports, mailboxId: string): Promise<void> {
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  if (!entry || entry.capabilities.length === 0) return;
+  if (entry.state !== 'connection_failed' && entry.state !== 'auth_failed') return;
+  await note(ports, entry, (state) => recordConnected(state, state.capabilities));
 }
 
 function mailFailure(error: unknown): 'auth_failed' | 'connection_failed' | null {

@@ -22,7 +22,7 @@ export interface GiveGrant {
 }
 
 /** Throws `conflict` when the principal has a grant here, `insufficient_scope` when it is wider than the giver's. */
-export function giveGrant(state: MailboxRecord, giver: Giver, command: GiveGrant): readonly MailboxFact[] {
+export function assertMayGive(state: MailboxRecord, giver: Giver, command: Omit<GiveGrant, 'grantId'>): void {
   assertLive(state);
   const existing = grantOf(state, command.principal.id);
   if (existing) {
@@ -31,6 +31,11 @@ export function giveGrant(state: MailboxRecord, giver: Giver, command: GiveGrant
     });
   }
   assertWithin(liveGrantOf(state, giver), command.terms);
+}
+
+/** A grant to a principal that has none here. Refuses like `assertMayGive`. */
+export function giveGrant(state: MailboxRecord, giver: Giver, command: GiveGrant): readonly MailboxFact[] {
+  assertMayGive(state, giver, command);
   return [
     {
       type: 'GrantGiven',

@@ -1,0 +1,39 @@
+/** How every capability writes to a mailbox: refuse early, take the key, append, answer when the directory knows. */
+import type { Context } from '../kernel/capability.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { notFound } from '../kernel/errors.ts';
+import { mailbox, type MailboxFact, type MailboxRecord } from './mailbox.ts';
+
+/**
+ * Decides once before the Idempotency-Key is taken, so that what the state shows leaves the key free. `prepare` runs
+ * between key and append: what the event will name has to exist before.
+ */
+export async function changeMailbox(
+  context: Context,
+  mailboxId: string,
+  decide: (state: MailboxRecord) => readonly MailboxFact[],
+  prepare?: () => Promise<void>,
+): Promise<MailboxRecord> {
+  const { ports, writer, author } = context;
+  const { state: before } = await loadAggregate(ports.events, mailbox, mailboxId);
+  decide(before);
+  await context.claim('req');
+  await prepare?.();
+  const { state, appended } = await decideAndAppend(writer, author, mailbox, { id: mailboxId, decide });
+  if (appended) {
+    context.notePosition(appended.position);
+    await ports.directory.waitFor(appended.position);
+  }
+  return state;
+}
+
+/** The directory's entry of a mailbox of the caller's organisation. Throws `not_found`. */
+export function entryOf(
+  { ports, caller }: Pick<Context, 'ports' | 'caller'>,
+  mailboxId: string,
+): MailboxEntry {
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  if (entry?.orgId !== caller.org.id) throw notFound('mailbox');
+  return entry;
+}

@@ -1,0 +1,28 @@
+/** Erases what is left of mailboxes whose time to be restored is over. */
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import { eraseMailbox, isDueForErasure } from './decide-settings.ts';
+import { mailbox } from './mailbox.ts';
+
+/**
+ * Erases credentials first and notes it then, so that a crash in between erases again and never too little. Returns the
+ * ids of the mailboxes erased now. Throws `store_unavailable`.
+ */
+export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]> {
+  const now = ports.clock.now();
+  const candidates = [...ports.directory.state.mailboxes.values()].filter(
+    ({ state, eraseAt }) => state === 'removed' && eraseAt !== null && Date.parse(eraseAt) <= now.getTime(),
+  );
+  const erased: string[] = [];
+  for (const { id, orgId } of candidates) {
+    const { state } = await loadAggregate(ports.events, mailbox, id);
+    if (!isDueForErasure(state, now)) continue;
+    await ports.secrets.eraseMailCredentials(id);
+    const author = systemAuthor(ports, orgId);
+    const decide = (current: typeof state) => eraseMailbox(current, now);
+    const { appended } = await decideAndAppend(ports, author, mailbox, { id, decide });
+    if (appended) erased.push(id);
+  }
+  return erased;
+}

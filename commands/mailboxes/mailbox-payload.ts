@@ -1,0 +1,78 @@
+/** A mailbox as callers see and describe it (`contract.md` 4). */
+import { z } from 'zod';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { effectiveRoles } from '../kernel/folders.ts';
+import type { Ports } from '../kernel/ports.ts';
+
+/** Hosts as callers write them; which of them may be reached is the egress guard's business. */
+export const HostSettingsField = z.strictObject({
+  host: z
+    .string()
+    .min(1)
+    .max(253)
+    .regex(/^[A-Za-z0-9._:-]+$/, 'A host name or an IP address.')
+    .transform((host) => host.toLowerCase()),
+  port: z.int().min(1).max(65_535),
+  security: z.enum(['tls', 'starttls', 'none']).describe('none is refused anywhere but on loopback.'),
+});
+
+export const PasswordAuth = z.strictObject({
+  type: z.literal('password'),
+  username: z.string().min(1).max(320),
+  password: z.string().min(1).max(1_024),
+});
+
+export const DisplayName = z.string().min(1).max(200);
+
+const HostSettings = z.object({
+  host: z.string(),
+  port: z.int(),
+  security: z.enum(['tls', 'starttls', 'none']),
+});
+
+export const Mailbox = z.object({
+  id: z.string(),
+  email: z.string(),
+  display_name: z.string().nullable(),
+  provider: z.string(),
+  auth_type: z.enum(['password', 'oauth2']),
+  state: z.enum(['pending', 'connecting', 'syncing', 'connected', 'degraded', 'connection_failed', 'auth_failed', 'paused', 'removed']), // prettier-ignore
+  state_reason: z.string().nullable(),
+  imap: HostSettings,
+  smtp: HostSettings.nullable(),
+  folder_roles: z.record(z.string(), z.string()).describe('Role → fld_ id.'),
+  capabilities: z.array(z.string()).describe("The mail server's own words."),
+  trusted_authserv_ids: z.array(z.string()),
+  limits: z.object({ provider_connections: z.int() }),
+  created_at: z.string(),
+  updated_at: z.string(),
+  erase_at: z.string().optional().describe('Of a removed mailbox: until then it can be restored.'),
+  version: z.int().describe('The ETag; counts up with every change, of its state too.'),
+});
+export type Mailbox = z.output<typeof Mailbox>;
+
+/** The mailbox as the directory knows it. */
+export const describeMailbox = (ports: Pick<Ports, 'locators' | 'server'>, entry: MailboxEntry): Mailbox => ({
+  id: entry.id,
+  email: entry.email,
+  display_name: entry.displayName,
+  provider: entry.provider,
+  auth_type: entry.authType,
+  state: entry.state,
+  state_reason: entry.stateReason,
+  imap: { ...entry.imap },
+  smtp: entry.smtp && { ...entry.smtp },
+  folder_roles: Object.fromEntries(
+    Object.entries(effectiveRoles(entry)).map(([role, number]) => [
+      role,
+      ports.locators.folder(entry.number, number),
+    ]),
+  ),
+  capabilities: [...entry.capabilities],
+  trusted_authserv_ids: [...entry.trustedAuthservIds],
+  limits: { provider_connections: ports.server.limits.providerConnections },
+  created_at: entry.createdAt,
+  updated_at: entry.updatedAt,
+  ...(entry.eraseAt === null ? {} : { erase_at: entry.eraseAt }),
+  version: entry.version,
+});

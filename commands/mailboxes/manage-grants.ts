@@ -1,0 +1,172 @@
+/** POST, PATCH and DELETE of grants: who else may use a mailbox, and how far. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { folderRole } from '../kernel/event-fields.ts';
+import { notFound } from '../kernel/errors.ts';
+import { futureInstant, InstantField } from '../kernel/future-instant.ts';
+import { Nothing, replayNothing } from '../kernel/nothing.ts';
+import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
+import { MAILBOX_SCOPES, type MailboxScope, type Preset } from '../kernel/scopes.ts';
+import { MailboxIdParameter } from '../kernel/select.ts';
+import { changeMailbox } from './change-mailbox.ts';
+import { assertMayGive, changeGrant, type Giver, giveGrant, revokeGrant } from './decide-grants.ts';
+import { describeGrant, Grant } from './grant-payload.ts';
+import { type GrantTerms, type HeldGrant, mailbox, type MailboxRecord } from './mailbox.ts';
+
+const PrincipalId = z.string().min(1).max(64).describe('A member (usr_) or an agent (agt_).');
+const termsFields = {
+  scopes: z.array(z.enum(MAILBOX_SCOPES)).min(1).max(MAILBOX_SCOPES.length).optional(),
+  preset: PresetField,
+  folder_roles: z
+    .array(folderRole)
+    .min(1)
+    .nullable()
+    .optional()
+    .describe('Source and destination must have one of these roles.'),
+  expires_at: InstantField.nullable().optional(),
+};
+const Path = { mailbox_id: MailboxIdParameter, grant_id: z.string().min(1).max(64) };
+
+const GiveInput = z.strictObject({
+  mailbox_id: MailboxIdParameter,
+  principal_id: PrincipalId,
+  ...termsFields,
+});
+const ChangeInput = z.strictObject({ ...Path, ...termsFields });
+const RevokeInput = z.strictObject(Path);
+
+const access = {
+  any: ['mailboxes:grants'],
+  mailbox: ({ mailbox_id }: { readonly mailbox_id: string }) => mailbox_id,
+} as const;
+
+export const createGrant = defineCapability<z.output<typeof GiveInput>, Grant>({
+  name: 'create_grant',
+  title: 'Give a grant',
+  summary: 'Gives a member or an agent scopes on a mailbox.',
+  description:
+    'Gives a principal scopes on this mailbox; one grant per principal. It cannot be wider than your own grant there, and ' +
+    "an agent never gets further than its owner's grant reaches.",
+  effect: 'write',
+  access,
+  rest: { method: 'post', path: '/mailboxes/:mailbox_id/grants', status: 201 },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (targetId, { mailbox_id }, { ports }) => {
+      const { state } = await loadAggregate(ports.events, mailbox, mailbox_id);
+      const grant = state.grants.get(targetId);
+      return grant ? describeGrant(mailbox_id, grant) : null;
+    },
+  },
+  input: GiveInput,
+  output: Grant,
+  handle: async (input, context) => {
+    const { mailbox_id: mailboxId } = input;
+    const principal = principalOf(context, input.principal_id);
+    const giver = giverOf(context);
+    const { state } = await loadAggregate(context.ports.events, mailbox, mailboxId);
+    const terms: GrantTerms = {
+      scopes: chosenBy(state, giver, input),
+      folderRoles: input.folder_roles ?? null,
+      expiresAt: expiryOf(input.expires_at, giver) ?? null,
+    };
+    assertMayGive(state, giver, { principal, terms });
+    const grantId = await context.claim('grt');
+    const after = await changeMailbox(context, mailboxId, (current) =>
+      giveGrant(current, giver, { grantId, principal, terms }),
+    );
+    return describeGrant(mailboxId, grantIn(after, grantId));
+  },
+});
+
+export const updateGrant = defineCapability<z.output<typeof ChangeInput>, Grant>({
+  name: 'update_grant',
+  title: 'Change a grant',
+  summary: 'Changes scopes, folder roles or end of a grant.',
+  description:
+    'Changes the terms that are sent; others stay. Wider only within your own grant on this mailbox.',
+  effect: 'write',
+  access,
+  rest: { method: 'patch', path: '/mailboxes/:mailbox_id/grants/:grant_id' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { mailbox_id, grant_id }, { ports }, settled) => {
+      const { state } = await loadAggregate(ports.events, mailbox, mailbox_id);
+      return settled ? describeGrant(mailbox_id, grantIn(state, grant_id)) : null;
+    },
+  },
+  input: ChangeInput,
+  output: Grant,
+  handle: async (input, context) => {
+    const { mailbox_id: mailboxId, grant_id: grantId } = input;
+    const giver = giverOf(context);
+    const { state } = await loadAggregate(context.ports.events, mailbox, mailboxId);
+    const grant = grantIn(state, grantId);
+    const named = input.scopes !== undefined || input.preset !== undefined;
+    const expiresAt = expiryOf(input.expires_at, giver);
+    const change: Partial<GrantTerms> = {
+      ...(named && { scopes: chosenBy(state, giver, input, grant) }),
+      ...(input.folder_roles !== undefined && { folderRoles: input.folder_roles }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    };
+    const after = await changeMailbox(context, mailboxId, (current) =>
+      changeGrant(current, giver, { grantId, change }),
+    );
+    return describeGrant(mailboxId, grantIn(after, grantId));
+  },
+});
+
+export const deleteGrant = defineCapability<z.output<typeof RevokeInput>, Nothing>({
+  name: 'delete_grant',
+  title: 'Revoke a grant',
+  summary: 'Takes a grant back; requests of its principal are refused from then on.',
+  description: 'Takes a grant back. It holds at once, for every token of the principal.',
+  effect: 'write',
+  access,
+  rest: { method: 'delete', path: '/mailboxes/:mailbox_id/grants/:grant_id', status: 204 },
+  tool: null,
+  idempotency: { kind: 'claim', replay: replayNothing },
+  input: RevokeInput,
+  output: Nothing,
+  handle: async ({ mailbox_id, grant_id }, context) => {
+    await changeMailbox(context, mailbox_id, (state) => revokeGrant(state, grant_id));
+    return {};
+  },
+});
+
+const giverOf = ({ caller, ports }: Context): Giver => ({
+  principalId: caller.principal.id,
+  now: ports.clock.now(),
+});
+
+/** A member or an agent of the caller's organisation. Throws `not_found`. */
+function principalOf({ ports, caller }: Context, id: string): { id: string; kind: 'user' | 'agent' } {
+  const { agents, roles } = ports.directory.state;
+  if (agents.get(id)?.orgId === caller.org.id) return { id, kind: 'agent' };
+  if (roles.has(`${caller.org.id}/${id}`)) return { id, kind: 'user' };
+  throw notFound('principal');
+}
+
+/** What the giver holds here, and what the grant held before: narrowing is always possible. */
+function chosenBy(
+  state: MailboxRecord,
+  giver: Giver,
+  choice: { scopes?: MailboxScope[] | undefined; preset?: Preset | undefined },
+  before?: HeldGrant,
+): readonly MailboxScope[] {
+  const own = [...state.grants.values()].find(({ principalId }) => principalId === giver.principalId);
+  const held = new Set([...(own?.scopes ?? []), ...(before?.scopes ?? [])]);
+  return chosenScopes(choice, [...held]);
+}
+
+const expiryOf = (expiresAt: string | null | undefined, { now }: Giver): string | null | undefined =>
+  expiresAt == null ? expiresAt : futureInstant(expiresAt, 'expires_at', now);
+
+function grantIn(state: MailboxRecord, grantId: string): HeldGrant {
+  const grant = state.grants.get(grantId);
+  if (!grant) throw notFound('grant');
+  return grant;
+}

@@ -1,0 +1,106 @@
+/** PUT /mailboxes/:mailbox_id/folder-roles: a person says which folder plays which role, or has one created. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
+import { folderRole } from '../kernel/event-fields.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { folderOfId } from '../kernel/folders.ts';
+import type { FolderRole } from '../kernel/mail-port.ts';
+import { MailboxIdParameter } from '../kernel/select.ts';
+import { changeMailbox, entryOf } from './change-mailbox.ts';
+import { setFolderRoles } from './decide-folders.ts';
+import { describeFolderRoles, FolderRoleMap } from './folder-roles-payload.ts';
+import { registerFolders } from './register-folders.ts';
+
+const FolderChoice = z.union([
+  z.string().startsWith('fld_').max(80),
+  z
+    .strictObject({ create: z.string().min(1).max(255) })
+    .describe('The path of a folder to make, where it is missing.'),
+  z.null().describe('No folder plays this role.'),
+]);
+type FolderChoice = z.output<typeof FolderChoice>;
+
+const Input = z.strictObject({
+  mailbox_id: MailboxIdParameter,
+  roles: z
+    .partialRecord(folderRole, FolderChoice)
+    .refine((roles) => Object.keys(roles).length > 0, 'Name at least one role.')
+    .describe('Roles that are not named stay as they are.'),
+});
+type Input = z.output<typeof Input>;
+
+export const putFolderRoles = defineCapability<Input, FolderRoleMap>({
+  name: 'set_folder_roles',
+  title: 'Map folder roles',
+  summary: 'Maps roles such as archive or trash to folders, or creates the folder.',
+  description:
+    'Maps each role named to a folder id, to null (none), or to {"create": "Archive"}, which makes the folder on the mail ' +
+    'server where it is missing. A mapping wins over what the server tells.',
+  effect: 'write',
+  access: { any: ['folders:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  rest: { method: 'put', path: '/mailboxes/:mailbox_id/folder-roles', bodyField: 'roles' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { mailbox_id }, context, settled) =>
+      settled ? describeFolderRoles(entryOf(context, mailbox_id), context.ports.locators) : null,
+  },
+  input: Input,
+  output: FolderRoleMap,
+  handle: async (input, context) => {
+    const entry = entryOf(context, input.mailbox_id);
+    const known = knownFolders(context, entry, input.roles);
+    const created = await createdFolders(context, entry, input.roles);
+    const roles = { ...known, ...created };
+    await changeMailbox(context, entry.id, (state) => setFolderRoles(state, roles));
+    return describeFolderRoles(entryOf(context, entry.id), context.ports.locators);
+  },
+});
+
+type Choices = Readonly<Partial<Record<FolderRole, FolderChoice>>>;
+type Numbers = Partial<Record<FolderRole, number | null>>;
+
+const choicesOf = (roles: Choices) =>
+  Object.entries(roles).map(([role, choice]) => ({ role: role as FolderRole, choice }));
+
+/** Throws `not_found` for an id that names no folder of this mailbox. */
+function knownFolders({ ports }: Context, entry: MailboxEntry, roles: Choices): Numbers {
+  const numbers: Numbers = {};
+  for (const { role, choice } of choicesOf(roles)) {
+    if (choice === null) numbers[role] = null;
+    if (typeof choice !== 'string') continue;
+    const folder = folderOfId(entry, choice, ports.locators);
+    if (!folder) throw notFound('folder');
+    numbers[role] = folder.number;
+  }
+  return numbers;
+}
+
+/** Makes what is missing on the mail server and numbers it. A folder that is there already is taken as it is. */
+async function createdFolders(context: Context, entry: MailboxEntry, roles: Choices): Promise<Numbers> {
+  const wanted = choicesOf(roles).flatMap(({ role, choice }) =>
+    typeof choice === 'object' && choice !== null ? [{ role, path: choice.create }] : [],
+  );
+  if (wanted.length === 0) return {};
+  const { ports, author } = context;
+  const listing = await ports.mail.withMailbox(entry.id, 'interactive', async (mail) => {
+    await context.claim('req');
+    const there = new Set((await mail.listFolders()).map(({ path }) => path));
+    for (const path of new Set(wanted.map(({ path }) => path))) {
+      if (!there.has(path)) await mail.createFolder(path);
+    }
+    return await mail.listFolders();
+  });
+  const folders = await registerFolders(ports, author, entry.id, listing);
+  return Object.fromEntries(wanted.map(({ role, path }) => [role, numberAt(folders, path)]));
+}
+
+function numberAt(folders: readonly FolderEntry[], path: string): number {
+  const folder = folders.find((candidate) => candidate.path === path);
+  if (folder) return folder.number;
+  throw new GatewayError(
+    'provider_rejected',
+    'The mail server put the new folder elsewhere (a prefix such as "INBOX." may be needed); look at folders/list.',
+  );
+}

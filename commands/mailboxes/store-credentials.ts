@@ -1,0 +1,48 @@
+/** PUT /mailboxes/:mailbox_id/credentials: new credentials for the hosts as they are. */
+import { z } from 'zod';
+import { defineCapability } from '../kernel/capability.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { Nothing, replayNothing } from '../kernel/nothing.ts';
+import { MailboxIdParameter } from '../kernel/select.ts';
+import { changeMailbox } from './change-mailbox.ts';
+import { storeCredentials } from './decide-settings.ts';
+import { PasswordAuth } from './mailbox-payload.ts';
+
+const Input = z.strictObject({
+  mailbox_id: MailboxIdParameter,
+  username: PasswordAuth.shape.username.optional().describe('Absent = the one stored.'),
+  password: PasswordAuth.shape.password,
+});
+type Input = z.output<typeof Input>;
+
+export const putCredentials = defineCapability<Input, Nothing>({
+  name: 'put_mailbox_credentials',
+  title: 'Store credentials',
+  summary: 'Stores new credentials of a mailbox; they can never be read again.',
+  description: 'Stores new credentials for the hosts as they are and connects the mailbox anew.',
+  effect: 'write',
+  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  rest: { method: 'put', path: '/mailboxes/:mailbox_id/credentials', status: 204 },
+  tool: null,
+  idempotency: { kind: 'claim', replay: replayNothing },
+  input: Input,
+  output: Nothing,
+  handle: async (input, context) => {
+    const { secrets, mail } = context.ports;
+    const stored = await secrets.loadMailCredentials(input.mailbox_id);
+    const username = input.username ?? stored?.username;
+    if (username === undefined) throw noUsername();
+    await changeMailbox(context, input.mailbox_id, storeCredentials, () =>
+      secrets.saveMailCredentials(input.mailbox_id, { username, password: input.password }),
+    );
+    await mail.disconnect(input.mailbox_id);
+    return {};
+  },
+});
+
+const noUsername = (): GatewayError => {
+  const message = 'No user name is stored yet; send one.';
+  return new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'username', code: 'custom', message }] },
+  });
+};

@@ -1,0 +1,80 @@
+/** PATCH /mailboxes/:mailbox_id: settings, pausing, restoring. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { MailboxIdParameter } from '../kernel/select.ts';
+import { changeMailbox, entryOf } from './change-mailbox.ts';
+import { changeMailboxSettings, sameHost } from './decide-settings.ts';
+import { assertVersion } from './mailbox.ts';
+import { describeMailbox, DisplayName, HostSettingsField, Mailbox, PasswordAuth } from './mailbox-payload.ts';
+
+const Input = z.strictObject({
+  mailbox_id: MailboxIdParameter,
+  display_name: DisplayName.nullable().optional(),
+  imap: HostSettingsField.optional(),
+  smtp: HostSettingsField.optional(),
+  auth: PasswordAuth.optional().describe('Needed when host, port or security change.'),
+  paused: z.boolean().optional(),
+  restore: z.literal(true).optional().describe('Undoes a removal, until erase_at.'),
+  trusted_authserv_ids: z.array(z.string().min(1).max(253)).max(20).optional(),
+});
+type Input = z.output<typeof Input>;
+
+export const updateMailbox = defineCapability<Input, Mailbox>({
+  name: 'update_mailbox',
+  title: 'Change a mailbox',
+  summary: 'Changes settings of a mailbox, pauses, resumes or restores it.',
+  description:
+    'Changes the fields that are sent; others stay. A change of host, port or security needs `auth`, because stored ' +
+    'credentials only go where they were stored for. `If-Match` guards against changes in between.',
+  effect: 'write',
+  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  rest: { method: 'patch', path: '/mailboxes/:mailbox_id' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { mailbox_id }, context, settled) =>
+      settled ? describeMailbox(context.ports, entryOf(context, mailbox_id)) : null,
+  },
+  input: Input,
+  output: Mailbox,
+  etag: ({ version }) => String(version),
+  handle: async (input, context) => {
+    const { ports, request } = context;
+    const entry = entryOf(context, input.mailbox_id);
+    for (const host of changedHosts(entry, input)) await ports.mail.assertReachable(host);
+    const displayName = await sealedName(context, entry, input.display_name);
+    const { auth } = input;
+    const saveCredentials = auth && (() => ports.secrets.saveMailCredentials(entry.id, withoutType(auth)));
+    const decide = (state: Parameters<typeof changeMailboxSettings>[0]) => {
+      assertVersion(state, request.ifMatch);
+      return changeMailboxSettings(state, {
+        ...displayName,
+        imap: input.imap,
+        smtp: input.smtp,
+        trustedAuthservIds: input.trusted_authserv_ids,
+        credentials: auth !== undefined,
+        paused: input.paused,
+        restore: input.restore,
+        now: ports.clock.now(),
+      });
+    };
+    await changeMailbox(context, entry.id, decide, saveCredentials);
+    const now = entryOf(context, entry.id);
+    if (auth !== undefined || now.state === 'paused') await ports.mail.disconnect(entry.id);
+    return describeMailbox(ports, now);
+  },
+});
+
+const withoutType = ({ username, password }: z.output<typeof PasswordAuth>) => ({ username, password });
+
+const changedHosts = (entry: MailboxEntry, { imap, smtp }: Input) => [
+  ...(imap && !sameHost(entry.imap, imap) ? [imap] : []),
+  ...(smtp && !sameHost(entry.smtp, smtp) ? [smtp] : []),
+];
+
+/** A name that stays the same is no change, though each sealing of it looks different. */
+async function sealedName({ ports }: Context, entry: MailboxEntry, name: string | null | undefined) {
+  if (name === undefined || name === entry.displayName) return {};
+  return { displayName: name === null ? null : await ports.personal.seal(entry.id, name) };
+}

@@ -1,0 +1,59 @@
+/** POST /agents: a program that acts under its owner's bounds. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { notFound } from '../kernel/errors.ts';
+import { agent, createAgent as decideAgent } from './agent.ts';
+import { Agent, agentVersion, describeAgent } from './agent-payload.ts';
+
+const Input = z.strictObject({
+  name: z.string().min(1).max(100),
+  owner_id: z.string().min(1).max(64).optional().describe('A member; yourself when absent.'),
+});
+type Input = z.output<typeof Input>;
+
+export const createAgent = defineCapability<Input, Agent>({
+  name: 'create_agent',
+  title: 'Create an agent',
+  summary: 'Creates an agent; it can do nothing until it has a token and a grant.',
+  description:
+    "Creates an agent owned by a member. It never gets further than its owner's own grants. Give it a grant on a mailbox " +
+    'and a token next.',
+  effect: 'write',
+  access: { any: ['agents:manage'] },
+  rest: { method: 'post', path: '/agents', status: 201, location: ({ id }) => `/agents/${id}` },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (targetId, _, { ports }) => {
+      const entry = ports.directory.state.agents.get(targetId);
+      return entry ? describeAgent(entry) : null;
+    },
+  },
+  input: Input,
+  output: Agent,
+  etag: agentVersion,
+  handle: async (input, context) => {
+    const { ports, writer, author } = context;
+    const ownerId = ownerOf(context, input.owner_id);
+    const id = await context.claim('agt');
+    const { appended } = await decideAndAppend(writer, author, agent, {
+      id,
+      decide: (state) => decideAgent(state, { name: input.name, ownerId }),
+    });
+    if (appended) {
+      context.notePosition(appended.position);
+      await ports.directory.waitFor(appended.position);
+    }
+    const entry = ports.directory.state.agents.get(id);
+    if (!entry) throw notFound('agent');
+    return describeAgent(entry);
+  },
+});
+
+/** Throws `not_found` when the person is no member. */
+function ownerOf({ caller, ports }: Context, id: string | undefined): string {
+  const ownerId = id ?? caller.onBehalfOf ?? caller.principal.id;
+  if (!ports.directory.state.roles.has(`${caller.org.id}/${ownerId}`)) throw notFound('member');
+  return ownerId;
+}

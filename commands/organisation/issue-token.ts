@@ -1,0 +1,121 @@
+/** POST /tokens: a token within the one that asks for it. Wider ones need the admin CLI. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { notFound } from '../kernel/errors.ts';
+import { futureInstant, InstantField } from '../kernel/future-instant.ts';
+import { managesEveryMailbox } from '../kernel/access.ts';
+import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
+import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../kernel/scopes.ts';
+import { mintToken } from './mint-token.ts';
+import { issueToken, token } from './token.ts';
+import { describeToken, Token } from './token-payload.ts';
+import { isOwnPrincipal } from './visible-tokens.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** The longest life of a token (`contract.md` 2). */
+const MAX_LIFE_MS = { rest: 365 * DAY_MS, mcp: 90 * DAY_MS } as const;
+
+const Input = z.strictObject({
+  name: z.string().min(1).max(100),
+  principal_id: z.string().min(1).max(64).optional().describe('Yourself when absent, or an agent of yours.'),
+  surface: z.enum(['rest', 'mcp']),
+  scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
+  preset: PresetField,
+  mailbox_ids: z
+    .array(z.string().min(1).max(64))
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('Absent = as your own token.'),
+  expires_at: InstantField.describe(
+    'At most a year from now, 90 days for mcp, and not after your own token.',
+  ),
+});
+type Input = z.output<typeof Input>;
+
+const IssuedToken = Token.extend({
+  token: z.string().optional().describe('The secret itself; shown once.'),
+  secret_shown: z.boolean(),
+});
+type IssuedToken = z.output<typeof IssuedToken>;
+
+export const createToken = defineCapability<Input, IssuedToken>({
+  name: 'create_token',
+  title: 'Issue a token',
+  summary: 'Issues a token for yourself or an agent of yours, within your own.',
+  description:
+    'Issues a token whose scopes, mailboxes and life lie within the token that asks. The secret is shown once, in this ' +
+    'answer; a repeat with the same Idempotency-Key answers without it. A token never gets `tokens:manage`.',
+  effect: 'write',
+  access: { any: ['tokens:manage'] },
+  rest: { method: 'post', path: '/tokens', status: 201, location: ({ id }) => `/tokens/${id}` },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (targetId, _, { ports }) => {
+      const entry = ports.directory.state.tokens.get(targetId);
+      return entry ? { ...describeToken(entry, ports.clock.now()), secret_shown: false } : null;
+    },
+  },
+  input: Input,
+  output: IssuedToken,
+  handle: async (input, context) => {
+    const { ports, writer, author } = context;
+    const terms = termsWithin(context, input);
+    const tokenId = await context.claim('tok');
+    const minted = await mintToken(ports, { ...terms, tokenId, orgId: context.caller.org.id });
+    const { appended } = await decideAndAppend(writer, author, token, {
+      id: tokenId,
+      decide: (state) => issueToken(state, minted.terms),
+    });
+    if (appended) {
+      context.notePosition(appended.position);
+      await ports.directory.waitFor(appended.position);
+    }
+    const entry = ports.directory.state.tokens.get(tokenId);
+    if (!entry) throw notFound('token');
+    return { ...describeToken(entry, ports.clock.now()), token: minted.secret, secret_shown: true };
+  },
+});
+
+/** Everything of the new token, bounded by the caller's. Throws `insufficient_scope`, `invalid_request`, `not_found`. */
+function termsWithin(context: Context, input: Input) {
+  const { caller, ports } = context;
+  const now = ports.clock.now();
+  const latest = Math.min(now.getTime() + MAX_LIFE_MS[input.surface], Date.parse(caller.token.expiresAt));
+  return {
+    principal: principalOf(context, input.principal_id),
+    name: input.name,
+    surface: input.surface,
+    scopes: chosenScopes(input, caller.token.scopes.filter(mayBePassedOn)),
+    mailboxIds: mailboxesWithin(context, input.mailbox_ids),
+    expiresAt: futureInstant(input.expires_at, 'expires_at', now, new Date(latest)),
+  };
+}
+
+const mayBePassedOn = (scope: Scope): boolean =>
+  scope !== 'tokens:manage' && !SESSION_ONLY_SCOPES.includes(scope);
+
+function principalOf(
+  { caller, ports }: Context,
+  id: string | undefined,
+): { id: string; kind: 'user' | 'agent' } {
+  const { state } = ports.directory;
+  if (id === undefined || id === caller.principal.id) return caller.principal;
+  if (!isOwnPrincipal(caller, state, id)) throw notFound('principal');
+  return { id, kind: 'agent' };
+}
+
+/** Throws `not_found` for a mailbox the caller's token does not reach. */
+function mailboxesWithin(
+  { caller, ports }: Context,
+  ids: readonly string[] | undefined,
+): readonly string[] | null {
+  if (ids === undefined) return caller.token.mailboxIds;
+  for (const id of ids) {
+    const ofOrg = ports.directory.state.mailboxes.get(id)?.orgId === caller.org.id;
+    if (!caller.mailboxes.has(id) && !(ofOrg && managesEveryMailbox(caller))) throw notFound('mailbox');
+  }
+  return [...new Set(ids)];
+}
