@@ -46,7 +46,7 @@ describe('openDirectConnection', function () {
   it('survives the loss of its connection, and tells whoever listens', async () => {
     const database = await testDatabase({ migrated: false });
     const client = await openDirectConnection(database.url, 'test');
-    const lost = once(client, 'end');
+    const lost = new Promise<void>((resolve) => client.once('end', resolve));
     await database.drop();
     await lost;
     expect((await rejection(client.query('select 1'))).message).to.match(/not queryable/);
