@@ -1,0 +1,18 @@
+/** Text as it is compared: letters without case, accents or compatibility forms. */
+
+const ASCII = /^[\u0000-\u007f]*$/; // eslint-disable-line no-control-regex -- the range of ASCII is meant
+
+/**
+ * NFKD, combining marks dropped, case folded. Upper case is the folded case because it joins what lower case keeps
+ * apart (final sigma, sharp s); folding twice gives the same text.
+ */
+export function foldText(text: string): string {
+  if (ASCII.test(text)) return text.toUpperCase();
+  return withoutMarks(withoutMarks(text).toUpperCase());
+}
+
+const withoutMarks = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}+/gu, '');
+
+/** True when `part` occurs in `text`, both folded. */
+export const containsFolded = (text: string | null, part: string): boolean =>
+  text !== null && foldText(text).includes(foldText(part));
