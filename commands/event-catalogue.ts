@@ -6,10 +6,12 @@ import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
 import { MailboxNumberReserved, mailboxEvents } from './mailboxes/mailbox-events.ts';
 import { operationEvents } from './operations/operation-events.ts';
 import { agentEvents } from './organisation/agent.ts';
+import { bootstrapEvents } from './organisation/bootstrap.ts';
 import { organisationEvents } from './organisation/organisation.ts';
 import { tokenEvents } from './organisation/token.ts';
 
 export const allEvents = [
+  ...bootstrapEvents,
   ...organisationEvents,
   ...accountEvents,
   EmailReserved,

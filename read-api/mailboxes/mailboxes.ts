@@ -1,0 +1,73 @@
+/** GET /mailboxes, /mailboxes/:mailbox_id and its folder roles. */
+import { z } from 'zod';
+import { managesEveryMailbox } from '../../commands/kernel/access.ts';
+import { defineCapability } from '../../commands/kernel/capability.ts';
+import { MailboxIdParameter } from '../../commands/kernel/select.ts';
+import { entryOf } from '../../commands/mailboxes/change-mailbox.ts';
+import { describeFolderRoles, FolderRoleMap } from '../../commands/mailboxes/folder-roles-payload.ts';
+import { describeMailbox, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
+import { collectionOf, pageFields } from '../page.ts';
+import { pageOfEntries } from '../page-of-entries.ts';
+
+const Mailboxes = collectionOf(Mailbox);
+const ListInput = z.strictObject(pageFields);
+const GetInput = z.strictObject({ mailbox_id: MailboxIdParameter });
+type GetInput = z.output<typeof GetInput>;
+
+export const listMailboxes = defineCapability<z.output<typeof ListInput>, z.output<typeof Mailboxes>>({
+  name: 'list_mailboxes',
+  title: 'List mailboxes',
+  summary: 'Mailboxes with a grant, newest first; owners and admins see every one.',
+  description:
+    'Mailboxes you have a grant on; owners and admins see those of the organisation. Removed ones are left out.',
+  effect: 'read',
+  access: { any: ['mailboxes:read'] },
+  rest: { method: 'get', path: '/mailboxes' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: ListInput,
+  output: Mailboxes,
+  handle: async (input, context) => {
+    const { caller, ports } = context;
+    const all = managesEveryMailbox(caller);
+    const entries = [...ports.directory.state.mailboxes.values()].filter(
+      ({ id, orgId, state }) =>
+        orgId === caller.org.id && state !== 'removed' && (all || caller.mailboxes.has(id)),
+    );
+    const describe = (entry: (typeof entries)[number]) => describeMailbox(ports, entry);
+    return pageOfEntries(context, { route: 'mailboxes', query: null }, input, { entries, describe });
+  },
+});
+
+export const getMailbox = defineCapability<GetInput, Mailbox>({
+  name: 'get_mailbox',
+  title: 'Get a mailbox',
+  summary: 'One mailbox: state, hosts, folder roles, capabilities.',
+  description:
+    'One mailbox: its connection state, hosts, folder roles and what its server can do. Never credentials.',
+  effect: 'read',
+  access: { any: ['mailboxes:read'], mailbox: ({ mailbox_id }) => mailbox_id },
+  rest: { method: 'get', path: '/mailboxes/:mailbox_id' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: GetInput,
+  output: Mailbox,
+  etag: ({ version }) => String(version),
+  handle: async ({ mailbox_id }, context) => describeMailbox(context.ports, entryOf(context, mailbox_id)),
+});
+
+export const getFolderRoles = defineCapability<GetInput, FolderRoleMap>({
+  name: 'get_folder_roles',
+  title: 'Get folder roles',
+  summary: 'Which folder plays which role; null where there is none.',
+  description: 'Role → folder id, as mapped by a person or as the server tells; null where there is none.',
+  effect: 'read',
+  access: { any: ['folders:read'], mailbox: ({ mailbox_id }) => mailbox_id },
+  rest: { method: 'get', path: '/mailboxes/:mailbox_id/folder-roles' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: GetInput,
+  output: FolderRoleMap,
+  handle: async ({ mailbox_id }, context) =>
+    describeFolderRoles(entryOf(context, mailbox_id), context.ports.locators),
+});

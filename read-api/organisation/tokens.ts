@@ -1,0 +1,55 @@
+/** GET /tokens and /tokens/:token_id. */
+import { z } from 'zod';
+import { defineCapability } from '../../commands/kernel/capability.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
+import { describeToken, Token } from '../../commands/organisation/token-payload.ts';
+import { managesToken } from '../../commands/organisation/visible-tokens.ts';
+import { collectionOf, pageFields } from '../page.ts';
+import { pageOfEntries } from '../page-of-entries.ts';
+
+const Tokens = collectionOf(Token);
+const ListInput = z.strictObject(pageFields);
+const GetInput = z.strictObject({ token_id: z.string().min(1).max(64) });
+
+export const listTokens = defineCapability<z.output<typeof ListInput>, z.output<typeof Tokens>>({
+  name: 'list_tokens',
+  title: 'List tokens',
+  summary: 'Tokens of yours and of your agents, newest first; owners and admins see all.',
+  description:
+    'Tokens of yours and of your agents; owners and admins see those of the organisation. Never secrets.',
+  effect: 'read',
+  access: { any: ['tokens:manage'] },
+  rest: { method: 'get', path: '/tokens' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: ListInput,
+  output: Tokens,
+  handle: async (input, context) => {
+    const { caller, ports } = context;
+    const { state } = ports.directory;
+    const entries = [...state.tokens.values()].filter((entry) => managesToken(caller, state, entry));
+    const now = ports.clock.now();
+    const describe = (entry: (typeof entries)[number]) => describeToken(entry, now);
+    return pageOfEntries(context, { route: 'tokens', query: null }, input, { entries, describe });
+  },
+});
+
+export const getToken = defineCapability<z.output<typeof GetInput>, Token>({
+  name: 'get_token',
+  title: 'Get a token',
+  summary: 'One token, without its secret.',
+  description: 'One token, without its secret: scopes, mailboxes, end, status.',
+  effect: 'read',
+  access: { any: ['tokens:manage'] },
+  rest: { method: 'get', path: '/tokens/:token_id' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: GetInput,
+  output: Token,
+  handle: async ({ token_id }, { caller, ports }) => {
+    const { state } = ports.directory;
+    const entry = state.tokens.get(token_id);
+    if (!entry || !managesToken(caller, state, entry)) throw notFound('token');
+    return describeToken(entry, ports.clock.now());
+  },
+});
