@@ -1,0 +1,85 @@
+/** A subscription that outlives its connections. */
+import type { EventFilter, Log, Position, SubscriptionItem } from '../../commands/kernel/ports.ts';
+import { Backoff } from './backoff.ts';
+import type { StreamReader } from './stream-reader.ts';
+import type { SubscriptionClients } from './subscription-clients.ts';
+import { SubscriptionFeed } from './subscription-feed.ts';
+
+/** The checkpoint is newer than the log: the store was restored from an older backup, or is another one. */
+export class CheckpointBeyondLog extends Error {
+  constructor(from: Position, end: Position) {
+    super(
+      `The checkpoint ${String(from)} lies beyond the end of the event log (${String(end)}): the event store was ` +
+        'replaced or restored from an older backup. Restore the database of the same time, or rebuild the read models.',
+    );
+    this.name = 'CheckpointBeyondLog';
+  }
+}
+
+export interface FollowParts {
+  readonly clients: SubscriptionClients;
+  readonly reader: StreamReader;
+  readonly log: Log;
+}
+
+/**
+ * Every item after `from`, resubscribing after any error from the last item handed out. Ends when the signal aborts.
+ * Throws `CheckpointBeyondLog`: a server stays silent for ever on such a position.
+ */
+export async function* followAll(
+  parts: FollowParts,
+  from: Position | null,
+  signal: AbortSignal,
+  filter: EventFilter | undefined,
+): AsyncGenerator<SubscriptionItem, void, undefined> {
+  const backoff = new Backoff(50, 5_000);
+  let last = from;
+  let checked = from === null;
+  while (!signal.aborted) {
+    try {
+      if (!checked) await refuseBeyondEnd(parts.reader, last ?? -1n);
+      checked = true;
+      for await (const item of oneSubscription(parts, last, signal, filter)) {
+        if (item.kind === 'event') last = item.event.position;
+        else if (item.kind === 'checkpoint') last = item.position;
+        backoff.reset();
+        yield item;
+      }
+    } catch (error) {
+      if (error instanceof CheckpointBeyondLog) throw error;
+      parts.log.warn('subscription is opened again', { from: String(last), error: String(error) });
+      await backoff.pause(signal);
+    }
+  }
+}
+
+async function refuseBeyondEnd(reader: StreamReader, from: Position): Promise<void> {
+  const end = await reader.endPosition();
+  if (from > end) throw new CheckpointBeyondLog(from, end);
+}
+
+/** Items of one subscription until it fails (throws) or the signal aborts. */
+async function* oneSubscription(
+  { clients }: FollowParts,
+  from: Position | null,
+  signal: AbortSignal,
+  filter: EventFilter | undefined,
+): AsyncGenerator<SubscriptionItem, void, undefined> {
+  const client = clients.acquire();
+  const feed = new SubscriptionFeed(client, from, filter);
+  const stop = (): void => {
+    void feed.close();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    while (!signal.aborted) {
+      const item = feed.take();
+      if (item) yield item;
+      else await feed.changed();
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await feed.close();
+    clients.release(client);
+  }
+}

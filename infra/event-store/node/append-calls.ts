@@ -1,0 +1,143 @@
+/** Append and Delete as unary answers. */
+import { status } from '@grpc/grpc-js';
+import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { callError, handlerThrew, refusalError } from './call-errors.ts';
+import type { EventLog } from './event-log.ts';
+import { ProposedEvents, refuseStreamName, streamNameOf } from './proposed-events.ts';
+import { isMetadataStream } from './stream-state.ts';
+import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
+
+const { AppendReq, AppendResp, DeleteResp } = streams;
+const Empty = shared.Empty;
+
+type WrongVersion = Extract<Refusal, { kind: 'wrong-version' }>;
+
+/** Unsigned 64-bit numbers come as text; anything past what the log can reach compares the same. */
+export const toNumber = (text: string): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+
+const millis = (deadline: Date | number): number =>
+  deadline instanceof Date ? deadline.getTime() : deadline;
+
+/** Client-streaming Append: the options first, then one event per message. */
+export function appendCall(log: EventLog) {
+  return (
+    call: ServerReadableStream<streams.AppendReq, streams.AppendResp>,
+    reply: sendUnaryData<streams.AppendResp>,
+  ): void => {
+    const events = new ProposedEvents();
+    let options: streams.AppendReq.Options | undefined;
+    call.on('data', (message: streams.AppendReq) => {
+      const proposed = message.getProposedMessage();
+      if (proposed) events.add(proposed);
+      else options ??= message.getOptions();
+    });
+    call.on('end', () => {
+      const stream = streamNameOf(options?.getStreamIdentifier());
+      const expected = appendExpectation(options);
+      const refusal = refuseStreamName(stream) ?? events.refusal;
+      if (options && expected === null) {
+        const text = "'None' is not a valid value of ExpectedStreamRevisionOneofCase";
+        reply(callError(status.INVALID_ARGUMENT, text));
+      } else if (expected === null || refusal) {
+        reply(refusal ? refusalError(refusal, stream) : handlerThrew());
+      } else {
+        log.submit({
+          action: 'append',
+          stream,
+          expected,
+          records: events.records,
+          expiresAtMs: millis(call.getDeadline()),
+          settle: (outcome) => {
+            answerAppend(outcome, stream, reply);
+          },
+        });
+      }
+    });
+  };
+}
+
+function appendExpectation(options: streams.AppendReq.Options | undefined): Expectation | null {
+  const { ExpectedStreamRevisionCase: Case } = AppendReq.Options;
+  switch (options?.getExpectedStreamRevisionCase()) {
+    case Case.REVISION:
+      return toNumber(options?.getRevision() ?? '0');
+    case Case.NO_STREAM:
+      return 'no-stream';
+    case Case.ANY:
+      return 'any';
+    case Case.STREAM_EXISTS:
+      return 'stream-exists';
+    default:
+      return null;
+  }
+}
+
+function answerAppend(outcome: Outcome, stream: string, reply: sendUnaryData<streams.AppendResp>): void {
+  if (outcome.kind === 'written') {
+    reply(null, new AppendResp().setSuccess(successMessage(outcome)));
+  } else if (outcome.kind === 'wrong-version') {
+    reply(null, new AppendResp().setWrongExpectedVersion(wrongVersionMessage(outcome)));
+  } else reply(refusalError(outcome, stream));
+}
+
+function successMessage({ revision, position }: Written): streams.AppendResp.Success {
+  const success = new AppendResp.Success();
+  if (revision < 0) success.setNoStream(new Empty());
+  else success.setCurrentRevision(String(revision));
+  if (position === null) return success.setNoPosition(new Empty());
+  const at = new AppendResp.Position();
+  return success.setPosition(at.setCommitPosition(String(position)).setPreparePosition(String(position)));
+}
+
+/** Only the fields newer than 20.6 are set: no client that still reads the older ones can reach this node. */
+function wrongVersionMessage({ expected, actual }: WrongVersion): streams.AppendResp.WrongExpectedVersion {
+  const message = new AppendResp.WrongExpectedVersion();
+  if (actual < 0) message.setCurrentNoStream(new Empty());
+  else message.setCurrentRevision(String(actual));
+  if (typeof expected === 'number') message.setExpectedRevision(String(expected));
+  else if (expected === 'no-stream') message.setExpectedNoStream(new Empty());
+  else if (expected === 'any') message.setExpectedAny(new Empty());
+  else message.setExpectedStreamExists(new Empty());
+  return message;
+}
+
+/** Soft delete: hides the stream until somebody appends to it again. */
+export function deleteCall(log: EventLog) {
+  return (
+    call: ServerUnaryCall<streams.DeleteReq, streams.DeleteResp>,
+    reply: sendUnaryData<streams.DeleteResp>,
+  ): void => {
+    const options = call.request.getOptions();
+    const stream = streamNameOf(options?.getStreamIdentifier());
+    const expected = deleteExpectation(options);
+    if (expected === null || refuseStreamName(stream) || isMetadataStream(stream)) {
+      reply(handlerThrew());
+      return;
+    }
+    log.submit({
+      action: 'delete',
+      stream,
+      expected,
+      records: [],
+      expiresAtMs: millis(call.getDeadline()),
+      settle: (outcome) => {
+        if (outcome.kind !== 'written') {
+          reply(refusalError(outcome, stream));
+          return;
+        }
+        const at = new DeleteResp.Position();
+        const text = String(outcome.position ?? 0);
+        reply(null, new DeleteResp().setPosition(at.setCommitPosition(text).setPreparePosition(text)));
+      },
+    });
+  };
+}
+
+function deleteExpectation(options: streams.DeleteReq.Options | undefined): Expectation | null {
+  if (options?.hasRevision()) return toNumber(options.getRevision());
+  if (options?.hasNoStream()) return 'no-stream';
+  if (options?.hasAny()) return 'any';
+  return options?.hasStreamExists() ? 'stream-exists' : null;
+}

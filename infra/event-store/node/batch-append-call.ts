@@ -1,0 +1,171 @@
+/** BatchAppend: many appends over one call, each in one or more chunks and answered exactly once. */
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import anyMessages from 'google-protobuf/google/protobuf/any_pb.js';
+import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import statusMessages from '@eventstore/db-client/generated/status_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { toNumber } from './append-calls.ts';
+import type { EventLog } from './event-log.ts';
+import type { OpenCalls } from './open-calls.ts';
+import { ProposedEvents, refuseStreamName, streamNameOf, uuidText } from './proposed-events.ts';
+import { MAX_APPEND_BYTES } from './stored-record.ts';
+import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
+
+const { BatchAppendReq, BatchAppendResp } = streams;
+const { Empty } = emptyMessages;
+
+type BatchCall = ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>;
+
+/** An append whose last chunk has not arrived yet. */
+interface OpenAppend {
+  readonly correlationId: shared.UUID;
+  readonly options: streams.BatchAppendReq.Options;
+  readonly events: ProposedEvents;
+}
+
+/** Appends of one call that may wait for their commit before the call stops reading. */
+const MOST_WAITING = 2_000;
+
+export function batchAppendCall(log: EventLog, calls: OpenCalls) {
+  return (call: BatchCall): void => {
+    calls.add(call);
+    const open = new Map<string, OpenAppend>();
+    let waiting = 0;
+    let ended = false;
+    const endWhenDone = (): void => {
+      if (ended && waiting === 0) call.end();
+    };
+    call.on('data', (message: streams.BatchAppendReq) => {
+      const append = collect(open, message);
+      if (!append) return;
+      waiting += 1;
+      if (waiting >= MOST_WAITING) call.pause();
+      submit(log, append, (answer) => {
+        waiting -= 1;
+        if (waiting < MOST_WAITING && call.isPaused()) call.resume();
+        if (!call.cancelled) call.write(answer);
+        endWhenDone();
+      });
+    });
+    call.on('end', () => {
+      ended = true;
+      endWhenDone();
+    });
+  };
+}
+
+/** Adds a chunk; returns the append when it is complete. A first chunk without options is ignored, as it really is. */
+function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq): OpenAppend | null {
+  const correlationId = message.getCorrelationId() ?? new shared.UUID();
+  const key = uuidText(correlationId) ?? '';
+  const options = message.getOptions();
+  const append =
+    open.get(key) ?? (options ? { correlationId, options, events: new ProposedEvents() } : undefined);
+  if (!append) return null;
+  for (const proposed of message.getProposedMessagesList()) append.events.add(proposed);
+  if (!message.getIsFinal()) {
+    open.set(key, append);
+    return null;
+  }
+  open.delete(key);
+  return append;
+}
+
+function submit(
+  log: EventLog,
+  { correlationId, options, events }: OpenAppend,
+  answer: (message: streams.BatchAppendResp) => void,
+): void {
+  const stream = streamNameOf(options.getStreamIdentifier());
+  const expected = expectationOf(options);
+  const settle = (outcome: Outcome): void => {
+    const message = new BatchAppendResp().setCorrelationId(correlationId);
+    message.setStreamIdentifier(options.getStreamIdentifier() ?? new shared.StreamIdentifier());
+    if (outcome.kind === 'written') message.setSuccess(successMessage(outcome));
+    else message.setError(errorMessage(outcome, options));
+    answer(message);
+  };
+  const refusal = refuseStreamName(stream) ?? events.refusal;
+  if (refusal) settle(refusal);
+  else if (expected === null) settle({ kind: 'bad-request', message: 'No expected revision.' });
+  else {
+    const expiresAtMs = options.getDeadline()?.toDate().getTime() ?? Infinity;
+    log.submit({ action: 'append', stream, expected, records: events.records, expiresAtMs, settle });
+  }
+}
+
+function expectationOf(options: streams.BatchAppendReq.Options): Expectation | null {
+  const { ExpectedStreamPositionCase: Case } = BatchAppendReq.Options;
+  switch (options.getExpectedStreamPositionCase()) {
+    case Case.STREAM_POSITION:
+      return toNumber(options.getStreamPosition());
+    case Case.NO_STREAM:
+      return 'no-stream';
+    case Case.ANY:
+      return 'any';
+    case Case.STREAM_EXISTS:
+      return 'stream-exists';
+    case Case.EXPECTED_STREAM_POSITION_NOT_SET:
+      return null;
+  }
+}
+
+function successMessage({ revision, position }: Written): streams.BatchAppendResp.Success {
+  const success = new BatchAppendResp.Success();
+  if (revision < 0) success.setNoStream(new Empty());
+  else success.setCurrentRevision(String(revision));
+  if (position === null) return success.setNoPosition(new Empty());
+  const at = new shared.AllStreamPosition();
+  return success.setPosition(at.setCommitPosition(String(position)).setPreparePosition(String(position)));
+}
+
+/** Code, message and detail of each refusal; "not ready" really has code 0 and no detail. */
+function errorMessage(refusal: Refusal, options: streams.BatchAppendReq.Options): statusMessages.Status {
+  const error = (code: number, text: string, type: string, bytes: Uint8Array): statusMessages.Status => {
+    const details = new anyMessages.Any();
+    details.setTypeUrl(`type.googleapis.com/${type}`);
+    details.setValue(bytes);
+    return new statusMessages.Status().setCode(code).setMessage(text).setDetails(details);
+  };
+  const own = (code: number, name: string, detail: { serializeBinary(): Uint8Array }) =>
+    error(code, name, `event_store.client.${name}`, detail.serializeBinary());
+  switch (refusal.kind) {
+    case 'wrong-version':
+      return own(6, 'WrongExpectedVersion', wrongVersionDetail(refusal));
+    case 'stream-deleted':
+      return own(
+        5,
+        'StreamDeleted',
+        new shared.StreamDeleted().setStreamIdentifier(options.getStreamIdentifier()),
+      );
+    case 'too-large':
+      return own(
+        3,
+        'MaximumAppendSizeExceeded',
+        new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES),
+      );
+    case 'deadline-passed':
+      return own(4, 'Timeout', new shared.Timeout());
+    case 'missing-property':
+      return own(3, 'BadRequest', new shared.BadRequest().setMessage('An event lacks type or content-type.'));
+    case 'bad-request':
+      return own(3, 'BadRequest', new shared.BadRequest().setMessage(refusal.message));
+    case 'not-ready':
+      return error(0, 'Server Is Not Ready', 'google.protobuf.Empty', new Empty().serializeBinary());
+  }
+}
+
+function wrongVersionDetail({
+  expected,
+  actual,
+}: Extract<Refusal, { kind: 'wrong-version' }>): shared.WrongExpectedVersion {
+  const detail = new shared.WrongExpectedVersion();
+  if (actual < 0) detail.setCurrentNoStream(new Empty());
+  else detail.setCurrentStreamRevision(String(actual));
+  if (typeof expected === 'number') detail.setExpectedStreamPosition(String(expected));
+  else if (expected === 'no-stream') detail.setExpectedNoStream(new Empty());
+  else if (expected === 'any') detail.setExpectedAny(new Empty());
+  else detail.setExpectedStreamExists(new Empty());
+  return detail;
+}

@@ -1,0 +1,41 @@
+/** The filters of a `$all` read: stream name or event type, by prefixes or by regular expression. */
+import type streams from '@eventstore/db-client/generated/streams_pb.js';
+import type { StoredRecord } from './stored-record.ts';
+
+type FilterOptions = streams.ReadReq.Options.FilterOptions;
+
+export interface EventFilter {
+  readonly matches: (record: StoredRecord) => boolean;
+  /** A checkpoint is sent each time so many events were considered. */
+  readonly checkpointEvery: number;
+}
+
+/** Events looked at per search window when the request does not say. */
+const DEFAULT_WINDOW = 32;
+
+export class BadFilter extends Error {}
+
+/** Throws `BadFilter` for an empty filter, a bad expression, or a window or multiplier of nothing. */
+export function parseFilter(options: FilterOptions): EventFilter {
+  const window = options.hasMax() ? options.getMax() : DEFAULT_WINDOW;
+  const multiplier = options.getCheckpointintervalmultiplier();
+  if (window <= 0 || multiplier <= 0) throw new BadFilter('window and checkpoint interval must be positive');
+  const byStream = options.getStreamIdentifier();
+  const expression = byStream ?? options.getEventType();
+  if (!expression) throw new BadFilter('the filter names neither streams nor event types');
+  const accepts = textMatcher(expression.getRegex(), expression.getPrefixList());
+  return {
+    matches: byStream ? (record) => accepts(record.stream) : (record) => accepts(record.type),
+    checkpointEvery: window * multiplier,
+  };
+}
+
+function textMatcher(regex: string, prefixes: readonly string[]): (text: string) => boolean {
+  if (regex === '') return (text) => prefixes.some((prefix) => text.startsWith(prefix));
+  try {
+    const pattern = new RegExp(regex, 'u');
+    return (text) => pattern.test(text);
+  } catch (error) {
+    throw new BadFilter(`bad regular expression: ${String(error)}`);
+  }
+}

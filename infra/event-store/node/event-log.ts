@@ -1,0 +1,103 @@
+/** The log of the embedded node: rows, states, the newest events and the writer, which comes back when its session is lost. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client, Pool } from 'pg';
+import type { Log } from '../../../commands/kernel/ports.ts';
+import { LogRows } from './log-rows.ts';
+import { LogWriter } from './log-writer.ts';
+import { RecentEvents } from './recent-events.ts';
+import { StreamStates } from './stream-states.ts';
+import type { WriteRequest } from './write-request.ts';
+import { WriterLockHeld, WriterSession } from './writer-session.ts';
+
+export interface EventLogOptions {
+  readonly pool: Pool;
+  /** A connected client of its own per call, never through a transaction pooler: it holds a session lock. */
+  readonly directConnection: () => Promise<Client>;
+  readonly log: Log;
+  /** How long to wait for a lock that a dying predecessor may still hold. */
+  readonly lockTimeoutMs: number;
+}
+
+const RETRY_MS = { first: 50, most: 2_000 };
+
+export class EventLog {
+  readonly rows: LogRows;
+  readonly states: StreamStates;
+  readonly recent: RecentEvents;
+  readonly #options: EventLogOptions;
+  readonly #writer: LogWriter;
+  readonly #stopped = new AbortController();
+  #reopening: Promise<void> | null = null;
+
+  private constructor(options: EventLogOptions) {
+    this.#options = options;
+    this.rows = new LogRows(options.pool);
+    this.states = new StreamStates(this.rows);
+    this.recent = new RecentEvents(0);
+    this.#writer = new LogWriter(this, (error) => {
+      this.#lost(error);
+    });
+  }
+
+  /** Opens the log for writing. Throws `WriterLockHeld` when another node keeps it, or the driver's error. */
+  static async open(options: EventLogOptions): Promise<EventLog> {
+    const log = new EventLog(options);
+    const giveUpAt = Date.now() + options.lockTimeoutMs;
+    for (;;) {
+      try {
+        log.#writer.attach(await log.#openSession());
+        return log;
+      } catch (error) {
+        if (!(error instanceof WriterLockHeld) || Date.now() > giveUpAt) throw error;
+        await delay(RETRY_MS.first);
+      }
+    }
+  }
+
+  submit(request: WriteRequest): void {
+    this.#writer.submit(request);
+  }
+
+  /** Refuses what waits, finishes the commit under way and gives up the lock. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    const session = this.#writer.detach();
+    await this.#writer.idle();
+    await session?.close();
+    await this.#reopening;
+  }
+
+  async #openSession(): Promise<WriterSession> {
+    return WriterSession.open(await this.#options.directConnection(), (error) => {
+      this.#lost(error);
+    });
+  }
+
+  #lost(error: unknown): void {
+    if (this.#stopped.signal.aborted || this.#reopening) return;
+    this.#options.log.warn('event log writer lost its session', { error: String(error) });
+    this.#reopening = this.#reopen(this.#writer.detach()).finally(() => {
+      this.#reopening = null;
+    });
+  }
+
+  async #reopen(lost: WriterSession | null): Promise<void> {
+    const { signal } = this.#stopped;
+    await lost?.close();
+    await this.#writer.idle();
+    for (let waitMs = RETRY_MS.first; !signal.aborted; waitMs = Math.min(2 * waitMs, RETRY_MS.most)) {
+      try {
+        const session = await this.#openSession();
+        if (this.#stopped.signal.aborted) await session.close();
+        else this.#writer.attach(session);
+        return;
+      } catch (error) {
+        this.#options.log.warn('event log writer cannot write yet', {
+          error: String(error),
+          retry_ms: waitMs,
+        });
+        await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** Reads that end: a stream or `$all`, either way, up to a count. */
+import { status } from '@grpc/grpc-js';
+import type { AnswerStream } from './answer-stream.ts';
+import { callError } from './call-errors.ts';
+import type { EventLog } from './event-log.ts';
+import { PAGE_EVENTS } from './log-rows.ts';
+import { encodeEvent, streamNotFoundAnswer } from './read-answers.ts';
+import type { AllRead, StreamRead } from './read-plan.ts';
+import type { StoredRecord } from './stored-record.ts';
+import { firstVisible } from './stream-state.ts';
+
+/** Sends records; resolves when the caller can take more. */
+export async function sendAll(answers: AnswerStream, records: readonly StoredRecord[]): Promise<void> {
+  for (const record of records) {
+    if (answers.gone) return;
+    if (!answers.send(encodeEvent(record))) await answers.drained();
+  }
+}
+
+/** Inclusive both ways; hidden events are skipped; a missing or soft-deleted stream is one "not found" message. */
+export async function readStream(log: EventLog, plan: StreamRead, answers: AnswerStream): Promise<void> {
+  const { stream, direction } = plan;
+  const state = await log.states.read(stream);
+  if (state.head < 0 || state.metadata.deleted) {
+    answers.send(streamNotFoundAnswer(stream));
+    return;
+  }
+  const lowest = firstVisible(state);
+  const forwards = direction === 'forwards';
+  let next = forwards ? Math.max(toRevision(plan.from), lowest) : Math.min(toRevision(plan.from), state.head);
+  let left = plan.count;
+  while (left > 0 && next >= lowest && !answers.gone) {
+    const limit = Math.min(left, PAGE_EVENTS);
+    const page = await log.rows.streamFrom(stream, next, direction, limit);
+    await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest));
+    const last = page.at(-1);
+    if (!last || page.length < limit) return;
+    left -= page.length;
+    next = last.revision + (forwards ? 1 : -1);
+  }
+}
+
+const toRevision = (origin: StreamRead['from']): number =>
+  origin === 'start' ? 0 : origin === 'end' ? Number.MAX_SAFE_INTEGER : origin;
+
+/** From a position: forwards inclusive, backwards exclusive. The count is of events that pass the filter. */
+export async function readAll(log: EventLog, plan: AllRead, answers: AnswerStream): Promise<void> {
+  const forwards = plan.direction === 'forwards';
+  await refuseInvalidPosition(log, plan.from, status.UNKNOWN);
+  let left = plan.count;
+  let cursor = startOfAll(log, plan);
+  while (left > 0 && !answers.gone) {
+    const page = forwards ? await log.rows.allAfter(cursor) : await log.rows.allBefore(cursor);
+    const last = page.at(-1);
+    if (!last) return;
+    const { filter } = plan;
+    const wanted = (filter ? page.filter((record) => filter.matches(record)) : page).slice(0, left);
+    await sendAll(answers, wanted);
+    left -= wanted.length;
+    cursor = last.position;
+  }
+}
+
+function startOfAll(log: EventLog, { from, direction }: AllRead): number {
+  if (from === 'start') return 0;
+  if (from === 'end') return log.recent.lastPosition + 1;
+  return direction === 'forwards' ? from - 1 : from;
+}
+
+/** A position inside the log must be a record's. Throws the status a real server ends the call with. */
+export async function refuseInvalidPosition(
+  log: EventLog,
+  origin: AllRead['from'],
+  code: status.UNKNOWN | status.INVALID_ARGUMENT,
+): Promise<void> {
+  if (typeof origin !== 'number' || origin === 0 || origin > log.recent.lastPosition) return;
+  if (await log.rows.holdsPosition(origin)) return;
+  throw code === status.UNKNOWN
+    ? callError(code, 'Unexpected ReadAllResult: InvalidPosition')
+    : callError(code, 'Trying to read from an invalid position.');
+}

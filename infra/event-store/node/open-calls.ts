@@ -1,0 +1,19 @@
+/** Calls that do not end by themselves, so that a stopping node can end them with the status a real one sends. */
+import type { EventEmitter } from 'node:events';
+import { notReady } from './call-errors.ts';
+
+export class OpenCalls {
+  readonly #calls = new Set<EventEmitter>();
+
+  add(call: EventEmitter): void {
+    this.#calls.add(call);
+    call.once('close', () => {
+      this.#calls.delete(call);
+    });
+  }
+
+  /** Ends every open call as unavailable. */
+  endAll(): void {
+    for (const call of this.#calls) call.emit('error', notReady());
+  }
+}

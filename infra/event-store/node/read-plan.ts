@@ -1,0 +1,100 @@
+/** What a Read request asks for, in this node's terms. */
+import { status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { toNumber } from './append-calls.ts';
+import { callError, handlerThrew } from './call-errors.ts';
+import { BadFilter, parseFilter } from './event-filter.ts';
+import type { EventFilter } from './event-filter.ts';
+import type { Direction } from './log-rows.ts';
+import { streamNameOf } from './proposed-events.ts';
+
+type Options = streams.ReadReq.Options;
+
+/** A place to begin: the start, the end, or a revision or position. */
+export type Origin = 'start' | 'end' | number;
+
+export interface StreamRead {
+  readonly kind: 'read-stream';
+  readonly stream: string;
+  readonly from: Origin;
+  readonly direction: Direction;
+  readonly count: number;
+}
+
+export interface AllRead {
+  readonly kind: 'read-all';
+  readonly from: Origin;
+  readonly direction: Direction;
+  readonly count: number;
+  readonly filter: EventFilter | null;
+}
+
+export interface StreamSubscription {
+  readonly kind: 'follow-stream';
+  readonly stream: string;
+  readonly after: Origin;
+}
+
+export interface AllSubscription {
+  readonly kind: 'follow-all';
+  readonly after: Origin;
+  readonly filter: EventFilter | null;
+}
+
+export type ReadPlan = StreamRead | AllRead | StreamSubscription | AllSubscription;
+
+const unknownResult = (what: string): ServiceError =>
+  callError(status.UNKNOWN, `Unexpected ${what}ReadResult: Error`);
+
+/** Throws the status the call ends with when the request makes no sense. */
+export function parseRead(options: Options | undefined): ReadPlan {
+  if (!options) throw handlerThrew();
+  const { ReadDirection } = streams.ReadReq.Options;
+  const backwards = options.getReadDirection() === ReadDirection.BACKWARDS;
+  const plan = options.hasStream()
+    ? streamPlan(options, backwards ? 'backwards' : 'forwards')
+    : allPlan(options, backwards ? 'backwards' : 'forwards');
+  if (backwards && options.hasSubscription()) {
+    const combination = `(${options.hasStream() ? 'Stream' : 'All'}, Subscription, Backwards, NoFilter)`;
+    throw callError(status.INVALID_ARGUMENT, `The combination of ${combination} is invalid.`);
+  }
+  return plan;
+}
+
+const countOf = (options: Options): number => (options.hasCount() ? toNumber(options.getCount()) : Infinity);
+
+function streamPlan(options: Options, direction: Direction): StreamRead | StreamSubscription {
+  const wanted = options.getStream();
+  const stream = streamNameOf(wanted?.getStreamIdentifier());
+  if (!wanted || stream === '' || stream.includes('\u0000')) throw handlerThrew();
+  const from = wanted.hasRevision() ? toNumber(wanted.getRevision()) : wanted.hasEnd() ? 'end' : 'start';
+  if (options.hasSubscription()) return { kind: 'follow-stream', stream, after: from };
+  const count = countOf(options);
+  const beyondAll = from === 'end' || from === Number.MAX_SAFE_INTEGER;
+  if (count === 0 || (direction === 'forwards' && beyondAll)) throw unknownResult('Stream');
+  return { kind: 'read-stream', stream, from, direction, count };
+}
+
+function allPlan(options: Options, direction: Direction): AllRead | AllSubscription {
+  const wanted = options.getAll();
+  if (!wanted) throw handlerThrew();
+  const at = wanted.getPosition();
+  const from = at ? toNumber(at.getCommitPosition()) : wanted.hasEnd() ? 'end' : 'start';
+  if (at && toNumber(at.getPreparePosition()) > toNumber(at.getCommitPosition())) throw unknownResult('All');
+  const filter = filterOf(options);
+  return options.hasSubscription()
+    ? { kind: 'follow-all', after: from, filter }
+    : { kind: 'read-all', from, direction, count: countOf(options), filter };
+}
+
+function filterOf(options: Options): EventFilter | null {
+  const filter = options.getFilter();
+  if (!filter) return null;
+  try {
+    return parseFilter(filter);
+  } catch (error) {
+    if (error instanceof BadFilter) throw callError(status.UNKNOWN, error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The embedded event node: speaks the EventStoreDB protocol on loopback and keeps the log in Postgres. For development,
+ * tests and small installations; one process, no replication beyond Postgres's own. What it leaves out answers
+ * UNIMPLEMENTED.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
+import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { appendCall, deleteCall } from './append-calls.ts';
+import { batchAppendCall } from './batch-append-call.ts';
+import { EventLog } from './event-log.ts';
+import type { EventLogOptions } from './event-log.ts';
+import { clusterOfOne, supportedMethods } from './node-description.ts';
+import { OpenCalls } from './open-calls.ts';
+import { readCall } from './read-call.ts';
+
+export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs'> {
+  /** A loopback address: there is neither TLS nor sign-in. */
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  /** False leaves BatchAppend out of the advertised features, so clients append one call at a time. */
+  readonly batchAppend: boolean;
+  readonly lockTimeoutMs?: number;
+}
+
+export interface EventNode {
+  readonly url: string;
+  readonly port: number;
+  /** Finishes the commit under way, ends every call and gives up the writer's lock. */
+  stop(): Promise<void>;
+}
+
+/** What the client's own channel accepts. */
+const MOST_MESSAGE_BYTES = 17 * 1_048_576;
+
+/** How long calls may take to end by themselves after the log has stopped. */
+const SHUTDOWN_GRACE_MS = 200;
+
+/** Starts the node. Throws `WriterLockHeld` when another node writes to the database, or when the port is taken. */
+export async function startEventNode(options: EventNodeOptions): Promise<EventNode> {
+  const log = await EventLog.open({ ...options, lockTimeoutMs: options.lockTimeoutMs ?? 5_000 });
+  const server = new Server({
+    'grpc.max_receive_message_length': MOST_MESSAGE_BYTES,
+    'grpc.max_send_message_length': MOST_MESSAGE_BYTES,
+  });
+  const calls = new OpenCalls();
+  let port = 0;
+  addServices({ server, log, calls, port: () => port }, options);
+  try {
+    port = await bind(server, `${options.host}:${String(options.port)}`);
+  } catch (error) {
+    await log.stop();
+    throw error;
+  }
+  return {
+    url: `esdb://${options.host}:${String(port)}?tls=false`,
+    port,
+    stop: async () => {
+      await log.stop();
+      calls.endAll();
+      await shutDown(server);
+    },
+  };
+}
+
+interface NodeParts {
+  readonly server: Server;
+  readonly log: EventLog;
+  readonly calls: OpenCalls;
+  readonly port: () => number;
+}
+
+function addServices({ server, log, calls, port }: NodeParts, options: EventNodeOptions): void {
+  // Events leave as the bytes the node wrote; the generated encoder is not asked again.
+  const service: ServiceDefinition = {
+    ...streamsService.StreamsService,
+    read: { ...streamsService.StreamsService.read, responseSerialize: (bytes: Buffer) => bytes },
+  };
+  server.addService(service, {
+    read: readCall(log, calls, options.log),
+    append: appendCall(log),
+    delete: deleteCall(log),
+    batchAppend: batchAppendCall(log, calls),
+  });
+  const methods = supportedMethods(options.batchAppend);
+  const cluster = clusterOfOne(options.host);
+  server.addService(featuresService.ServerFeaturesService, {
+    getSupportedMethods: (_call: ServerUnaryCall<unknown, unknown>, reply: sendUnaryData<unknown>) => {
+      reply(null, methods);
+    },
+  });
+  server.addService(gossipService.GossipService, {
+    read: (_call: ServerUnaryCall<unknown, unknown>, reply: sendUnaryData<unknown>) => {
+      reply(null, cluster(port()));
+    },
+  });
+}
+
+const bind = (server: Server, address: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      if (error) reject(error);
+      else resolve(port);
+    });
+  });
+
+/** A caller that reads nothing never sees its call end, so after a short grace what is left is cut. */
+async function shutDown(server: Server): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    server.tryShutdown(() => {
+      resolve();
+    });
+  });
+  await Promise.race([ended, delay(SHUTDOWN_GRACE_MS)]);
+  server.forceShutdown();
+  await ended;
+}

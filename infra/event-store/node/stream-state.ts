@@ -1,0 +1,76 @@
+/** What the node knows of a stream and its metadata stream: enough to decide every append and bound every read. */
+import { isRecord } from './json-object.ts';
+
+export interface StreamState {
+  /** Revision of the last event, -1 when there is none. */
+  readonly head: number;
+  /** The same of the metadata stream `$$name`. */
+  readonly metaHead: number;
+  readonly metadata: StreamMetadata;
+}
+
+export interface StreamMetadata {
+  /** Soft deleted: `$tb` is the largest revision there is. */
+  readonly deleted: boolean;
+  /** Events below this revision are hidden. */
+  readonly truncateBefore: number;
+  readonly maxCount: number;
+  /** Everything else somebody stored in it, kept when `$tb` is rewritten. */
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+/** `$tb` of a soft-deleted stream: 2⁶³ − 1, which no JSON number of JavaScript can write. */
+const DELETED_TB = '9223372036854775807';
+
+export const NO_METADATA: StreamMetadata = {
+  deleted: false,
+  truncateBefore: 0,
+  maxCount: Number.POSITIVE_INFINITY,
+  others: {},
+};
+
+export const EMPTY_STREAM: StreamState = { head: -1, metaHead: -1, metadata: NO_METADATA };
+
+const count = (value: unknown, otherwise: number): number =>
+  typeof value === 'number' && value >= 0 ? value : otherwise;
+
+/** Reads stream metadata; what is not a JSON object is accepted and ignored, as a real server does. */
+export function parseStreamMetadata(bytes: Uint8Array): StreamMetadata {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return NO_METADATA;
+  }
+  if (!isRecord(parsed)) return NO_METADATA;
+  const { $tb, ...others } = parsed;
+  const truncateBefore = count($tb, 0);
+  return {
+    deleted: truncateBefore >= Number(DELETED_TB),
+    truncateBefore,
+    maxCount: count(others['$maxCount'], Number.POSITIVE_INFINITY) || Number.POSITIVE_INFINITY,
+    others,
+  };
+}
+
+/** The metadata with another `$tb`, as the bytes the server writes on soft delete and on reopening. */
+export function withTruncateBefore(metadata: StreamMetadata, tb: number | 'deleted'): Buffer {
+  const rest = JSON.stringify(metadata.others).slice(1);
+  const value = tb === 'deleted' ? DELETED_TB : String(tb);
+  return Buffer.from(`{"$tb":${value}${rest === '}' ? '' : ','}${rest}`);
+}
+
+/** The lowest revision a read may return. */
+export const firstVisible = (state: StreamState): number =>
+  Math.max(state.metadata.truncateBefore, state.head - state.metadata.maxCount + 1, 0);
+
+export const isMetadataStream = (name: string): boolean => name.startsWith('$$');
+
+/** The stream whose state holds this one: a metadata stream lives in the state of the stream it describes. */
+export const baseStream = (name: string): string => (isMetadataStream(name) ? name.slice(2) : name);
+
+/** The state of the named stream seen by itself: a metadata stream shows its last event only. */
+export const ownState = (name: string, base: StreamState): StreamState =>
+  isMetadataStream(name)
+    ? { head: base.metaHead, metaHead: -1, metadata: { ...NO_METADATA, maxCount: 1 } }
+    : base;

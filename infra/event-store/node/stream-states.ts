@@ -1,0 +1,57 @@
+/**
+ * Committed stream states in memory. Only the writer fills it, between its commits, so an entry is never older than the
+ * log; readers look without filling.
+ */
+import type { LogRows } from './log-rows.ts';
+import { EMPTY_STREAM, baseStream, ownState } from './stream-state.ts';
+import type { StreamState } from './stream-state.ts';
+
+const MOST_STATES = 100_000;
+
+export class StreamStates {
+  readonly #rows: LogRows;
+  readonly #states = new Map<string, StreamState>();
+
+  constructor(rows: LogRows) {
+    this.#rows = rows;
+  }
+
+  /** For the writer: the states of base streams, loaded where unknown. */
+  async forWriting(bases: readonly string[]): Promise<Map<string, StreamState>> {
+    const found = new Map<string, StreamState>();
+    const missing: string[] = [];
+    for (const base of new Set(bases)) {
+      const state = this.#states.get(base);
+      if (state) found.set(base, state);
+      else missing.push(base);
+    }
+    if (missing.length > 0) {
+      for (const [base, state] of await this.#rows.states(missing)) found.set(base, state);
+    }
+    return found;
+  }
+
+  /** For the writer: what a commit changed. */
+  committed(changed: ReadonlyMap<string, StreamState>): void {
+    for (const [base, state] of changed) {
+      this.#states.delete(base); // to the young end, the old end is forgotten first
+      this.#states.set(base, state);
+    }
+    for (const base of this.#states.keys()) {
+      if (this.#states.size <= MOST_STATES) break;
+      this.#states.delete(base);
+    }
+  }
+
+  /** Forgets everything: another writer may have been at the log. */
+  clear(): void {
+    this.#states.clear();
+  }
+
+  /** The state of a stream as readers see it now. */
+  async read(stream: string): Promise<StreamState> {
+    const base = baseStream(stream);
+    const known = this.#states.get(base) ?? (await this.#rows.states([base])).get(base) ?? EMPTY_STREAM;
+    return ownState(stream, known);
+  }
+}

@@ -1,0 +1,50 @@
+/** What callers ask of the log, and what becomes of it. */
+import type { ProposedRecord, StoredRecord } from './stored-record.ts';
+
+export type Expectation = number | 'no-stream' | 'any' | 'stream-exists';
+
+/** Why an append or delete was not done. The wire form of each is in `refusal-on-the-wire.ts`. */
+export type Refusal =
+  | { readonly kind: 'wrong-version'; readonly expected: Expectation; readonly actual: number }
+  | { readonly kind: 'stream-deleted' }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'bad-request'; readonly message: string }
+  | { readonly kind: 'missing-property' }
+  | { readonly kind: 'deadline-passed' }
+  | { readonly kind: 'not-ready' };
+
+export interface Written {
+  readonly kind: 'written';
+  /** Revision of the last event, -1 when the stream has none. */
+  readonly revision: number;
+  /** Null only for the repeat of an append to a stream that has been soft deleted since. */
+  readonly position: number | null;
+}
+
+export type Outcome = Written | Refusal;
+
+export interface WriteRequest {
+  readonly action: 'append' | 'delete';
+  readonly stream: string;
+  readonly expected: Expectation;
+  readonly records: readonly ProposedRecord[];
+  /** Milliseconds since the Unix epoch; nothing is written after it. */
+  readonly expiresAtMs: number;
+  /** Called exactly once, after the commit. */
+  settle(outcome: Outcome): void;
+}
+
+/** Records to write to one stream, beginning at a revision. */
+export interface PlannedWrite {
+  readonly stream: string;
+  readonly firstRevision: number;
+  readonly records: readonly ProposedRecord[];
+}
+
+export type Decision =
+  | { readonly kind: 'write'; readonly writes: readonly PlannedWrite[] }
+  /** Nothing to write: already there, or nothing was asked for. */
+  | { readonly kind: 'repeat'; readonly outcome: Outcome };
+
+/** A stored record as far as the idempotency check needs it. */
+export type KnownRecord = Pick<StoredRecord, 'id' | 'revision' | 'position' | 'stream'>;

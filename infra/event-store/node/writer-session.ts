@@ -1,0 +1,120 @@
+/**
+ * The one connection that may write. It holds the session advisory lock, and every commit compares and sets
+ * `log.node_epoch`: a writer whose lock went to another node cannot commit even if it does not know yet.
+ */
+import type { Client } from 'pg';
+import { boolArray, byteaArray, int8Array, textArray, uuidArray } from './postgres-arrays.ts';
+import type { StoredRecord } from './stored-record.ts';
+
+/** Any number, the same in every node; `log` spelled in bytes. */
+const WRITER_LOCK = 0x6c_6f_67;
+
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+export class WriterLockHeld extends Error {
+  constructor() {
+    super('Another event node writes to this database; stop it first, or give this one its own database.');
+    this.name = 'WriterLockHeld';
+  }
+}
+
+/** Another writer has taken over, or the log is not where this writer left it. */
+export class WriterFenced extends Error {
+  constructor() {
+    super('The event log has another writer.');
+    this.name = 'WriterFenced';
+  }
+}
+
+const COMMIT = `
+  WITH fence AS (
+    UPDATE log.node_epoch SET log_end = $3 WHERE epoch = $1 AND log_end = $2 RETURNING 1
+  )
+  INSERT INTO log.event (position, stream, revision, id, type, is_json, data, metadata, created)
+  SELECT * FROM unnest($4::bigint[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::boolean[],
+                       $10::bytea[], $11::bytea[], $12::bigint[])
+  WHERE EXISTS (SELECT FROM fence)`;
+
+export class WriterSession {
+  readonly #client: Client;
+  readonly #epoch: string;
+  #logEnd: number;
+
+  private constructor(client: Client, epoch: string, logEnd: number) {
+    this.#client = client;
+    this.#epoch = epoch;
+    this.#logEnd = logEnd;
+  }
+
+  /**
+   * Takes the lock and a new epoch on a connection of its own. Throws `WriterLockHeld`, or the driver's error.
+   * `onLost` is called when the connection ends by itself.
+   */
+  static async open(client: Client, onLost: (error: Error) => void): Promise<WriterSession> {
+    client.once('error', onLost);
+    client.once('end', () => {
+      onLost(new Error('The database closed the writer connection.'));
+    });
+    try {
+      await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`);
+      const lock = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1::bigint) AS held', [
+        WRITER_LOCK,
+      ]);
+      if (lock.rows[0]?.held !== true) throw new WriterLockHeld();
+      const { rows } = await client.query<{ epoch: string; log_end: string }>(
+        'UPDATE log.node_epoch SET epoch = epoch + 1 RETURNING epoch, log_end',
+      );
+      const row = rows[0];
+      if (!row) throw new Error('log.node_epoch has no row; run the migrations.');
+      return new WriterSession(client, row.epoch, Number(row.log_end));
+    } catch (error) {
+      await endQuietly(client);
+      throw error;
+    }
+  }
+
+  /** Where the next event goes. */
+  get logEnd(): number {
+    return this.#logEnd;
+  }
+
+  /**
+   * Writes records and moves the end of the log, in one statement that is one transaction. Throws `WriterFenced`; after
+   * any other error the outcome is unknown and the session must be given up.
+   */
+  async commit(records: readonly StoredRecord[], logEnd: number): Promise<void> {
+    const { rowCount } = await this.#client.query({
+      name: 'log_commit',
+      text: COMMIT,
+      values: [
+        this.#epoch,
+        this.#logEnd,
+        logEnd,
+        int8Array(records.map((r) => r.position)),
+        textArray(records.map((r) => r.stream)),
+        int8Array(records.map((r) => r.revision)),
+        uuidArray(records.map((r) => r.id)),
+        textArray(records.map((r) => r.type)),
+        boolArray(records.map((r) => r.isJson)),
+        byteaArray(records.map((r) => r.data)),
+        byteaArray(records.map((r) => r.metadata)),
+        int8Array(records.map((r) => r.createdMs * 10_000)),
+      ],
+    });
+    if (rowCount !== records.length) throw new WriterFenced();
+    this.#logEnd = logEnd;
+  }
+
+  /** Ends the connection and with it the lock. */
+  async close(): Promise<void> {
+    this.#client.removeAllListeners('end');
+    await endQuietly(this.#client);
+  }
+}
+
+/** A connection that is given up may be broken already; what it says then is of no use to anybody. */
+async function endQuietly(client: Client): Promise<void> {
+  client.removeAllListeners('error');
+  client.on('error', () => undefined);
+  await client.end().catch(() => undefined);
+}

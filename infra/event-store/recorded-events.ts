@@ -1,0 +1,31 @@
+/** The client's form of an event and the gateway's. */
+import { jsonEvent } from '@eventstore/db-client';
+import type { AllStreamRecordedEvent, JSONEventData, RecordedEvent } from '@eventstore/db-client';
+import type { NewEvent, StoredEvent } from '../../commands/kernel/ports.ts';
+
+/** To be sent; checked by `requireEvents` before. */
+export const toJsonEvent = ({ id, type, data, metadata }: NewEvent): JSONEventData =>
+  jsonEvent({ id, type, data, metadata });
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Data that is no JSON object comes from another writer and no reader of ours knows its type: it reads as empty. */
+const fields = (value: unknown): Fields => (isObject(value) ? value : {});
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+
+/** As read. Only servers before 22.6 leave the position out of a stream read, and those are not supported. */
+export function toStoredEvent(event: RecordedEvent | AllStreamRecordedEvent): StoredEvent {
+  if (event.position === undefined) throw new TypeError('the event store is too old: it gives no positions');
+  return {
+    id: event.id,
+    type: event.type,
+    streamName: event.streamId,
+    revision: event.revision,
+    position: event.position.commit,
+    data: fields(event.data),
+    metadata: fields(event.metadata),
+    storedAt: event.created,
+  };
+}
