@@ -1,0 +1,124 @@
+/** Soft delete, reopening and stream metadata. */
+import { expect } from 'chai';
+import {
+  ANY,
+  BACKWARDS,
+  END,
+  NO_STREAM,
+  STREAM_EXISTS,
+  StreamDeletedError,
+  StreamNotFoundError,
+  WrongExpectedVersionError,
+  jsonEvent,
+} from '@eventstore/db-client';
+import type { AppendExpectedRevision, JSONEventData } from '@eventstore/db-client';
+import { describeStores, freshStream, happened, numbered, rejection } from './store-under-test.ts';
+
+describeStores('soft delete and metadata', (store) => {
+  const append = (
+    stream: string,
+    expectedRevision: AppendExpectedRevision,
+    events: JSONEventData | JSONEventData[] = happened(),
+  ) => store().client.appendToStream(stream, events, { ...store().appendOptions, expectedRevision });
+
+  const revisions = async (stream: string, options = {}): Promise<number[]> => {
+    const seen: number[] = [];
+    for await (const { event } of store().client.readStream(stream, options))
+      seen.push(Number(event?.revision));
+    return seen;
+  };
+
+  const given = async (count: number): Promise<string> => {
+    const stream = freshStream();
+    await append(stream, NO_STREAM, numbered(count));
+    return stream;
+  };
+
+  it('hides a deleted stream from reads, but not from $all', async () => {
+    const stream = await given(2);
+    const { position } = await store().client.deleteStream(stream, { expectedRevision: 1n });
+    expect(await rejection(revisions(stream))).to.be.instanceOf(StreamNotFoundError);
+    const seen: string[] = [];
+    for await (const { event } of store().client.readAll({
+      direction: BACKWARDS,
+      fromPosition: END,
+      maxCount: 3,
+    })) {
+      seen.push(`${String(event?.streamId)} ${String(event?.type)}`);
+    }
+    expect(seen).to.deep.equal([
+      `$$${stream} $metadata`,
+      `${stream} ContractHappened`,
+      `${stream} ContractHappened`,
+    ]);
+    expect(Number(position?.commit)).to.be.above(0);
+  });
+
+  it('refuses a delete at another revision and of a stream that is not there', async () => {
+    const stream = await given(2);
+    const stale = store().client.deleteStream(stream, { expectedRevision: 0n });
+    expect(await rejection(stale)).to.be.instanceOf(WrongExpectedVersionError);
+    const missing = store().client.deleteStream(freshStream(), { expectedRevision: ANY });
+    expect(await rejection(missing)).to.be.instanceOf(WrongExpectedVersionError);
+  });
+
+  for (const expected of [ANY, NO_STREAM, 1n] as const) {
+    it(`reopens with ${String(expected)}: revisions go on, what was deleted stays hidden`, async () => {
+      const stream = await given(2);
+      await store().client.deleteStream(stream);
+      expect(await append(stream, expected)).to.include({ nextExpectedRevision: 2n });
+      expect(await revisions(stream)).to.deep.equal([2]);
+      expect(await append(stream, 2n)).to.include({ nextExpectedRevision: 3n });
+      const { metadata } = await store().client.getStreamMetadata(stream);
+      expect(metadata).to.have.property('truncateBefore', 2);
+    });
+  }
+
+  it('refuses "stream exists" on a deleted stream, and repeats an old append without a position', async () => {
+    const stream = freshStream();
+    const event = happened();
+    await append(stream, NO_STREAM, event);
+    await store().client.deleteStream(stream);
+    expect(await rejection(append(stream, STREAM_EXISTS))).to.be.instanceOf(StreamDeletedError);
+    const repeated = await append(stream, NO_STREAM, event);
+    expect(repeated).to.deep.include({ success: true, nextExpectedRevision: 0n, position: undefined });
+    expect(await rejection(revisions(stream))).to.be.instanceOf(StreamNotFoundError);
+  });
+
+  it('can delete twice and reopen', async () => {
+    const stream = await given(1);
+    await store().client.deleteStream(stream);
+    await store().client.deleteStream(stream);
+    await append(stream, NO_STREAM);
+    expect(await revisions(stream)).to.deep.equal([1]);
+  });
+
+  it('shows only the last events under $maxCount, and none below $tb', async () => {
+    const stream = await given(10);
+    await store().client.setStreamMetadata(stream, { maxCount: 3 });
+    expect(await revisions(stream)).to.deep.equal([7, 8, 9]);
+    expect(await revisions(stream, { direction: BACKWARDS, fromRevision: 2n })).to.deep.equal([]);
+    expect(await revisions(stream, { direction: BACKWARDS, fromRevision: END })).to.deep.equal([9, 8, 7]);
+    await store().client.setStreamMetadata(stream, { truncateBefore: 9 });
+    expect(await revisions(stream)).to.deep.equal([9]);
+    expect(await append(stream, 9n)).to.include({ nextExpectedRevision: 10n });
+  });
+
+  it('keeps only the newest metadata, and metadata alone makes no stream', async () => {
+    const stream = freshStream();
+    const first = await store().client.setStreamMetadata(stream, { maxCount: 5, owner: 'first' });
+    const second = await store().client.setStreamMetadata(stream, { owner: 'second' });
+    expect([first.nextExpectedRevision, second.nextExpectedRevision]).to.deep.equal([0n, 1n]);
+    expect(await revisions(`$$${stream}`)).to.deep.equal([1]);
+    expect((await store().client.getStreamMetadata(stream)).metadata).to.deep.equal({ owner: 'second' });
+    expect(await rejection(revisions(stream))).to.be.instanceOf(StreamNotFoundError);
+    expect(await append(stream, NO_STREAM)).to.include({ nextExpectedRevision: 0n });
+  });
+
+  it('accepts metadata that is not an object and ignores it', async () => {
+    const stream = await given(2);
+    const metadata = jsonEvent({ type: '$metadata', data: ['no', 'object'] });
+    await append(`$$${stream}`, NO_STREAM, metadata);
+    expect(await revisions(stream)).to.deep.equal([0, 1]);
+  });
+});

@@ -1,0 +1,82 @@
+/** What the embedded node leaves out on purpose, so that nobody learns it from a surprise. */
+import { expect } from 'chai';
+import {
+  EventStoreDBClient,
+  NO_STREAM,
+  persistentSubscriptionToStreamSettingsFromDefaults,
+} from '@eventstore/db-client';
+import { describeEmbedded, freshStream, happened, rejection } from './store-under-test.ts';
+
+/** gRPC status 12. */
+const UNIMPLEMENTED = /UNIMPLEMENTED/;
+
+describeEmbedded('the embedded node leaves out', (store) => {
+  const given = async (): Promise<string> => {
+    const stream = freshStream();
+    await store().client.appendToStream(stream, happened(), { expectedRevision: NO_STREAM });
+    return stream;
+  };
+
+  it('tombstones', async () => {
+    const stream = await given();
+    expect((await rejection(store().client.tombstoneStream(stream))).message).to.match(UNIMPLEMENTED);
+    expect(await store().client.appendToStream(stream, happened(), { expectedRevision: 0n })).to.include({
+      success: true,
+    });
+  });
+
+  it('persistent subscriptions', async () => {
+    const settings = persistentSubscriptionToStreamSettingsFromDefaults();
+    const created = store().client.createPersistentSubscriptionToStream(await given(), 'group', settings);
+    expect((await rejection(created)).message).to.match(/persistent|UNIMPLEMENTED|support/i);
+  });
+
+  it('projections and their category streams', async () => {
+    expect((await rejection(store().client.listProjections())).message).to.match(UNIMPLEMENTED);
+  });
+
+  it('links: what a `$>` event points to is not resolved', async () => {
+    const target = await given();
+    const stream = freshStream();
+    await store().client.appendToStream(stream, happened({ to: `0@${target}` }, '$>'), {
+      expectedRevision: NO_STREAM,
+    });
+    for await (const { event, link } of store().client.readStream(stream, { resolveLinkTos: true })) {
+      expect([event?.type, link]).to.deep.equal(['$>', undefined]);
+    }
+  });
+
+  it('$maxAge: old events stay visible', async () => {
+    const stream = await given();
+    await store().client.setStreamMetadata(stream, { maxAge: 1 });
+    let seen = 0;
+    for await (const { event } of store().client.readStream(stream)) seen += event ? 1 : 0;
+    expect(seen).to.equal(1);
+  });
+
+  it('names that a real server takes but Postgres or nobody can use: $$, metadata of metadata, over 2,400 bytes', async () => {
+    for (const name of ['$$', '$$$$x', 'x'.repeat(2_401)]) {
+      const appended = store().client.appendToStream(name, happened(), { expectedRevision: NO_STREAM });
+      expect(await rejection(appended)).to.have.property('type', 'unknown');
+    }
+  });
+
+  it('event metadata over 1 MiB per append', async () => {
+    const { id, type, data, contentType } = happened();
+    const event = { id, type, data, contentType, metadata: { text: 'x'.repeat(1_048_576) } };
+    const appended = store().client.appendToStream(freshStream(), event, { expectedRevision: NO_STREAM });
+    expect(await rejection(appended)).to.have.property('type', 'maximum-append-size-exceeded');
+  });
+});
+
+describeEmbedded('the embedded node keeps', (store) => {
+  it('gossip: a cluster of one that discovery finds', async () => {
+    const address = store().url.replace(/^esdb:\/\/([^?]+)\?.*$/, '$1');
+    const client = EventStoreDBClient.connectionString(`esdb+discover://${address}?tls=false`);
+    const stream = freshStream();
+    await client.appendToStream(stream, happened(), { expectedRevision: NO_STREAM });
+    await client.dispose();
+    const next = await store().client.appendToStream(stream, happened(), { expectedRevision: 0n });
+    expect(next.nextExpectedRevision).to.equal(1n);
+  });
+});

@@ -1,0 +1,173 @@
+/** Subscriptions as the official client sees them. */
+import { expect } from 'chai';
+import { END, NO_STREAM, START, eventTypeFilter, streamNameFilter } from '@eventstore/db-client';
+import type { AppendResult, JSONEventData, Position, SubscribeToAllOptions } from '@eventstore/db-client';
+import { describeStores, freshStream, happened, numbered } from './store-under-test.ts';
+import { SubscriptionWatch } from './subscription-watch.ts';
+
+describeStores('subscription', (store) => {
+  const watches: SubscriptionWatch[] = [];
+
+  const append = (
+    stream: string,
+    events: JSONEventData | JSONEventData[],
+    expectedRevision: bigint | typeof NO_STREAM = NO_STREAM,
+  ): Promise<AppendResult> =>
+    store().client.appendToStream(stream, events, { ...store().appendOptions, expectedRevision });
+
+  const here = async (): Promise<Position> => {
+    const { position } = await append(freshStream('mark'), happened());
+    return position ?? { commit: -1n, prepare: -1n };
+  };
+
+  const watchAll = (options: SubscribeToAllOptions): SubscriptionWatch => {
+    const watch = new SubscriptionWatch(store().client.subscribeToAll(options));
+    watches.push(watch);
+    return watch;
+  };
+
+  const watchStream = (stream: string, fromRevision: bigint | typeof START | typeof END = START) => {
+    const watch = new SubscriptionWatch(store().client.subscribeToStream(stream, { fromRevision }));
+    watches.push(watch);
+    return watch;
+  };
+
+  afterEach(async () => {
+    await Promise.all(watches.splice(0).map((watch) => watch.end()));
+  });
+
+  it('confirms, delivers what there is after the position, says it has caught up, then delivers live', async () => {
+    const from = await here();
+    const stream = freshStream();
+    await append(stream, numbered(3));
+    const watch = watchAll({ fromPosition: from });
+    expect(await watch.until('caught-up')).to.deep.equal(['confirmed', 0, 1, 2, 'caught-up']);
+    await append(stream, happened({ n: 3 }), 2n);
+    await append(stream, happened({ n: 4 }), 3n);
+    expect((await watch.until(7)).slice(5)).to.deep.equal([3, 4]);
+  });
+
+  it('from the end delivers only what comes', async () => {
+    const stream = freshStream();
+    const watch = watchAll({ fromPosition: END });
+    await watch.until('caught-up');
+    await append(stream, happened({ n: 1 }));
+    expect(await watch.until(3)).to.deep.equal(['confirmed', 'caught-up', 1]);
+  });
+
+  it('follows one stream from after a revision, and waits for a stream that is not there yet', async () => {
+    const stream = freshStream();
+    const waiting = watchStream(stream);
+    expect(await waiting.until('caught-up')).to.deep.equal(['confirmed', 'caught-up']);
+    await append(stream, numbered(3));
+    expect((await waiting.until(5)).slice(2)).to.deep.equal([0, 1, 2]);
+    const later = watchStream(stream, 1n);
+    expect(await later.until('caught-up')).to.deep.equal(['confirmed', 2, 'caught-up']);
+    const live = watchStream(stream, END);
+    await live.until('caught-up');
+    await append(stream, happened({ n: 3 }), 2n);
+    await Promise.all([waiting.until(6), later.until(4), live.until(3)]);
+    expect(live.said).to.deep.equal(['confirmed', 'caught-up', 3]);
+  });
+
+  it('filters by stream and by type, each by prefix and by expression', async () => {
+    const from = await here();
+    const [near, far] = [freshStream('nearby'), freshStream('faraway')];
+    await append(near, [happened({ n: 1 }, 'OneKind'), happened({ n: 2 }, 'OtherKind')]);
+    await append(far, [happened({ n: 3 }, 'OneKind'), happened({ n: 4 }, 'OtherKind')]);
+    const seen = async (filter: SubscribeToAllOptions['filter']) => {
+      const watch = watchAll({ fromPosition: from, ...(filter ? { filter } : {}) });
+      return (await watch.until('caught-up')).filter((said) => typeof said === 'number');
+    };
+    expect(await seen(streamNameFilter({ prefixes: ['nearby-'] }))).to.deep.equal([1, 2]);
+    expect(await seen(streamNameFilter({ prefixes: ['nearby-', 'faraway-'] }))).to.deep.equal([1, 2, 3, 4]);
+    expect(await seen(streamNameFilter({ regex: '^far.*-' }))).to.deep.equal([3, 4]);
+    expect(await seen(eventTypeFilter({ prefixes: ['One'] }))).to.deep.equal([1, 3]);
+    expect(await seen(eventTypeFilter({ regex: '^Other' }))).to.deep.equal([2, 4]);
+  });
+
+  it('tells how far it has looked when the filter matches nothing', async () => {
+    const from = await here();
+    await append(freshStream(), numbered(40));
+    const checkpoints: bigint[] = [];
+    const watch = watchAll({
+      fromPosition: from,
+      filter: streamNameFilter({
+        prefixes: ['nothing-'],
+        maxSearchWindow: 8,
+        checkpointReached: (_subscription, { commit }) => {
+          checkpoints.push(commit);
+        },
+      }),
+    });
+    await watch.until('caught-up');
+    expect(checkpoints).to.have.length.above(2);
+    expect(checkpoints).to.deep.equal([...new Set(checkpoints)].sort((a, b) => (a < b ? -1 : 1)));
+    const caughtUp = checkpoints.length;
+    const last = await append(freshStream(), numbered(8));
+    const mark = await append(freshStream('nothing'), happened({ n: 1 }));
+    await watch.until(3);
+    const live = checkpoints.slice(caughtUp);
+    expect(live).to.have.length.above(0);
+    for (const commit of live) expect(commit <= (mark.position?.commit ?? 0n)).to.equal(true);
+    expect(Number(live[0])).to.be.at.most(Number(last.position?.commit));
+  });
+
+  it('resumes from a checkpoint it gave, missing nothing', async () => {
+    const from = await here();
+    await append(freshStream(), numbered(20));
+    const checkpoints: Position[] = [];
+    const filter = streamNameFilter({
+      prefixes: ['resumed-'],
+      maxSearchWindow: 5,
+      checkpointReached: (_subscription, position) => {
+        checkpoints.push(position);
+      },
+    });
+    await watchAll({ fromPosition: from, filter }).until('caught-up');
+    const resumeAt = checkpoints.findLast(({ commit }) => commit > 0n);
+    await append(freshStream('resumed'), happened({ n: 7 }));
+    const watch = watchAll({ fromPosition: resumeAt ?? START, filter });
+    expect(await watch.until('caught-up')).to.deep.equal(['confirmed', 7, 'caught-up']);
+  });
+
+  it('ends at a position inside the log that is no event', async () => {
+    const { commit } = await here();
+    await here();
+    const watch = watchAll({ fromPosition: { commit: commit + 1n, prepare: commit + 1n } });
+    const said = await watch.until(2);
+    expect(said.some((what) => String(what).startsWith('error:'))).to.equal(true);
+  });
+
+  it('is silent for ever on a position beyond the end, even about new events', async () => {
+    const { commit } = await here();
+    const beyond = commit + 1_000_000_000n;
+    const watch = watchAll({ fromPosition: { commit: beyond, prepare: beyond } });
+    await watch.until('caught-up');
+    const live = watchAll({ fromPosition: END });
+    await live.until('caught-up');
+    await append(freshStream(), happened({ n: 1 }));
+    await live.until(3);
+    expect(watch.said).to.deep.equal(['confirmed', 'caught-up']);
+  });
+
+  it('delivers everything in order to a slow reader while writers go on', async () => {
+    const from = await here();
+    const stream = freshStream();
+    await append(stream, numbered(1_500));
+    const seen: number[] = [];
+    const subscription = store().client.subscribeToAll({
+      fromPosition: from,
+      filter: streamNameFilter({ prefixes: [stream] }),
+    });
+    for await (const { event } of subscription) {
+      seen.push(Number(event?.revision));
+      if (seen.length === 500) {
+        for (let k = 0; k < 20; k += 1) await append(stream, numbered(100), BigInt(1_499 + 100 * k));
+      }
+      if (seen.length === 3_500) break;
+    }
+    await subscription.unsubscribe();
+    expect(seen).to.deep.equal(Array.from({ length: 3_500 }, (_unused, n) => n));
+  });
+});
