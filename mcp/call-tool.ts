@@ -1,0 +1,148 @@
+/** tools/call: a name and arguments to a result, or to the channel an error belongs to (`contract.md` 16). */
+import { JSONRPCErrorException } from 'json-rpc-2.0';
+import type { Caller } from '../commands/kernel/access.ts';
+import { mayCall } from '../commands/kernel/authorise.ts';
+import type { Capability } from '../commands/kernel/capability.ts';
+import { ERROR_TABLE, GatewayError } from '../commands/kernel/errors.ts';
+import { invokeCapability, type Outcome } from '../commands/kernel/invoke-capability.ts';
+import type { Ports, Position, Sealed } from '../commands/kernel/ports.ts';
+import type { ToolCatalogue } from './list-tools.ts';
+import { invokeWithin } from './result-size.ts';
+import type { Tool } from './tool.ts';
+import { type ArgumentIssue, InvalidArguments, readArguments, schemaIssues } from './tool-input.ts';
+import { answerResult, errorResult } from './tool-result.ts';
+
+export const INVALID_PARAMS = -32602;
+
+export interface Toolbox {
+  readonly catalogue: ToolCatalogue;
+  readonly registry: readonly Capability[];
+  readonly ports: Ports;
+}
+
+export interface ToolCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly caller: Caller;
+  readonly client: Sealed | null;
+  readonly requestId: string;
+  readonly sessionId: string | null;
+  /** What a read has to have seen. */
+  readonly ifPosition: Position | null;
+  /** Counts the call against its token. Throws `rate_limited`. */
+  readonly admit: (effect: Capability['effect']) => void;
+}
+
+export interface ToolAnswer {
+  /** The result as JSON text. */
+  readonly result: string;
+  /** Where the last event of a write lies. */
+  readonly position: Position | null;
+  readonly isError: boolean;
+}
+
+/**
+ * Runs a tool. Throws a `GatewayError` of the HTTP channel (scope, rate), and a JSON-RPC error for an unknown name or
+ * arguments that break the schema; everything else that goes wrong is a result with `isError`.
+ */
+export async function callTool(toolbox: Toolbox, call: ToolCall): Promise<ToolAnswer> {
+  const tool = toolbox.catalogue.named(call.name);
+  if (!tool) {
+    throw new JSONRPCErrorException(
+      `Unknown tool: ${call.name.slice(0, 64)}; see tools/list.`,
+      INVALID_PARAMS,
+    );
+  }
+  try {
+    return await run(toolbox, tool, call);
+  } catch (error) {
+    return failed(toolbox, tool, call, error);
+  }
+}
+
+async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAnswer> {
+  const { capability } = tool;
+  // Without the scope the arguments are not looked at: the call goes on to be refused, and recorded, as any other.
+  if (!mayCall(call.caller, capability))
+    await invoke(toolbox, tool, call, { input: call.args, idempotencyKey: null });
+  const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
+  call.admit(capability.effect);
+  const { limits, mcpTextBlock } = toolbox.ports.server;
+  const { outcome, json, fits } = await invokeWithin(tool, input, limits.mcpResultBytes, (asked) =>
+    invoke(toolbox, tool, call, { input: asked, idempotencyKey }),
+  );
+  if (!fits) toolbox.ports.log.warn('a tool result is longer than its limit', { tool: tool.name });
+  return {
+    result: answerResult(json, { textBlock: mcpTextBlock }, notesOf(outcome)),
+    position: outcome.position,
+    isError: false,
+  };
+}
+
+const invoke = (
+  { ports, registry }: Toolbox,
+  { capability }: Tool,
+  call: ToolCall,
+  { input, idempotencyKey }: { readonly input: unknown; readonly idempotencyKey: string | null },
+): Promise<Outcome> =>
+  invokeCapability({
+    capability,
+    input,
+    caller: call.caller,
+    client: call.client,
+    registry,
+    ports,
+    request: {
+      id: call.requestId,
+      surface: 'mcp',
+      idempotencyKey,
+      ifMatch: null,
+      ifPosition: capability.effect === 'read' ? call.ifPosition : null,
+      mcpSessionId: call.sessionId,
+    },
+  });
+
+/** What REST says in the headers `Idempotency-Replayed` and `Stale`. */
+const notesOf = ({ replayed, stale }: Outcome): readonly string[] => [
+  ...(replayed ? ['idempotency_replayed'] : []),
+  ...(stale ? ['stale'] : []),
+];
+
+function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown): ToolAnswer {
+  if (error instanceof InvalidArguments) throw invalidParams(tool, error.issues);
+  if (!(error instanceof GatewayError)) {
+    ports.log.error('a tool failed', { tool: tool.name, request_id: call.requestId, error: describe(error) });
+  } else if (ERROR_TABLE[error.code].channel === 'http') {
+    throw error;
+  } else if (error.code === 'invalid_request') {
+    const issues = brokenSchema(tool, call);
+    if (issues.length > 0) throw invalidParams(tool, issues);
+  }
+  const result = errorResult(error, call.requestId, { textBlock: ports.server.mcpTextBlock });
+  return { result, position: null, isError: true };
+}
+
+const describe = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+/** A handler refuses input with `invalid_request` too; only what breaks the schema itself is a JSON-RPC error. */
+function brokenSchema(tool: Tool, { args, caller }: ToolCall): readonly ArgumentIssue[] {
+  try {
+    return schemaIssues(tool, readArguments(tool, args, caller).input);
+  } catch (error) {
+    if (error instanceof InvalidArguments) return error.issues;
+    // In order but for the mailbox that is not named: a refusal the caller can act on.
+    if (error instanceof GatewayError) return [];
+    throw error;
+  }
+}
+
+const MAX_NAMED_ISSUES = 20;
+
+function invalidParams(tool: Tool, issues: readonly ArgumentIssue[]): JSONRPCErrorException {
+  const named = issues.slice(0, MAX_NAMED_ISSUES);
+  const list = named.map(({ path, message }) => `${path === '' ? 'arguments' : path}: ${message}`).join('; ');
+  return new JSONRPCErrorException(`Invalid arguments for ${tool.name}: ${list}`, INVALID_PARAMS, {
+    issues: named,
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * The JSON-RPC methods on `json-rpc-2.0`. The library is given one well-formed request at a time: it answers a batch of
+ * one with a bare object, tells raw exceptions to the caller and turns `undefined` into a null result.
+ * Every method answers with the JSON text of its result, so that a result is serialised once.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  createJSONRPCErrorResponse,
+  type JSONRPCErrorResponse,
+  JSONRPCErrorException,
+  JSONRPCServer,
+} from 'json-rpc-2.0';
+import type { Caller } from '../commands/kernel/access.ts';
+import { GatewayError } from '../commands/kernel/errors.ts';
+import type { McpSession, Sealed } from '../commands/kernel/ports.ts';
+import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import { callTool, INVALID_PARAMS, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
+import { initializeResult, readClientHello } from './initialize.ts';
+import type { RequestMessage } from './json-rpc-messages.ts';
+import { negotiateRevision, type ProtocolRevision } from './protocol-revisions.ts';
+import type { SessionPositions } from './session-positions.ts';
+import { errorResult } from './tool-result.ts';
+
+/** One HTTP request while it is answered. */
+export interface Exchange {
+  readonly caller: Caller;
+  readonly client: Sealed | null;
+  readonly requestId: string;
+  readonly batch: boolean;
+  /** Counts a call against the token. Throws `rate_limited`. */
+  readonly admit: ToolCall['admit'];
+  /** Null until `initialize` made it. */
+  session: OpenSession | null;
+  /** Set when the tool list of the session became another one. */
+  listChanged: boolean;
+}
+
+/** What a session is to the methods: the stored row and its revision's rules. */
+export interface OpenSession {
+  readonly row: McpSession;
+  readonly revision: ProtocolRevision;
+}
+
+export interface MethodOptions {
+  readonly toolbox: Toolbox;
+  readonly positions: SessionPositions;
+}
+
+const INTERNAL_ERROR = -32603;
+
+type Params = Readonly<Record<string, unknown>>;
+
+export class JsonRpcMethods {
+  readonly #server = new JSONRPCServer<Exchange>({
+    // Errors are told where they are mapped; the default prints each of them.
+    errorListener: () => undefined,
+  });
+  readonly #options: MethodOptions;
+
+  constructor(options: MethodOptions) {
+    this.#options = options;
+    const server = this.#server;
+    server.mapErrorToJSONRPCErrorResponse = (id, error) => this.#errorResponse(id, error);
+    server.addMethod('initialize', (params: Params, exchange) => this.#initialize(params, exchange));
+    server.addMethod('ping', () => '{}');
+    server.addMethod('tools/list', (params: Params, exchange) => this.#listTools(params, exchange));
+    server.addMethod('tools/call', (params: Params, exchange) => this.#callTool(params, exchange));
+  }
+
+  /** The JSON text of the response. Throws a `GatewayError` when the answer is an HTTP status. */
+  async answer({ id, method, params }: RequestMessage, exchange: Exchange): Promise<string> {
+    const response = await this.#server.receive({ jsonrpc: '2.0', id, method, params }, exchange);
+    if (response?.error !== undefined) {
+      if (response.error.data instanceof GatewayError) throw response.error.data;
+      return JSON.stringify(response);
+    }
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${String(response?.result)}}`;
+  }
+
+  /** A `GatewayError` that left a method travels in `data` up to `answer`; nothing unforeseen shows its text. */
+  #errorResponse(id: RequestMessage['id'] | null, error: unknown): JSONRPCErrorResponse {
+    if (error instanceof JSONRPCErrorException) {
+      return createJSONRPCErrorResponse(id, error.code, error.message, error.data);
+    }
+    if (error instanceof GatewayError) {
+      return createJSONRPCErrorResponse(id, INTERNAL_ERROR, error.message, error);
+    }
+    this.#options.toolbox.ports.log.error('an MCP method failed', { error: String(error) });
+    return createJSONRPCErrorResponse(id, INTERNAL_ERROR, 'Internal error');
+  }
+
+  async #initialize(params: Params, exchange: Exchange): Promise<string> {
+    const { ports } = this.#options.toolbox;
+    const { protocolVersion } = readClientHello(params);
+    const revision = negotiateRevision(protocolVersion);
+    const { caller } = exchange;
+    const row: McpSession = {
+      id: randomBytes(24).toString('base64url'),
+      tokenId: caller.token.id,
+      orgId: caller.org.id,
+      principalId: caller.principal.id,
+      revision: revision.name,
+      advancedTools: false,
+    };
+    await ports.sessions.create(row);
+    exchange.session = { row, revision };
+    return initializeResult(revision, ports.server.version);
+  }
+
+  #listTools(params: Params, exchange: Exchange): string {
+    if (params['cursor'] !== undefined) {
+      throw new JSONRPCErrorException('Unknown cursor: tools/list has one page.', INVALID_PARAMS);
+    }
+    const { row, revision } = sessionOf(exchange);
+    const { caller } = exchange;
+    return this.#options.toolbox.catalogue.list({ caller, revision, advancedTools: row.advancedTools });
+  }
+
+  async #callTool(params: Params, exchange: Exchange): Promise<string> {
+    const { positions } = this.#options;
+    const { row } = sessionOf(exchange);
+    const { caller, client, requestId, admit } = exchange;
+    const call: ToolCall = {
+      ...readCall(params),
+      caller,
+      client,
+      requestId,
+      admit,
+      sessionId: row.id,
+      ifPosition: positions.lastOf(row.id),
+    };
+    const { result, isError, position } = await this.#call(call, exchange);
+    if (position !== null) positions.note(row.id, position);
+    if (call.name === toggleAdvancedTools.name && !isError)
+      this.#switched(exchange, call.args['enabled'] === true);
+    return result;
+  }
+
+  /** Inside a batch there is one HTTP status for all, so a refusal of one call is that call's result. */
+  async #call(call: ToolCall, { batch }: Exchange): Promise<ToolAnswer> {
+    const { toolbox } = this.#options;
+    if (!batch) return await callTool(toolbox, call);
+    try {
+      return await callTool(toolbox, call);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const result = errorResult(error, call.requestId, { textBlock: toolbox.ports.server.mcpTextBlock });
+      return { result, isError: true, position: null };
+    }
+  }
+
+  #switched(exchange: Exchange, advancedTools: boolean): void {
+    const { catalogue } = this.#options.toolbox;
+    const { row, revision } = sessionOf(exchange);
+    const view = { caller: exchange.caller, revision };
+    const before = catalogue.list({ ...view, advancedTools: row.advancedTools });
+    exchange.session = { revision, row: { ...row, advancedTools } };
+    exchange.listChanged ||= before !== catalogue.list({ ...view, advancedTools });
+  }
+}
+
+function sessionOf({ session }: Exchange): OpenSession {
+  if (session === null) throw new Error('a method ran outside of a session');
+  return session;
+}
+
+/** The parts of `CallToolRequest` used here; others, such as `task` and `_meta`, mean nothing yet and are let pass. */
+function readCall({ name, arguments: args = {} }: Params): Pick<ToolCall, 'name' | 'args'> {
+  if (typeof name !== 'string')
+    throw new JSONRPCErrorException('name: expected the name of a tool', INVALID_PARAMS);
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) {
+    throw new JSONRPCErrorException('arguments: expected an object', INVALID_PARAMS);
+  }
+  return { name, args: args as Params };
+}

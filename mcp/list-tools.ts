@@ -1,0 +1,63 @@
+/** tools/list: what a caller sees, advertised tools first, the switched-on granular ones appended, in fixed order. */
+import type { Caller } from '../commands/kernel/access.ts';
+import { mayCall } from '../commands/kernel/authorise.ts';
+import type { Capability } from '../commands/kernel/capability.ts';
+import type { ProtocolRevision } from './protocol-revisions.ts';
+import { type Tool, toolOf } from './tool.ts';
+
+export interface ToolView {
+  readonly caller: Caller;
+  /** The session's switch. */
+  readonly advancedTools: boolean;
+  readonly revision: Pick<ProtocolRevision, 'describesOutput'>;
+}
+
+/** Distinct lists kept as text; there are as many as there are sets of scopes in use. */
+const MAX_KEPT = 256;
+
+/** All tools of a registry, their schemas converted once. */
+export class ToolCatalogue {
+  readonly #tools: readonly Tool[];
+  readonly #byName: ReadonlyMap<string, Tool>;
+  readonly #kept = new Map<string, string>();
+
+  constructor(registry: readonly Capability[]) {
+    const tools = registry.map(toolOf).filter((tool) => tool !== null);
+    this.#tools = [
+      ...tools.filter(({ advertised }) => advertised),
+      ...tools.filter(({ advertised }) => !advertised),
+    ];
+    this.#byName = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** Hidden tools too: they are callable by name. */
+  named(name: string): Tool | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** The result of `tools/list` as JSON text. One page holds them all, so there is never a next cursor. */
+  list(view: ToolView): string {
+    const listed = this.#listed(view);
+    const key = `${view.revision.describesOutput ? 'described' : 'plain'} ${listed.map(({ name }) => name).join(' ')}`;
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const definitions = listed.map(({ definition }) =>
+      view.revision.describesOutput ? definition.described : definition.plain,
+    );
+    const json = `{"tools":[${definitions.join(',')}]}`;
+    this.#keep(key, json);
+    return json;
+  }
+
+  #listed({ caller, advancedTools }: ToolView): readonly Tool[] {
+    return this.#tools.filter(
+      (tool) => (tool.advertised || advancedTools) && mayCall(caller, tool.capability),
+    );
+  }
+
+  #keep(key: string, json: string): void {
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size >= MAX_KEPT && oldest.done !== true) this.#kept.delete(oldest.value);
+    this.#kept.set(key, json);
+  }
+}

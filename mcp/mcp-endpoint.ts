@@ -1,0 +1,212 @@
+/**
+ * `/mcp`: the MCP streamable HTTP transport over one session table. No GET stream and no request of our own, so any
+ * replica answers any message. Checks run from the cheapest to the dearest; a session is looked for before its headers
+ * are judged, because 404 is what makes a client start anew.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../commands/kernel/access.ts';
+import type { Capability } from '../commands/kernel/capability.ts';
+import { GatewayError } from '../commands/kernel/errors.ts';
+import type { McpSession, Ports } from '../commands/kernel/ports.ts';
+import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import type { Door, Visitor } from '../read-api/http/door.ts';
+import { ClientGone, readBody } from '../read-api/http/request-body.ts';
+import {
+  ALLOWED_METHODS,
+  sendAccepted,
+  sendEvents,
+  sendJson,
+  sendNoContent,
+  sendRefusal,
+} from './http-answers.ts';
+import {
+  type Envelope,
+  EnvelopeRefusal,
+  INVALID_REQUEST,
+  type Message,
+  readEnvelope,
+} from './json-rpc-messages.ts';
+import { type Exchange, JsonRpcMethods, type OpenSession } from './json-rpc-methods.ts';
+import { ToolCatalogue } from './list-tools.ts';
+import { revisionNamed } from './protocol-revisions.ts';
+import {
+  checkAccept,
+  checkContentType,
+  checkVersion,
+  SESSION_HEADER,
+  sessionIdOf,
+} from './request-headers.ts';
+import { SessionPositions } from './session-positions.ts';
+import { unknownSession } from './unknown-session.ts';
+
+export interface McpOptions {
+  readonly registry: readonly Capability[];
+  readonly ports: Ports;
+  readonly door: Door;
+}
+
+/** A tools/call may use a copy of the session this old; whatever shows or changes it reads the row. */
+const SESSION_COPY_MS = 1_000;
+
+/** The request handler of `/mcp`, for every method. It reads the raw body, so it stands before any body parser. */
+export function mcpHandler(
+  options: McpOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const endpoint = new McpEndpoint(options);
+  return (request, response) => {
+    void endpoint.handle(request, response);
+  };
+}
+
+class McpEndpoint {
+  readonly #options: McpOptions;
+  readonly #positions = new SessionPositions();
+  readonly #methods: JsonRpcMethods;
+
+  constructor(options: McpOptions) {
+    this.#options = options;
+    const { registry, ports } = options;
+    const catalogue = new ToolCatalogue(registry);
+    this.#methods = new JsonRpcMethods({
+      toolbox: { catalogue, registry, ports },
+      positions: this.#positions,
+    });
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { ids, log } = this.#options.ports;
+    const requestId = ids.newId('req');
+    response.setHeader('Request-Id', requestId);
+    try {
+      await this.#serve(request, response, requestId);
+    } catch (error) {
+      if (error instanceof ClientGone) return;
+      if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
+        log.error('a request to /mcp failed', { request_id: requestId, error: String(error) });
+      }
+      if (!response.headersSent) sendRefusal(response, error, requestId);
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {
+    const { door } = this.#options;
+    if (door.checkOrigin(request, response)) return;
+    const visitor = await door.authenticate(request);
+    const release = door.admit(visitor, 'read', response);
+    const arrival = { visitor, requestId };
+    try {
+      if (request.method === 'POST') await this.#post(request, response, arrival);
+      else if (request.method === 'DELETE') await this.#end(request, response, arrival);
+      else
+        throw new GatewayError(
+          'method_not_allowed',
+          `/mcp takes ${ALLOWED_METHODS}; there is no GET stream.`,
+        );
+    } finally {
+      release();
+    }
+  }
+
+  async #post(request: IncomingMessage, response: ServerResponse, arrival: Arrival): Promise<void> {
+    const { ports, door } = this.#options;
+    const { visitor, requestId } = arrival;
+    checkContentType(request.headers);
+    checkAccept(request.headers);
+    const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
+    const exchange: Exchange = {
+      ...visitor,
+      requestId,
+      batch: envelope.batch,
+      session: isInitialize(envelope) ? null : await this.#sessionFor(request, arrival, envelope),
+      listChanged: false,
+      // The request was let in as a read; a write counts as one too, and so does each call of a batch.
+      admit: (effect) => {
+        if (effect === 'write' || envelope.batch) door.count(visitor, effect, response);
+      },
+    };
+    const answers = await this.#answerAll(envelope, exchange);
+    if (isInitialize(envelope) && exchange.session)
+      response.setHeader(SESSION_HEADER, exchange.session.row.id);
+    const [first] = answers;
+    if (first === undefined) {
+      sendAccepted(response);
+      return;
+    }
+    const body = envelope.batch ? `[${answers.join(',')}]` : first;
+    if (exchange.listChanged) sendEvents(response, [LIST_CHANGED, body]);
+    else sendJson(response, body);
+  }
+
+  /** In the order sent, one after the other: what a batch writes happens as it was written down. */
+  async #answerAll({ messages }: Envelope, exchange: Exchange): Promise<readonly string[]> {
+    const answers: string[] = [];
+    for (const message of messages) {
+      if (message.kind === 'request') answers.push(await this.#methods.answer(message, exchange));
+      else if (message.kind === 'invalid') answers.push(invalidInBatch(message));
+    }
+    return answers;
+  }
+
+  /** The session of any request after `initialize`. Throws 400 without the header, 404 for what is not this caller's. */
+  async #sessionFor(request: IncomingMessage, arrival: Arrival, envelope: Envelope): Promise<OpenSession> {
+    const session = await this.#find(
+      request,
+      arrival,
+      envelope.messages.every(bearsCopy) ? SESSION_COPY_MS : 0,
+    );
+    checkVersion(request.headers, session.revision);
+    if (envelope.batch && !session.revision.batches) {
+      throw new EnvelopeRefusal(INVALID_REQUEST, 'Post one message at a time: 2025-06-18 removed batches.');
+    }
+    return session;
+  }
+
+  async #find(
+    request: IncomingMessage,
+    { visitor, requestId }: Arrival,
+    maxAgeMs: number,
+  ): Promise<OpenSession> {
+    const id = sessionIdOf(request.headers);
+    const row = id === null ? null : await this.#options.ports.sessions.find(id, maxAgeMs);
+    const revision = row && revisionNamed(row.revision);
+    if (!row || !revision || !belongsTo(row, visitor.caller)) {
+      throw await unknownSession(this.#options.ports, visitor, requestId);
+    }
+    return { row, revision };
+  }
+
+  async #end(request: IncomingMessage, response: ServerResponse, arrival: Arrival): Promise<void> {
+    const { row, revision } = await this.#find(request, arrival, 0);
+    checkVersion(request.headers, revision);
+    await this.#options.ports.sessions.end(row.id);
+    this.#positions.forget(row.id);
+    sendNoContent(response);
+  }
+}
+
+interface Arrival {
+  readonly visitor: Visitor;
+  readonly requestId: string;
+}
+
+const LIST_CHANGED = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+
+const isInitialize = ({ batch, messages: [first] }: Envelope): boolean =>
+  !batch && first?.kind === 'request' && first.method === 'initialize';
+
+const bearsCopy = (message: Message): boolean =>
+  message.kind === 'request' &&
+  message.method === 'tools/call' &&
+  message.params['name'] !== toggleAdvancedTools.name;
+
+const belongsTo = (session: McpSession, caller: Caller): boolean =>
+  session.tokenId === caller.token.id &&
+  session.orgId === caller.org.id &&
+  session.principalId === caller.principal.id;
+
+const invalidInBatch = ({ id, problem }: Extract<Message, { kind: 'invalid' }>): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    ...(id === undefined ? {} : { id }),
+    error: { code: INVALID_REQUEST, message: problem },
+  });

@@ -1,0 +1,49 @@
+/**
+ * The MCP revisions this server speaks and where they differ for it, as frozen data. Everything else behaves alike.
+ * Newest first: a client that asks for another one is offered the first.
+ */
+export interface ProtocolRevision {
+  readonly name: string;
+  /** A POST may hold an array of messages (removed in 2025-06-18). */
+  readonly batches: boolean;
+  /** Every request after `initialize` must name the revision; clients of 2025-03-26 do not know the header. */
+  readonly versionHeaderRequired: boolean;
+  /** Tools have `title` and `outputSchema`; before, the title is one of the annotations. */
+  readonly describesOutput: boolean;
+}
+
+export const NEWEST_REVISION: ProtocolRevision = Object.freeze({
+  name: '2025-11-25',
+  batches: false,
+  versionHeaderRequired: true,
+  describesOutput: true,
+});
+
+export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
+  NEWEST_REVISION,
+  Object.freeze({
+    name: '2025-06-18',
+    batches: false,
+    versionHeaderRequired: true,
+    describesOutput: true,
+  }),
+  Object.freeze({
+    name: '2025-03-26',
+    batches: true,
+    versionHeaderRequired: false,
+    describesOutput: false,
+  }),
+]);
+
+export const PROTOCOL_REVISION_NAMES: readonly string[] = PROTOCOL_REVISIONS.map(({ name }) => name);
+
+const byName: ReadonlyMap<string, ProtocolRevision> = new Map(
+  PROTOCOL_REVISIONS.map((revision) => [revision.name, revision]),
+);
+
+/** The revision of that name, or null when this server does not speak it. */
+export const revisionNamed = (name: string): ProtocolRevision | null => byName.get(name) ?? null;
+
+/** What `initialize` settles on: the revision asked for, else the newest (MCP lifecycle, version negotiation). */
+export const negotiateRevision = (requested: string): ProtocolRevision =>
+  byName.get(requested) ?? NEWEST_REVISION;

@@ -1,0 +1,115 @@
+/**
+ * Keeps a tool's answer within the size a model can take (`contract.md` 15): fewer whole items first, then a shorter
+ * body, never a cut inside JSON. A page is asked for again with a smaller limit, so that its cursor goes on after the
+ * last item kept; a body with fewer characters, so that its offset is true. An answer without pages loses the tail of its
+ * longest list, and `shortened` tells.
+ */
+import type { Tool } from './tool.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface Sized<Outcome> {
+  readonly outcome: Outcome;
+  readonly json: string;
+  /** False when even the least that can be asked for is too long; it is sent whole then. */
+  readonly fits: boolean;
+}
+
+const MAX_REPEATS = 4;
+/** Escapes make the length of a shorter body hard to foresee. */
+const BODY_MARGIN = 0.9;
+
+const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+/** Calls `invoke`, and again with a smaller page or shorter bodies while the answer is longer than `maxBytes`. */
+export async function invokeWithin<Outcome extends { readonly output: unknown }>(
+  tool: Tool,
+  input: Fields,
+  maxBytes: number,
+  invoke: (input: Fields) => Promise<Outcome>,
+): Promise<Sized<Outcome>> {
+  let asked = input;
+  let outcome = await invoke(asked);
+  let json = JSON.stringify(outcome.output);
+  for (let repeats = 0; repeats < MAX_REPEATS && bytesOf(json) > maxBytes; repeats += 1) {
+    const less = askForLess(tool, asked, outcome.output, maxBytes);
+    if (less === null) break;
+    asked = less;
+    outcome = await invoke(asked);
+    json = JSON.stringify(outcome.output);
+  }
+  if (bytesOf(json) > maxBytes && !goesOn(outcome.output)) {
+    json = cutLongestList(outcome.output, json, maxBytes);
+  }
+  return { outcome, json, fits: bytesOf(json) <= maxBytes };
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** True when a cursor says what comes after the last item: then no item may be missing before it. */
+const goesOn = (output: unknown): boolean =>
+  isFields(output) && isFields(output['page']) && typeof output['page']['next_cursor'] === 'string';
+
+/** The input that asks for what fits, or null when asking again cannot help. A write is never run twice. */
+function askForLess(tool: Tool, input: Fields, output: unknown, maxBytes: number): Fields | null {
+  if (tool.capability.effect !== 'read' || !isFields(output) || !Array.isArray(output['items'])) return null;
+  const items: readonly unknown[] = output['items'];
+  const room = maxBytes - (bytesOf(JSON.stringify(output)) - bytesOf(JSON.stringify(items)));
+  const kept = fitting(items, room);
+  if (items.length > 1 && hasPages(tool, input)) {
+    return withLimit(tool, input, Math.min(items.length - 1, Math.max(1, kept)));
+  }
+  const chars = tool.bodies && kept === 0 ? fittingChars(items[0], room) : 0;
+  return chars > 0 ? { ...input, max_body_chars: chars } : null;
+}
+
+/** Messages named by id come all at once: there is no page to make smaller. */
+const hasPages = (tool: Tool, { select }: Fields): boolean =>
+  tool.limit === 'argument' || (tool.limit === 'select' && !(isFields(select) && 'message_ids' in select));
+
+/** How many items, counted from the first, take at most `room` bytes as a list. */
+function fitting(items: readonly unknown[], room: number): number {
+  let taken = 2;
+  for (const [index, item] of items.entries()) {
+    taken += bytesOf(JSON.stringify(item)) + 1;
+    if (taken > room) return index;
+  }
+  return items.length;
+}
+
+function withLimit(tool: Tool, input: Fields, limit: number): Fields {
+  if (tool.limit === 'argument') return { ...input, limit };
+  const select = isFields(input['select']) ? input['select'] : {};
+  return { ...input, select: { ...select, limit } };
+}
+
+/** The length of body with which a message takes at most `room` bytes; 0 when its body is not what makes it long. */
+function fittingChars(message: unknown, room: number): number {
+  const body = isFields(message) ? message['body'] : undefined;
+  const content = isFields(body) ? body['content'] : undefined;
+  if (typeof content !== 'string') return 0;
+  const contentBytes = bytesOf(JSON.stringify(content));
+  const contentRoom = room - (bytesOf(JSON.stringify(message)) - contentBytes);
+  return Math.max(0, Math.floor(((content.length * contentRoom) / contentBytes) * BODY_MARGIN));
+}
+
+/** The answer with the tail of its longest list left out, and `shortened` telling so. */
+function cutLongestList(output: unknown, json: string, maxBytes: number): string {
+  if (!isFields(output)) return json;
+  const lists = Object.entries(output)
+    .filter((entry): entry is [string, readonly unknown[]] => Array.isArray(entry[1]))
+    .map(([name, list]) => ({ name, list, bytes: bytesOf(JSON.stringify(list)) }))
+    .sort((a, b) => b.bytes - a.bytes);
+  const [longest] = lists;
+  if (!longest) return json;
+  const { name, list } = longest;
+  const cut = (kept: number): string =>
+    JSON.stringify({
+      ...output,
+      [name]: list.slice(0, kept),
+      shortened: { [name]: { kept, total: list.length } },
+    });
+  const frame = bytesOf(cut(0)) + String(list.length).length;
+  return cut(fitting(list, maxBytes - frame));
+}

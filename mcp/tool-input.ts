@@ -1,0 +1,159 @@
+/** The arguments of a tools/call as the input of its capability: key, mailbox and page size are said differently on MCP. */
+import type { z } from 'zod';
+import type { Caller } from '../commands/kernel/access.ts';
+import { GatewayError, notFound } from '../commands/kernel/errors.ts';
+import { MAX_LIMIT, type Tool } from './tool.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface ToolInput {
+  readonly input: Fields;
+  readonly idempotencyKey: string | null;
+}
+
+/** Where and how arguments break a tool's schema; never the values that were sent. */
+export interface ArgumentIssue {
+  readonly path: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Arguments that break the tool's schema: a JSON-RPC error, not a tool result (`contract.md` 16). */
+export class InvalidArguments extends Error {
+  readonly issues: readonly ArgumentIssue[];
+  constructor(issues: readonly ArgumentIssue[]) {
+    super('arguments break the schema of the tool');
+    this.name = 'InvalidArguments';
+    this.issues = issues;
+  }
+}
+
+/**
+ * Maps arguments to input. Throws `InvalidArguments` for what only MCP knows, and `invalid_request` when the mailbox is
+ * left out and there is more than one; the rest of the schema is checked where every call is, in `invokeCapability`.
+ */
+export function readArguments(tool: Tool, args: Fields, caller: Caller): ToolInput {
+  const issues: ArgumentIssue[] = [];
+  const { idempotencyKey, rest: keyless } = takeKey(tool, args, issues);
+  const { mailboxId, rest } = takeMailbox(tool, keyless, issues);
+  const chosen = mailboxId === undefined ? onlyMailbox(tool, caller) : mailboxId;
+  checkPageSize(tool, rest, issues);
+  const input = chosen === undefined ? rest : { ...rest, mailbox_id: chosen };
+  const mailboxMissing = tool.mailbox !== 'nowhere' && chosen === undefined;
+  if (issues.length === 0 && !mailboxMissing) return { input, idempotencyKey };
+  issues.push(
+    ...schemaIssues(tool, input).filter(({ path }) => !mailboxMissing || path !== mailboxPath(tool)),
+  );
+  throw issues.length > 0 ? new InvalidArguments(issues) : mailboxNotNamed(tool, caller);
+}
+
+/** What breaks the capability's own schema, by the paths an MCP caller knows. Empty = nothing. */
+export function schemaIssues(tool: Tool, input: Fields): readonly ArgumentIssue[] {
+  const parsed = tool.capability.input.safeParse(input);
+  if (parsed.success) return [];
+  return parsed.error.issues.flatMap(describeIssue).map((issue) => ({
+    ...issue,
+    path: issue.path === 'mailbox_id' ? mailboxPath(tool) : issue.path,
+  }));
+}
+
+function describeIssue(issue: z.core.$ZodIssue): ArgumentIssue[] {
+  const at = (path: readonly PropertyKey[]): string => path.map(String).join('.');
+  if (issue.code !== 'unrecognized_keys') {
+    return [{ path: at(issue.path), code: issue.code, message: issue.message }];
+  }
+  return issue.keys.map((key) => unknownField(at([...issue.path, key])));
+}
+
+const unknownField = (path: string): ArgumentIssue => ({
+  path,
+  code: 'unrecognized_key',
+  message: 'not an argument of this tool',
+});
+
+const mailboxPath = (tool: Tool): string => (tool.mailbox === 'select' ? 'select.mailbox_id' : 'mailbox_id');
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** 1–255 visible ASCII characters (`contract.md` 14). */
+const KEY_FORMAT = /^[\u0021-\u007e]{1,255}$/;
+
+function takeKey(
+  tool: Tool,
+  args: Fields,
+  issues: ArgumentIssue[],
+): { idempotencyKey: string | null; rest: Fields } {
+  if (tool.key === 'none') return { idempotencyKey: null, rest: args };
+  const { idempotency_key: key, ...rest } = args;
+  if (typeof key === 'string' && KEY_FORMAT.test(key)) return { idempotencyKey: key, rest };
+  if (key !== undefined || tool.key === 'required') {
+    const message = 'expected 1 to 255 visible ASCII characters';
+    issues.push({
+      path: 'idempotency_key',
+      code: key === undefined ? 'required' : 'invalid_format',
+      message,
+    });
+  }
+  return { idempotencyKey: null, rest };
+}
+
+/** Moves the mailbox out of the select, so that the input is the one of the REST route and its fingerprint too. */
+function takeMailbox(
+  tool: Tool,
+  args: Fields,
+  issues: ArgumentIssue[],
+): { mailboxId: unknown; rest: Fields } {
+  if (tool.mailbox === 'select') {
+    const { mailbox_id: misplaced, ...rest } = args;
+    if (misplaced !== undefined) issues.push(unknownField('mailbox_id'));
+    const taken = takeFrom(rest['select']);
+    return taken
+      ? { mailboxId: taken.mailboxId, rest: { ...rest, select: taken.rest } }
+      : { mailboxId: undefined, rest };
+  }
+  const { mailbox_id: named } = args;
+  if (named !== undefined) return { mailboxId: named, rest: args };
+  const { operation } = args;
+  const taken = tool.mailbox === 'operation' && isFields(operation) ? takeFrom(operation['select']) : null;
+  if (!taken || !isFields(operation)) return { mailboxId: undefined, rest: args };
+  return { mailboxId: taken.mailboxId, rest: { ...args, operation: { ...operation, select: taken.rest } } };
+}
+
+function takeFrom(select: unknown): { mailboxId: string; rest: Fields } | null {
+  if (!isFields(select)) return null;
+  const { mailbox_id: mailboxId, ...rest } = select;
+  return typeof mailboxId === 'string' ? { mailboxId, rest } : null;
+}
+
+const onlyMailbox = (tool: Tool, caller: Caller): string | undefined => {
+  if (tool.mailbox === 'nowhere' || caller.mailboxes.size !== 1) return undefined;
+  const [only] = caller.mailboxes.keys();
+  return only;
+};
+
+function mailboxNotNamed(tool: Tool, caller: Caller): GatewayError {
+  const allowed = [...caller.mailboxes.keys()];
+  if (allowed.length === 0) return notFound('mailbox');
+  const path = mailboxPath(tool);
+  return new GatewayError(
+    'invalid_request',
+    `This token reaches ${String(allowed.length)} mailboxes: name one in ${path}; get_identity lists them.`,
+    {
+      details: {
+        issues: [{ path, code: 'required', message: 'name a mailbox' }],
+        allowed: allowed.slice(0, MAX_LIMIT),
+        suggested_tool: 'get_identity',
+      },
+    },
+  );
+}
+
+/** The default page size is the capability's matter; a page over the limit of the schema is refused like any breach of it. */
+function checkPageSize(tool: Tool, args: Fields, issues: ArgumentIssue[]): void {
+  const fields = tool.limit === 'select' ? args['select'] : args;
+  const limit = tool.limit !== 'nowhere' && isFields(fields) ? fields['limit'] : undefined;
+  if (typeof limit !== 'number' || limit <= MAX_LIMIT) return;
+  const path = tool.limit === 'select' ? 'select.limit' : 'limit';
+  issues.push({ path, code: 'too_big', message: `expected at most ${String(MAX_LIMIT)}` });
+}

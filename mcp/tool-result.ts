@@ -1,0 +1,29 @@
+/** The result of a tools/call as JSON text: `structuredContent` decides, the text block says the same for old hosts. */
+import { toErrorBody } from '../commands/kernel/errors.ts';
+
+export interface ResultOptions {
+  /** Off where the operator disabled it: then `content` is empty, never missing. */
+  readonly textBlock: boolean;
+}
+
+/** A successful answer, given as its JSON text so that it is serialised once. `notes` becomes `_meta`. */
+export const answerResult = (json: string, options: ResultOptions, notes: readonly string[] = []): string =>
+  resultText(json, false, options, notes);
+
+/** A domain error: a success for JSON-RPC, `isError` for the model. What is no `GatewayError` keeps its text inside. */
+export const errorResult = (error: unknown, requestId: string, options: ResultOptions): string =>
+  resultText(JSON.stringify({ error: toErrorBody(error, requestId) }), true, options, []);
+
+function resultText(
+  json: string,
+  isError: boolean,
+  { textBlock }: ResultOptions,
+  notes: readonly string[],
+): string {
+  const content = textBlock ? `[{"type":"text","text":${JSON.stringify(json)}}]` : '[]';
+  const meta =
+    notes.length === 0
+      ? ''
+      : `,"_meta":${JSON.stringify(Object.fromEntries(notes.map((note) => [note, true])))}`;
+  return `{"content":${content},"structuredContent":${json},"isError":${String(isError)}${meta}}`;
+}

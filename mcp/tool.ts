@@ -1,0 +1,134 @@
+/** A capability as a tool: what its arguments are on MCP, where they differ from the REST route's, and its definition. */
+import type { Capability, ToolHints } from '../commands/kernel/capability.ts';
+import {
+  inputSchema,
+  type JsonSchema,
+  membersOf,
+  type ObjectSchema,
+  objectSchema,
+  outputSchema,
+} from './tool-schema.ts';
+
+/** Where a tool names its mailbox (`contract.md` 17): with a select inside of it, otherwise at the top. */
+export type MailboxPlace = 'nowhere' | 'argument' | 'select' | 'operation';
+
+export interface Tool {
+  readonly name: string;
+  readonly advertised: boolean;
+  readonly capability: Capability;
+  readonly mailbox: MailboxPlace;
+  /** Where the page size goes, if there are pages. */
+  readonly limit: 'nowhere' | 'argument' | 'select';
+  /** True when the length of bodies can be asked for (`max_body_chars`). */
+  readonly bodies: boolean;
+  readonly key: 'none' | 'optional' | 'required';
+  /** The entry of `tools/list` as JSON text: with and without title and output schema. */
+  readonly definition: { readonly described: string; readonly plain: string };
+}
+
+/** Page sizes on MCP (`contract.md` 4). */
+const DEFAULT_LIMIT = 20;
+export const MAX_LIMIT = 100;
+
+/** The tool of a capability, or null when it has none. Costs a schema conversion: call it once. */
+export function toolOf(capability: Capability): Tool | null {
+  if (capability.tool === null) return null;
+  const input = inputSchema(capability.input);
+  const select = membersOf(input.properties['select']).properties;
+  const shape = {
+    mailbox: mailboxPlace(input),
+    limit: 'limit' in select ? 'select' : 'limit' in input.properties ? 'argument' : 'nowhere',
+    bodies: 'max_body_chars' in input.properties,
+    key: keyRule(capability),
+  } as const;
+  return {
+    name: capability.name,
+    advertised: capability.tool.surface === 'advertised',
+    capability,
+    ...shape,
+    definition: define(capability, capability.tool.hints, argumentsSchema(input, shape)),
+  };
+}
+
+function mailboxPlace({ properties, required }: ObjectSchema): MailboxPlace {
+  if (!required.includes('mailbox_id')) return 'nowhere';
+  if ('select' in properties) return 'select';
+  return 'operation' in properties ? 'operation' : 'argument';
+}
+
+/** A rule that does not look at its input holds for every input: then the schema itself can ask for the key. */
+function keyRule({ effect, idempotency }: Capability): Tool['key'] {
+  if (effect === 'read' || idempotency.kind === 'none') return 'none';
+  if (idempotency.kind !== 'operation' || idempotency.required.length > 0) return 'optional';
+  return idempotency.required(undefined) ? 'required' : 'optional';
+}
+
+const MAILBOX: JsonSchema = {
+  type: 'string',
+  description: 'As get_identity names it; may be left out when the token reaches one mailbox.',
+};
+const KEY: JsonSchema = {
+  type: 'string',
+  maxLength: 255,
+  pattern: '^[!-~]+$',
+  description: 'A new text for each change; the same one again only to retry the same call.',
+};
+const OPTIONAL_KEY = `${String(KEY['description'])} Needed unless nothing is changed or the change may be repeated.`;
+
+/** The input schema as an MCP caller sees it. */
+function argumentsSchema(input: ObjectSchema, shape: Pick<Tool, 'mailbox' | 'limit' | 'key'>): JsonSchema {
+  const properties: Record<string, JsonSchema> = { ...input.properties };
+  let required = input.required;
+  if (shape.mailbox !== 'nowhere') {
+    required = required.filter((name) => name !== 'mailbox_id');
+    properties['mailbox_id'] = MAILBOX;
+  }
+  if (shape.mailbox === 'select') {
+    delete properties['mailbox_id'];
+    properties['select'] = withMember(properties['select'], 'mailbox_id', MAILBOX);
+  }
+  if (shape.limit === 'argument') properties['limit'] = pageSize(properties['limit']);
+  if (shape.limit === 'select') {
+    const { limit } = membersOf(properties['select']).properties;
+    properties['select'] = withMember(properties['select'], 'limit', pageSize(limit));
+  }
+  if (shape.key !== 'none') {
+    properties['idempotency_key'] = shape.key === 'required' ? KEY : { ...KEY, description: OPTIONAL_KEY };
+    if (shape.key === 'required') required = [...required, 'idempotency_key'];
+  }
+  return objectSchema({ ...input, properties, required });
+}
+
+const withMember = (schema: JsonSchema | undefined, name: string, member: JsonSchema): JsonSchema => {
+  const members = membersOf(schema);
+  return objectSchema({ ...members, properties: { ...members.properties, [name]: member } });
+};
+
+const pageSize = (limit: JsonSchema | undefined): JsonSchema => ({
+  ...limit,
+  description: 'Items per page.',
+  maximum: MAX_LIMIT,
+  default: DEFAULT_LIMIT,
+});
+
+/** Absent hints default to the worst (MCP `ToolAnnotations`), so all four are always said. */
+function define(capability: Capability, hints: ToolHints, schema: JsonSchema): Tool['definition'] {
+  const { name, title, description } = capability;
+  const annotations = {
+    readOnlyHint: hints.readOnly,
+    destructiveHint: hints.destructive,
+    idempotentHint: hints.idempotent,
+    openWorldHint: hints.openWorld,
+  };
+  return {
+    plain: JSON.stringify({ name, description, inputSchema: schema, annotations: { title, ...annotations } }),
+    described: JSON.stringify({
+      name,
+      title,
+      description,
+      inputSchema: schema,
+      outputSchema: outputSchema(capability.output),
+      annotations,
+    }),
+  };
+}

@@ -1,0 +1,44 @@
+/** A request for a session that is not the caller's is a refusal of somebody known: it goes to the audit trail. */
+import { refusalEntry } from '../commands/kernel/access-events.ts';
+import type { Ports } from '../commands/kernel/ports.ts';
+import { GatewayError } from '../commands/kernel/errors.ts';
+import type { Visitor } from '../read-api/http/door.ts';
+
+/** The 404 that makes a client initialize again, recorded (`contract.md` 12). */
+export async function unknownSession(
+  ports: Ports,
+  { caller, client }: Visitor,
+  requestId: string,
+): Promise<GatewayError> {
+  const refusal = new GatewayError(
+    'session_not_found',
+    'There is no such MCP session (any more); send initialize again.',
+  );
+  const author = {
+    orgId: caller.org.id,
+    actor: {
+      type: caller.actor,
+      id: caller.principal.id,
+      token_id: caller.token.id,
+      session_id: null,
+      ...(client === null ? {} : { client }),
+    },
+    surface: 'mcp' as const,
+    requestId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+  const entry = refusalEntry(author, ports.clock.now(), {
+    capability: null,
+    code: refusal.code,
+    mailboxId: null,
+  });
+  try {
+    await ports.accessLog.record(entry);
+  } catch (error) {
+    // The store is away: the client still learns that it has to start anew.
+    ports.accessLog.countRefusal(refusal.code, 'store-away');
+    ports.log.warn('a refused MCP session could not be recorded', { error: String(error) });
+  }
+  return refusal;
+}

@@ -1,0 +1,71 @@
+/** MCP by hand: what a script with curl would send. */
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; null when it is none. */
+  readonly body: unknown;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly bearer?: string;
+  /** `undefined` leaves a usual header out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+/** Sends one request with the usual headers, unless told otherwise. A string body goes as it is. */
+export async function rawMcp(
+  url: string,
+  { method = 'POST', bearer = 'one', headers = {}, body }: RawRequest,
+): Promise<RawAnswer> {
+  const usual: Record<string, string | undefined> = {
+    authorization: `Bearer ${bearer}`,
+    accept: 'application/json, text/event-stream',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const sent = Object.entries(usual).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const response = await fetch(url, {
+    method,
+    headers: sent,
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parse(text) };
+}
+
+export const rpc = (method: string, params: unknown = {}, id: unknown = 1) => ({
+  jsonrpc: '2.0',
+  id,
+  method,
+  params,
+});
+
+export const callOf = (name: string, args: unknown = {}, id: unknown = 1) =>
+  rpc('tools/call', { name, arguments: args }, id);
+
+export const helloOf = (protocolVersion: string) =>
+  rpc('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } });
+
+/** Initializes and returns the headers of every later request. */
+export async function openSession(
+  url: string,
+  protocolVersion: string,
+  bearer = 'one',
+): Promise<Record<string, string>> {
+  const { headers, status } = await rawMcp(url, { body: helloOf(protocolVersion), bearer });
+  const id = headers.get('mcp-session-id');
+  if (status !== 200 || id === null) throw new Error(`initialize answered ${String(status)}`);
+  return { 'mcp-session-id': id, 'mcp-protocol-version': protocolVersion };
+}

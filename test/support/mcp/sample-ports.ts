@@ -1,0 +1,91 @@
+/** The ports that the MCP face touches, in memory; anything else is missing on purpose and fails loudly. */
+import { randomUUID } from 'node:crypto';
+import type {
+  AccessEntry,
+  McpSession,
+  McpSessions,
+  Ports,
+  ServerInfo,
+} from '../../../commands/kernel/ports.ts';
+
+/** Sessions in memory. Copies are answered as they were when asked for, so a test can see who takes them. */
+export class MemorySessions implements McpSessions {
+  readonly rows = new Map<string, McpSession>();
+  /** `maxAgeMs` of each look-up, in order. */
+  readonly ages: number[] = [];
+
+  create(session: McpSession): Promise<void> {
+    this.rows.set(session.id, session);
+    return Promise.resolve();
+  }
+  find(id: string, maxAgeMs: number): Promise<McpSession | null> {
+    this.ages.push(maxAgeMs);
+    return Promise.resolve(this.rows.get(id) ?? null);
+  }
+  setAdvancedTools(id: string, enabled: boolean): Promise<void> {
+    const row = this.rows.get(id);
+    if (row) this.rows.set(id, { ...row, advancedTools: enabled });
+    return Promise.resolve();
+  }
+  end(id: string): Promise<void> {
+    this.rows.delete(id);
+    return Promise.resolve();
+  }
+}
+
+export interface SamplePorts {
+  readonly ports: Ports;
+  readonly sessions: MemorySessions;
+  readonly recorded: AccessEntry[];
+  readonly logged: string[];
+}
+
+export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
+  const sessions = new MemorySessions();
+  const recorded: AccessEntry[] = [];
+  const logged: string[] = [];
+  const log = (message: string): void => {
+    logged.push(message);
+  };
+  const used: Partial<Ports> = {
+    clock: { now: () => new Date('2026-06-01T00:00:00.000Z'), sleep: () => Promise.resolve() },
+    ids: {
+      newId: (prefix) => `${prefix}_${randomUUID()}`,
+      newUuid: () => randomUUID(),
+      idForKey: (prefix, ...parts) => `${prefix}_${parts.join('-')}`,
+      reservationName: (text) => text,
+    },
+    sessions,
+    log: { info: log, warn: log, error: log },
+    accessLog: {
+      record: (entry) => {
+        recorded.push(entry);
+        return Promise.resolve();
+      },
+      countRefusal: () => undefined,
+    },
+    readModels: { waitFor: () => Promise.resolve(true) },
+    directory: {
+      state: { mailboxes: new Map() } as unknown as Ports['directory']['state'],
+      version: 1,
+      waitFor: () => Promise.resolve(),
+    },
+    server: {
+      baseUrl: 'http://127.0.0.1',
+      version: '0.0.1',
+      limits: {
+        readsPerMinute: 600,
+        writesPerMinute: 120,
+        concurrentRequests: 20,
+        providerConnections: 4,
+        jsonBodyBytes: 1_048_576,
+        mcpResultBytes: 131_072,
+      },
+      mcpTextBlock: true,
+      mcpRevisions: [],
+      strictOutput: true,
+      ...server,
+    },
+  };
+  return { ports: used as Ports, sessions, recorded, logged };
+}

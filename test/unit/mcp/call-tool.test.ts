@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import { JSONRPCErrorException } from 'json-rpc-2.0';
+import { GatewayError } from '../../../commands/kernel/errors.ts';
+import type { ServerInfo } from '../../../commands/kernel/ports.ts';
+import { callTool, type ToolCall } from '../../../mcp/call-tool.ts';
+import { ToolCatalogue } from '../../../mcp/list-tools.ts';
+import { sampleCaller } from '../../support/mcp/sample-caller.ts';
+import { samplePorts } from '../../support/mcp/sample-ports.ts';
+import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
+
+interface Result {
+  readonly content: { type: string; text: string }[];
+  readonly structuredContent: Record<string, unknown> & { error?: { code: string; message: string } };
+  readonly isError: boolean;
+  readonly _meta?: unknown;
+}
+
+function stage(server: Partial<ServerInfo> = {}) {
+  const sample = sampleRegistry();
+  const fake = samplePorts(server);
+  const toolbox = {
+    catalogue: new ToolCatalogue(sample.registry),
+    registry: sample.registry,
+    ports: fake.ports,
+  };
+  const admitted: string[] = [];
+  const call = (name: string, args: Record<string, unknown> = {}, more: Partial<ToolCall> = {}) =>
+    callTool(toolbox, {
+      name,
+      args,
+      caller: sampleCaller(),
+      client: null,
+      requestId: 'req_1',
+      sessionId: 'session',
+      ifPosition: null,
+      admit: (effect) => {
+        admitted.push(effect);
+      },
+      ...more,
+    });
+  const result = async (...parameters: Parameters<typeof call>): Promise<Result> =>
+    JSON.parse((await call(...parameters)).result) as Result;
+  return { ...sample, ...fake, admitted, call, result };
+}
+
+async function thrown(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+async function jsonRpcError(promise: Promise<unknown>): Promise<JSONRPCErrorException> {
+  const error = await thrown(promise);
+  if (error instanceof JSONRPCErrorException) return error;
+  throw error;
+}
+
+const act = { operation: { type: 'note_actions', select: { message_ids: ['m'] } } };
+
+describe('tools/call', () => {
+  it('answers with structured content and the identical JSON as text', async () => {
+    const { result } = stage();
+    const { content, structuredContent, isError } = await result('get_identity');
+    expect(isError).to.equal(false);
+    expect(structuredContent).to.deep.equal({ tools: ['get_identity'] });
+    expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
+  });
+
+  it('leaves content empty, never out, when the text block is off', async () => {
+    const { result } = stage({ mcpTextBlock: false });
+    expect((await result('get_identity')).content).to.deep.equal([]);
+    const failed = await result('note_fail', { code: 'conflict' });
+    expect(failed.content).to.deep.equal([]);
+    expect(failed.structuredContent.error?.code).to.equal('conflict');
+  });
+
+  it('is −32602 for an unknown tool and for a capability without a tool', async () => {
+    const { call } = stage();
+    for (const name of ['nothing', 'rest_only', 'toString']) {
+      const { code, message } = await jsonRpcError(call(name));
+      expect(code).to.equal(-32602);
+      expect(message).to.match(/^Unknown tool/);
+    }
+  });
+
+  it('is −32602 for arguments that break the schema, with every path and no value', async () => {
+    const { call, seen } = stage();
+    const error = await jsonRpcError(
+      call('note_query', { select: { limit: 'do-not-echo' }, extra: 'do-not-echo' }),
+    );
+    expect(error.code).to.equal(-32602);
+    expect(error.message).to.contain('select.limit').and.contain('extra');
+    expect(JSON.stringify(error.toObject())).to.not.contain('do-not-echo');
+    expect(seen).to.deep.equal([]);
+  });
+
+  it('throws insufficient_scope before it looks at the arguments, and has it recorded', async () => {
+    const { call, recorded } = stage();
+    const error = await thrown(
+      call('note_copy', { broken: true }, { caller: sampleCaller({ scopes: ['messages:read'] }) }),
+    );
+    expect(error).to.be.instanceOf(GatewayError).with.property('code', 'insufficient_scope');
+    expect(recorded.map(({ data }) => data['code'])).to.deep.equal(['insufficient_scope']);
+  });
+
+  it('throws what belongs to the HTTP channel', async () => {
+    const { call } = stage();
+    for (const code of ['insufficient_scope', 'rate_limited', 'session_not_found']) {
+      expect(await thrown(call('note_fail', { code }))).to.have.property('code', code);
+    }
+  });
+
+  it('makes every other error a result', async () => {
+    const { result } = stage();
+    for (const code of [
+      'not_found',
+      'policy_denied',
+      'store_unavailable',
+      'cardinality_violation',
+      'invalid_request',
+    ]) {
+      const { isError, structuredContent, content } = await result('note_fail', { code });
+      expect(isError).to.equal(true);
+      expect(structuredContent.error).to.include({ code, request_id: 'req_1' });
+      expect(content[0]?.text).to.equal(JSON.stringify(structuredContent));
+    }
+  });
+
+  it('tells nothing of an unforeseen failure, and logs it', async () => {
+    const { result, logged } = stage();
+    const { structuredContent } = await result('note_fail', { code: 'anything' });
+    expect(structuredContent.error?.code).to.equal('internal_error');
+    expect(JSON.stringify(structuredContent)).to.not.contain('secret');
+    expect(logged).to.deep.equal(['a tool failed']);
+  });
+
+  it('answers a key that only this input needs as a tool result', async () => {
+    const { result } = stage();
+    expect((await result('note_act', act)).structuredContent.error?.code).to.equal(
+      'idempotency_key_required',
+    );
+    expect((await result('note_act', { ...act, mode: 'preview' })).isError).to.equal(false);
+  });
+
+  it('answers a mailbox that must be named as a tool result', async () => {
+    const { result } = stage();
+    const caller = sampleCaller({ mailboxIds: ['mbx_1', 'mbx_2'] });
+    const { structuredContent } = await result('note_query', { select: {} }, { caller });
+    expect(structuredContent.error?.code).to.equal('invalid_request');
+  });
+
+  it('hands the key on beside the input', async () => {
+    const { call, seen } = stage();
+    await call('note_act', { ...act, idempotency_key: 'k' });
+    expect(seen[0]).to.deep.include({ idempotencyKey: 'k', input: { mailbox_id: 'mbx_1', ...act } });
+  });
+
+  it('counts a call by its effect once it is in order', async () => {
+    const { call, admitted } = stage();
+    await call('note_query', { select: {} });
+    await call('note_act', { ...act, idempotency_key: 'k' });
+    await thrown(call('note_query', {}));
+    expect(admitted).to.deep.equal(['read', 'write', 'read']);
+  });
+
+  it('tells where a write lies, and gives reads alone the position to wait for', async () => {
+    const { call, seen } = stage();
+    const { position } = await call('note_act', { ...act, idempotency_key: 'k' }, { ifPosition: 9n });
+    await call('note_query', { select: {} }, { ifPosition: 9n });
+    expect(position).to.equal(1n);
+    expect(seen.map(({ ifPosition }) => ifPosition)).to.deep.equal([null, 9n]);
+  });
+
+  it('says when the read models did not get there in time', async () => {
+    const { result, ports } = stage();
+    Object.assign(ports.readModels, { waitFor: () => Promise.resolve(false) });
+    const { _meta } = await result('get_identity', {}, { ifPosition: 9n });
+    expect(_meta).to.deep.equal({ stale: true });
+  });
+});

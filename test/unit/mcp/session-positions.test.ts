@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { SessionPositions } from '../../../mcp/session-positions.ts';
+
+describe('session positions', () => {
+  it('remember the newest write of each session', () => {
+    const positions = new SessionPositions();
+    positions.note('a', 5n);
+    positions.note('b', 7n);
+    positions.note('a', 3n);
+    expect([positions.lastOf('a'), positions.lastOf('b'), positions.lastOf('c')]).to.deep.equal([
+      5n,
+      7n,
+      null,
+    ]);
+  });
+
+  it('forget an ended session', () => {
+    const positions = new SessionPositions();
+    positions.note('a', 5n);
+    positions.forget('a');
+    expect(positions.lastOf('a')).to.equal(null);
+  });
+
+  it('forget the session that wrote longest ago when there are too many', () => {
+    const positions = new SessionPositions(2);
+    for (const [session, position] of [
+      ['a', 1n],
+      ['b', 2n],
+      ['a', 3n],
+      ['c', 4n],
+    ] as const) {
+      positions.note(session, position);
+    }
+    expect([positions.lastOf('a'), positions.lastOf('b'), positions.lastOf('c')]).to.deep.equal([
+      3n,
+      null,
+      4n,
+    ]);
+  });
+});

@@ -1,0 +1,143 @@
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import { expect } from 'chai';
+import { z } from 'zod';
+import { toErrorBody } from '../../../commands/kernel/errors.ts';
+import type { Capability } from '../../../commands/kernel/capability.ts';
+import { actOnEmail } from '../../../commands/email/act-on-email.ts';
+import { archiveMessages, copyMessages, setFlags } from '../../../commands/messages/act-on-messages.ts';
+import { toggleAdvancedTools } from '../../../commands/settings/toggle-advanced-tools.ts';
+import { queryEmail } from '../../../read-api/email/query-email.ts';
+import { getIdentity } from '../../../read-api/identity/get-identity.ts';
+import { listFolders } from '../../../read-api/messages/list-folders.ts';
+import { inputSchema } from '../../../mcp/tool-schema.ts';
+import { type Tool, toolOf } from '../../../mcp/tool.ts';
+
+interface Definition {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: { type: string; properties: Record<string, Property>; required?: string[] };
+  readonly outputSchema?: object;
+  readonly annotations: Record<string, unknown>;
+}
+interface Property {
+  readonly properties?: Record<string, Property>;
+  readonly maximum?: number;
+  readonly default?: unknown;
+}
+
+const registry: readonly Capability[] = [
+  getIdentity, toggleAdvancedTools, queryEmail, actOnEmail, listFolders, copyMessages, archiveMessages, setFlags,
+]; // prettier-ignore
+
+function tool(capability: Capability): Tool {
+  const made = toolOf(capability);
+  if (!made) throw new Error(`${capability.name} is no tool`);
+  return made;
+}
+const described = (capability: Capability): Definition =>
+  JSON.parse(tool(capability).definition.described) as Definition;
+const plain = (capability: Capability): Definition =>
+  JSON.parse(tool(capability).definition.plain) as Definition;
+
+describe('the tool of a capability', () => {
+  it('is none without a tool', () => {
+    expect(toolOf({ ...getIdentity, tool: null })).to.equal(null);
+  });
+
+  it('has a flat object at the root of its input, closed, without oneOf, anyOf or allOf', () => {
+    for (const capability of registry) {
+      const schema = described(capability).inputSchema;
+      expect(schema).to.include({ type: 'object', additionalProperties: false });
+      expect(Object.keys(schema)).to.not.include.members(['oneOf', 'anyOf', 'allOf', '$schema', '$ref']);
+    }
+  });
+
+  it('is refused when its input is no flat object', () => {
+    expect(() => inputSchema(z.union([z.strictObject({}), z.strictObject({ a: z.string() })]))).to.throw(
+      /flat object/,
+    );
+    expect(() => inputSchema(z.string())).to.throw(/flat object/);
+  });
+
+  it('says all four hints', () => {
+    for (const capability of registry) {
+      expect(described(capability).annotations).to.have.all.keys(
+        'readOnlyHint',
+        'destructiveHint',
+        'idempotentHint',
+        'openWorldHint',
+      );
+    }
+  });
+
+  it('has title and output schema from 2025-06-18 on; before, the title is an annotation', () => {
+    expect(described(getIdentity)).to.include({ title: 'Who am I' });
+    expect(described(getIdentity)).to.have.property('outputSchema');
+    expect(plain(getIdentity)).to.not.have.any.keys('title', 'outputSchema');
+    expect(plain(getIdentity).annotations).to.include({ title: 'Who am I' });
+  });
+
+  it('never has execution: there are no tasks', () => {
+    for (const capability of registry) expect(described(capability)).to.not.have.property('execution');
+  });
+
+  it('names its mailbox inside the select, where there is one', () => {
+    const { properties, required } = described(queryEmail).inputSchema;
+    expect(properties).to.not.have.property('mailbox_id');
+    expect(properties['select']?.properties).to.have.property('mailbox_id');
+    expect(required).to.deep.equal(['select']);
+    expect(tool(queryEmail).mailbox).to.equal('select');
+  });
+
+  it('names its mailbox at the top otherwise, and may leave it out', () => {
+    for (const capability of [actOnEmail, listFolders, setFlags]) {
+      const { properties, required = [] } = described(capability).inputSchema;
+      expect(properties).to.have.property('mailbox_id');
+      expect(required).to.not.include('mailbox_id');
+    }
+    expect(tool(actOnEmail).mailbox).to.equal('operation');
+    expect(tool(listFolders).mailbox).to.equal('argument');
+    expect(tool(getIdentity).mailbox).to.equal('nowhere');
+  });
+
+  it('has pages of 20 by default and 100 at most', () => {
+    const { properties } = described(queryEmail).inputSchema;
+    expect(properties['select']?.properties?.['limit']).to.include({ default: 20, maximum: 100 });
+    expect(described(listFolders).inputSchema.properties['limit']).to.include({ default: 20, maximum: 100 });
+  });
+
+  it('takes an idempotency_key on writes, required where every input needs one', () => {
+    const keyOf = (capability: Capability): [boolean, boolean] => {
+      const { properties, required = [] } = described(capability).inputSchema;
+      return ['idempotency_key' in properties, required.includes('idempotency_key')];
+    };
+    expect(keyOf(copyMessages)).to.deep.equal([true, true]);
+    expect(keyOf(actOnEmail)).to.deep.equal([true, false]);
+    expect(keyOf(archiveMessages)).to.deep.equal([true, false]);
+    expect(keyOf(queryEmail)).to.deep.equal([false, false]);
+    expect(keyOf(toggleAdvancedTools)).to.deep.equal([false, false]);
+  });
+
+  it('has an output schema that admits the error object and fields added later', () => {
+    const validators = new AjvJsonSchemaValidator();
+    const error = { ...toErrorBody(new Error('x'), 'req_1'), retry_after_seconds: 2 };
+    for (const capability of registry) {
+      const { outputSchema = {} } = described(capability);
+      expect(outputSchema).to.include({ type: 'object' });
+      expect(outputSchema).to.not.have.any.keys('required', '$schema');
+      const validate = validators.getValidator(outputSchema);
+      expect(validate({ error }).errorMessage).to.equal(undefined);
+      expect(validate({ added_later: 1 }).valid).to.equal(true);
+      expect(validate({ error: { message: 'no code' } }).valid).to.equal(false);
+    }
+  });
+
+  it('keeps what a model pays for small', () => {
+    const advertised = registry.filter((capability) => capability.tool?.surface === 'advertised');
+    const bytes = advertised.map((capability) => Buffer.byteLength(JSON.stringify(plain(capability))));
+    expect(bytes.reduce((sum, size) => sum + size, 0) / 4).to.be.below(2_800);
+    for (const capability of registry)
+      expect(tool(capability).definition.described).to.not.contain('"pattern":"^(?:');
+  });
+});
