@@ -1,0 +1,147 @@
+/** The configuration of a private Dovecot 2.3 in one file: loopback only, everything below one folder. */
+import { join } from 'node:path';
+
+export interface DovecotPorts {
+  readonly imap: number;
+  readonly imaps: number;
+  readonly lmtp: number;
+}
+
+export interface DovecotAccount {
+  readonly user: string;
+  readonly uid: number;
+  readonly group: string;
+  readonly gid: number;
+}
+
+export interface DovecotSettings {
+  readonly folder: string;
+  readonly ports: DovecotPorts;
+  /** Who owns the mail; the server itself runs as this account too unless it is started by root. */
+  readonly account: DovecotAccount;
+  readonly asRoot: boolean;
+  /** PEM files; without them there is no TLS. */
+  readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
+  /** What the server says it can; null = everything it can. */
+  readonly capability: string | null;
+  /** SPECIAL-USE attributes on the standard folders. */
+  readonly specialUse: boolean;
+  /** Connections of one user; the next login is refused with the code LIMIT. */
+  readonly maxUserConnections: number;
+}
+
+const STANDARD_FOLDERS = ['Drafts', 'Sent', 'Trash', 'Junk', 'Archive'];
+
+/** The text of `dovecot.conf`. */
+export function dovecotConfig(settings: DovecotSettings): string {
+  return [
+    ...general(settings),
+    ...tls(settings),
+    ...accounts(settings),
+    ...folders(settings),
+    ...services(settings),
+    ...(settings.capability === null
+      ? []
+      : ['protocol imap {', `  imap_capability = ${settings.capability}`, '}']),
+    '',
+  ].join('\n');
+}
+
+const general = ({ folder, account, maxUserConnections }: DovecotSettings): string[] => [
+  `base_dir = ${join(folder, 'run')}`,
+  `state_dir = ${join(folder, 'state')}`,
+  `log_path = ${join(folder, 'dovecot.log')}`,
+  'protocols = imap lmtp',
+  'listen = 127.0.0.1',
+  'disable_plaintext_auth = no',
+  'auth_mechanisms = plain login',
+  // Failed logins would take seconds, more with each one from the same address.
+  'auth_failure_delay = 0',
+  'first_valid_uid = 1',
+  'first_valid_gid = 1',
+  `mail_uid = ${account.user}`,
+  `mail_gid = ${account.group}`,
+  'mail_location = sdbox:~/mail',
+  'mail_fsync = never',
+  `mail_max_userip_connections = ${String(maxUserConnections)}`,
+];
+
+const tls = ({ tls: files }: DovecotSettings): string[] =>
+  files === null
+    ? ['ssl = no']
+    : [
+        'ssl = yes',
+        `ssl_cert = <${files.certificateFile}`,
+        `ssl_key = <${files.keyFile}`,
+        'ssl_min_protocol = TLSv1.2',
+      ];
+
+const accounts = ({ folder, account }: DovecotSettings): string[] => [
+  'passdb {',
+  '  driver = passwd-file',
+  `  args = scheme=PLAIN username_format=%u ${join(folder, 'users')}`,
+  '}',
+  'userdb {',
+  '  driver = static',
+  `  args = uid=${account.user} gid=${account.group} home=${join(folder, 'mail')}/%u allow_all_users=yes`,
+  '}',
+];
+
+const folders = ({ specialUse }: DovecotSettings): string[] => [
+  'namespace inbox {',
+  '  inbox = yes',
+  '  separator = /',
+  ...STANDARD_FOLDERS.flatMap((name) => [
+    `  mailbox ${name} {`,
+    '    auto = subscribe',
+    ...(specialUse ? [`    special_use = \\${name}`] : []),
+    '  }',
+  ]),
+  '}',
+];
+
+function services({ ports, account, asRoot, tls: files }: DovecotSettings): string[] {
+  const chroot = asRoot ? [] : ['  chroot ='];
+  const listener = (name: string, port: number, more: string[] = []): string[] => [
+    `  inet_listener ${name} {`,
+    '    address = 127.0.0.1',
+    `    port = ${String(port)}`,
+    ...more,
+    '  }',
+  ];
+  return [
+    ...(asRoot
+      ? []
+      : ['default_internal_user', 'default_login_user']
+          .map((name) => `${name} = ${account.user}`)
+          .concat(`default_internal_group = ${account.group}`)),
+    'service imap-login {',
+    ...chroot,
+    '  service_count = 0',
+    '  client_limit = 1000',
+    '  process_limit = 1',
+    ...listener('imap', ports.imap),
+    ...listener('imaps', files === null ? 0 : ports.imaps, files === null ? [] : ['    ssl = yes']),
+    '}',
+    'service imap {',
+    '  process_limit = 500',
+    '}',
+    'service anvil {',
+    ...chroot,
+    '  client_limit = 3000',
+    '  unix_listener anvil-auth-penalty {',
+    '    mode = 0',
+    '  }',
+    '}',
+    'service stats {',
+    ...chroot,
+    '  client_limit = 3000',
+    '}',
+    'service auth {',
+    '  client_limit = 3000',
+    '}',
+    'service lmtp {',
+    ...listener('lmtp', ports.lmtp),
+    '}',
+  ];
+}

@@ -1,0 +1,193 @@
+/** A private Dovecot: started on free loopback ports, ended as a whole group of processes. */
+import { spawn } from 'node:child_process';
+import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { userInfo } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { pollUntil } from '../postgres/poll-until.ts';
+import { lookUpProcess } from '../postgres/process-facts.ts';
+import { serverAccount } from '../postgres/server-account.ts';
+import {
+  type DovecotAccount,
+  type DovecotPorts,
+  dovecotConfig,
+  type DovecotSettings,
+} from './dovecot-config.ts';
+
+export interface DovecotUser {
+  readonly name: string;
+  readonly password: string;
+}
+
+export interface DovecotOptions extends Pick<
+  DovecotSettings,
+  'folder' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections'
+> {
+  readonly program: string;
+  readonly users: readonly DovecotUser[];
+  /** Ports of an earlier run that clients still know; absent = free ones. */
+  readonly ports?: DovecotPorts;
+}
+
+export interface DovecotProcess {
+  readonly ports: DovecotPorts;
+  readonly configFile: string;
+  /** Ends every process of the server; `SIGKILL` when it should look like a crash. */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+/** Distributions put it where a plain user's PATH does not reach. */
+const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin'];
+const START_TIMEOUT_MS = 10_000;
+const STOP_PATIENCE_MS = 1_000;
+
+/** The Dovecot program of this machine, or null. */
+export async function findDovecot(): Promise<string | null> {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS];
+  for (const folder of folders.filter((entry) => entry !== '')) {
+    const program = join(folder, 'dovecot');
+    if (await isExecutable(program)) return program;
+  }
+  return null;
+}
+
+const isExecutable = (file: string): Promise<boolean> =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+/** The account that owns the mail: this process's own, or `nobody` for root, as Dovecot refuses uid 0. */
+export async function mailAccount(): Promise<DovecotAccount> {
+  const other = await serverAccount();
+  if (other === null) {
+    const { username, uid, gid } = userInfo();
+    return { user: username, uid, group: String(gid), gid };
+  }
+  return { user: String(other.uid), uid: other.uid, group: String(other.gid), gid: other.gid };
+}
+
+/** Starts the server; resolves when it takes connections. Throws one sentence naming the log when it does not. */
+export async function startDovecot(options: DovecotOptions): Promise<DovecotProcess> {
+  const { folder } = options;
+  const account = await mailAccount();
+  const asRoot = process.getuid?.() === 0;
+  const configFile = join(folder, 'dovecot.conf');
+  for (const name of ['run', 'state', 'mail'])
+    await mkdir(join(folder, name), { recursive: true, mode: 0o755 });
+  await endOrphan(folder, configFile);
+  if (asRoot) await chown(join(folder, 'mail'), account.uid, account.gid);
+  await writeUsers(folder, options.users);
+  const ports = options.ports ?? (await freePorts());
+  await writeFile(configFile, dovecotConfig({ ...options, ports, account, asRoot }));
+  const group = spawnGroup(options.program, ['-F', '-c', configFile]);
+  await pollUntil(async () => group.isOver() || (await greets(ports.imap)), 10, START_TIMEOUT_MS);
+  if (group.isOver() || !(await greets(ports.imap))) {
+    await group.stop('SIGKILL');
+    throw new Error(`Dovecot did not start; see ${join(folder, 'dovecot.log')}.`);
+  }
+  return { ports, configFile, stop: (signal = 'SIGTERM') => group.stop(signal) };
+}
+
+interface ProcessGroup {
+  isOver(): boolean;
+  stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+/** A program in a group of its own. Signals go to the group: Dovecot's children outlive their master otherwise. */
+function spawnGroup(program: string, flags: readonly string[]): ProcessGroup {
+  const child = spawn(program, flags, { stdio: 'ignore', detached: true });
+  // The server alone never keeps this process alive.
+  child.unref();
+  const pid = child.pid ?? 0;
+  let over = false;
+  const gone = new Promise<void>((resolve) => {
+    const end = (): void => {
+      over = true;
+      resolve();
+    };
+    child.once('exit', end);
+    child.once('error', end);
+  });
+  const endWithUs = (): void => {
+    signalGroup(pid, 'SIGTERM');
+  };
+  process.once('exit', endWithUs);
+  void gone.then(() => process.off('exit', endWithUs));
+  return {
+    isOver: () => over,
+    stop: async (signal) => {
+      if (over) return;
+      child.ref();
+      signalGroup(pid, signal);
+      const patience = setTimeout(() => {
+        signalGroup(pid, 'SIGKILL');
+      }, STOP_PATIENCE_MS);
+      await gone;
+      clearTimeout(patience);
+    },
+  };
+}
+
+/** Who may log in from now on; a running server reads the file again by itself. */
+export async function writeUsers(folder: string, users: readonly DovecotUser[]): Promise<void> {
+  const lines = users.map(({ name, password }) => `${name}:${password}\n`);
+  await writeFile(join(folder, 'users'), lines.join(''), { mode: 0o644 });
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  if (pid <= 0) return;
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    // The group may have ended by itself.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** A server whose starter was killed still holds the folder: it is ended, if it is really ours. */
+async function endOrphan(folder: string, configFile: string): Promise<void> {
+  const pidFile = join(folder, 'run', 'master.pid');
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10);
+  if (!Number.isInteger(pid) || pid <= 0) return;
+  const facts = await lookUpProcess(pid);
+  if (facts?.command.includes(configFile) === true) {
+    signalGroup(pid, 'SIGTERM');
+    await pollUntil(async () => (await lookUpProcess(pid)) === null, 20, 5_000);
+  }
+  await rm(pidFile, { force: true });
+}
+
+/** True when a server on the port says something by itself, as IMAP servers do. */
+const greets = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const end = (answer: boolean) => (): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('data', end(true));
+    socket.once('error', end(false));
+    socket.once('close', end(false));
+    socket.setTimeout(1_000, end(false));
+  });
+
+/** Free loopback ports, all held at once so that they differ. */
+async function freePorts(): Promise<DovecotPorts> {
+  const servers = [createServer(), createServer(), createServer()];
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once('error', reject);
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address();
+            resolve(typeof address === 'object' && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  const [imap = 0, imaps = 0, lmtp = 0] = ports;
+  return { imap, imaps, lmtp };
+}

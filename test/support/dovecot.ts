@@ -1,0 +1,129 @@
+/** A private Dovecot for one test file, with the levers of a bad server. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import {
+  type DovecotOptions,
+  type DovecotProcess,
+  startDovecot,
+  writeUsers,
+} from '../../infra/demo/dovecot-process.ts';
+import { ensureDovecot } from './ensure-dovecot.ts';
+
+const run = promisify(execFile);
+
+export interface Levers {
+  /** What the server says it can, for example `NO_MOVE`. */
+  readonly capability?: string;
+  readonly specialUse?: boolean;
+  readonly maxUserConnections?: number;
+  readonly users?: readonly string[];
+}
+
+const BASE = 'IMAP4rev1 SASL-IR LITERAL+ ID ENABLE IDLE NAMESPACE UNSELECT CHILDREN LIST-EXTENDED';
+/** Everything but MOVE. */
+export const NO_MOVE = `${BASE} UIDPLUS LIST-STATUS SPECIAL-USE CONDSTORE ESEARCH`;
+/** Neither MOVE nor UIDPLUS, CONDSTORE, LIST-STATUS or SPECIAL-USE. */
+export const BARE = 'IMAP4rev1 SASL-IR LITERAL+ IDLE NAMESPACE';
+/** MOVE, but no UIDPLUS: the server does not tell where a message went. */
+export const MOVE_ONLY = `${BARE} MOVE`;
+
+export const PASSWORD = 'open sesame 42';
+
+export class TestDovecot {
+  readonly host = '127.0.0.1';
+  readonly certificate: string;
+  readonly #options: DovecotOptions;
+  #process: DovecotProcess;
+  #users: string[];
+
+  constructor(options: DovecotOptions, server: DovecotProcess, certificate: string) {
+    this.#options = options;
+    this.#process = server;
+    this.#users = options.users.map(({ name }) => name);
+    this.certificate = certificate;
+  }
+
+  get ports(): DovecotProcess['ports'] {
+    return this.#process.ports;
+  }
+
+  /** Where a client connects; plain unless asked otherwise. */
+  imap(security: HostSettings['security'] = 'none'): HostSettings {
+    const { imap, imaps } = this.ports;
+    return {
+      host: security === 'none' ? this.host : 'localhost',
+      port: security === 'tls' ? imaps : imap,
+      security,
+    };
+  }
+
+  /** A mailbox nobody used before. */
+  async addUser(name: string, password = PASSWORD): Promise<void> {
+    this.#users = [...this.#users.filter((known) => known !== name), name];
+    const users = this.#users.map((user) => ({ name: user, password: user === name ? password : PASSWORD }));
+    await writeUsers(this.#options.folder, users);
+  }
+
+  /** Ends every connection of one user with a BYE. */
+  async kick(user: string): Promise<void> {
+    await run('doveadm', ['-c', this.#process.configFile, 'kick', user]);
+  }
+
+  /** Ends the server; its ports refuse connections until `start`. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    await this.#process.stop(signal);
+  }
+
+  /** Starts it again on the same ports with the same mail. */
+  async start(): Promise<void> {
+    const users = this.#users.map((name) => ({ name, password: PASSWORD }));
+    this.#process = await startDovecot({ ...this.#options, users, ports: this.ports });
+  }
+
+  /** Ends the server and removes its mail. */
+  async dispose(): Promise<void> {
+    await this.stop('SIGKILL');
+    await rm(this.#options.folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts a server with one user per name in `users`; null where Dovecot cannot be had (see `ensureDovecot`). */
+export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot | null> {
+  const program = await ensureDovecot();
+  if (program === null) return null;
+  // Below the real temp folder, which every account may enter: root hands the mail to another one.
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-test-dovecot-'));
+  await run('chmod', ['755', folder]);
+  const tls = await selfSigned(folder);
+  const options: DovecotOptions = {
+    program,
+    folder,
+    tls,
+    capability: levers.capability ?? null,
+    specialUse: levers.specialUse ?? true,
+    maxUserConnections: levers.maxUserConnections ?? 500,
+    users: (levers.users ?? ['anna']).map((name) => ({ name, password: PASSWORD })),
+  };
+  const server = await startDovecot(options);
+  return new TestDovecot(options, server, await readFile(tls.certificateFile, 'utf8'));
+}
+
+/** Skips the calling suite where there is no server; in CI `ensureDovecot` has thrown before. */
+export async function requireTestDovecot(context: Mocha.Context, levers: Levers = {}): Promise<TestDovecot> {
+  const server = await startTestDovecot(levers);
+  if (server !== null) return server;
+  return context.skip();
+}
+
+async function selfSigned(folder: string): Promise<{ certificateFile: string; keyFile: string }> {
+  const certificateFile = join(folder, 'certificate.pem');
+  const keyFile = join(folder, 'key.pem');
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const subject = ['-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  await run('openssl', [...request, ...subject, '-keyout', keyFile, '-out', certificateFile]);
+  return { certificateFile, keyFile };
+}
