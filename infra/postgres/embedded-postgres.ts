@@ -6,6 +6,7 @@ import { postgresBinaries } from './postgres-binaries.ts';
 import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
 import { stopOrphan } from './postgres-orphan.ts';
 import { launchPostgres } from './postgres-process.ts';
+import { withPassage } from './run-as.ts';
 import { firstUnreachable, serverAccount } from './server-account.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import type { ServerAccount } from './server-account.ts';
@@ -31,8 +32,7 @@ export interface EmbeddedPostgres {
  * killed gateway left. Throws one sentence when it cannot.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const account = await serverAccount();
-  const folder = await prepareFolder(options.dataDir, account);
+  const { folder, account } = await prepareFolder(options.dataDir, await serverAccount());
   const ownerFile = join(folder, 'owner');
   await takeFolder(ownerFile, folder);
   try {
@@ -60,19 +60,25 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function prepareFolder(dataDir: string, account: ServerAccount | null): Promise<string> {
+async function prepareFolder(dataDir: string, account: ServerAccount | null): Promise<Prepared> {
   await mkdir(dataDir, { recursive: true });
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (account === null) return folder;
+  if (account === null) return { folder, account };
   // The server's account may pass through our own two folders, not list them; what is private in them has mode 600.
   for (const own of [home, folder]) await chmod(own, ((await stat(own)).mode & 0o777) | 0o011);
   const closed = await firstUnreachable(folder, account);
-  if (closed !== null) {
-    throw new Error(
-      `Run by root, Postgres works as "nobody", who may not enter ${closed}: set DATA_DIR to a folder that is open to others (such as /var/lib/mailbox-gateway), open that one with "chmod o+x", or do not run as root.`,
-    );
-  }
-  return folder;
+  if (closed === null) return { folder, account };
+  const passing = await withPassage(account, folder);
+  if (passing !== null) return { folder, account: passing };
+  throw new Error(
+    `Run by root, Postgres works as "nobody", who may not enter ${closed}: set DATA_DIR to a folder that is open to others (such as /var/lib/mailbox-gateway), open that one with "chmod o+x", or do not run as root.`,
+  );
+}
+
+interface Prepared {
+  readonly folder: string;
+  /** The account the server runs as, null = our own. */
+  readonly account: ServerAccount | null;
 }

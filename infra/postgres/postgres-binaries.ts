@@ -1,11 +1,12 @@
 /** The Postgres programs of the platform package that npm installed for this machine. */
 import { constants } from 'node:fs';
-import { cp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { pathExists } from './path-exists.ts';
-import { firstUnreachable, handOver } from './server-account.ts';
+import { firstUnreachable } from './server-account.ts';
 import type { ServerAccount } from './server-account.ts';
 
 export interface PostgresBinaries {
@@ -28,10 +29,11 @@ export async function postgresBinaries(
   const root = installedPackage();
   await makeLibraryLinks(root);
   const { version } = Manifest.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
-  const native =
-    account === null || (await firstUnreachable(join(root, 'native/bin/postgres'), account)) === null
-      ? join(root, 'native')
-      : await copyFor(account, join(root, 'native'), join(folder, `postgres-${version}`));
+  const reachable =
+    account === null || (await firstUnreachable(join(root, 'native/bin/postgres'), account)) === null;
+  const native = reachable
+    ? join(root, 'native')
+    : await copyOf(join(root, 'native'), await placeFor(account, folder), `postgres-${version}`);
   return {
     initdb: join(native, 'bin/initdb'),
     postgres: join(native, 'bin/postgres'),
@@ -70,17 +72,33 @@ async function makeLibraryLinks(root: string): Promise<void> {
   }
 }
 
-async function copyFor(account: ServerAccount, native: string, copy: string): Promise<string> {
-  if (!(await pathExists(copy))) {
-    const unfinished = `${copy}.unfinished`;
-    await rm(unfinished, { recursive: true, force: true });
-    await cp(native, unfinished, {
-      recursive: true,
-      verbatimSymlinks: true,
-      mode: constants.COPYFILE_FICLONE,
-    });
-    await handOver(unfinished, account);
+/**
+ * Where the account may run programs. A folder it only passes by a capability will not do: the programs look for
+ * themselves with access(2), which does not see capabilities of others than root.
+ */
+async function placeFor(account: ServerAccount, folder: string): Promise<string> {
+  if (account.passage === undefined) return folder;
+  const place = join(tmpdir(), 'mailbox-gateway-programs');
+  await mkdir(place, { recursive: true, mode: 0o755 });
+  const { uid, mode } = await lstat(place);
+  if (uid === process.getuid?.() && (mode & constants.S_IFMT) === constants.S_IFDIR && (mode & 0o022) === 0)
+    return place;
+  throw new Error(`${place} is not a folder of ours that only we may write to: remove it.`);
+}
+
+/** A copy, made once; everybody may run it, only we may change it. */
+async function copyOf(native: string, place: string, name: string): Promise<string> {
+  const copy = join(place, name);
+  if (await pathExists(join(copy, 'bin/postgres'))) return copy;
+  const unfinished = await mkdtemp(`${copy}.unfinished-`);
+  await cp(native, unfinished, { recursive: true, verbatimSymlinks: true, mode: constants.COPYFILE_FICLONE });
+  await chmod(unfinished, 0o755);
+  try {
     await rename(unfinished, copy);
+  } catch (cause) {
+    // Another process that starts now may have made it.
+    await rm(unfinished, { recursive: true, force: true });
+    if (!(await pathExists(join(copy, 'bin/postgres')))) throw cause;
   }
   return copy;
 }

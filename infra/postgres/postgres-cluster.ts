@@ -5,6 +5,7 @@ import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pathExists } from './path-exists.ts';
+import { runAs } from './run-as.ts';
 import { handOver } from './server-account.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import type { ServerAccount } from './server-account.ts';
@@ -62,20 +63,18 @@ async function makeCluster(
     await chown(handedOver, account.uid, account.gid);
   }
   try {
-    await run(
-      binaries.initdb,
-      [
-        `--pgdata=${unfinished}`,
-        `--username=${SUPERUSER}`,
-        `--pwfile=${handedOver}`,
-        '--auth=scram-sha-256',
-        '--encoding=UTF8',
-        '--locale=C',
-        '--locale-provider=builtin',
-        '--builtin-locale=C.UTF-8',
-      ],
-      { cwd: unfinished, env: SERVER_ENVIRONMENT, ...account, timeout: 120_000 },
-    );
+    const command = runAs(account, binaries.initdb, [
+      `--pgdata=${unfinished}`,
+      `--username=${SUPERUSER}`,
+      `--pwfile=${handedOver}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+    ]);
+    const options = { cwd: unfinished, env: SERVER_ENVIRONMENT, ...command.identity, timeout: 120_000 };
+    await run(command.program, command.args, options);
   } catch (cause) {
     throw new Error(`initdb could not make the database in ${path}: ${firstLine(cause)}`, { cause });
   } finally {

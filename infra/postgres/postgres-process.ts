@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { pollUntil } from './poll-until.ts';
 import { SERVER_ENVIRONMENT } from './postgres-cluster.ts';
 import { readPostmasterFile } from './postgres-orphan.ts';
+import { runAs } from './run-as.ts';
 import type { ChildProcess } from 'node:child_process';
 import type { ServerAccount } from './server-account.ts';
 
@@ -70,13 +71,20 @@ async function spawnServer(
   const settings = { ...SETTINGS, ...options.settings };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   try {
-    const child = spawn(options.program, ['-D', options.cluster, '-p', String(port), ...flags], {
+    const command = runAs(options.account, options.program, [
+      '-D',
+      options.cluster,
+      '-p',
+      String(port),
+      ...flags,
+    ]);
+    const child = spawn(command.program, command.args, {
       cwd: options.cluster,
       env: SERVER_ENVIRONMENT,
       stdio: ['ignore', log.fd, log.fd],
       // A group of its own: Ctrl-C reaches the gateway only, which ends the server last.
       detached: true,
-      ...options.account,
+      ...command.identity,
     });
     // The server alone never keeps this process alive.
     child.unref();

@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
+  /** A Linux capability it is started with, to pass folders on the way that are closed to it. */
+  readonly passage?: string;
 }
 
 /** The account Postgres must run as, or null when this process's own will do. */
