@@ -10,12 +10,17 @@ const MOST_AT_ONCE = 100;
 /** Looks for open operations until the signal aborts. */
 export async function runOperationSweeper(ports: Ports, signal: AbortSignal): Promise<void> {
   const backoff = new Backoff(2_000, 15 * 60_000);
-  const loop = { name: 'operation-sweeper', everyMs: SWEEP_EVERY_MS, clock: ports.clock, log: ports.log, signal };
+  const loop = {
+    name: 'operation-sweeper',
+    everyMs: SWEEP_EVERY_MS,
+    clock: ports.clock,
+    log: ports.log,
+    signal,
+  };
   await repeat(loop, async () => {
     const now = ports.clock.now().getTime();
-    const open = await listUnsettledOperations(ports.sql, MOST_AT_ONCE);
-    const due = open.filter(({ operationId }) => backoff.isDue(operationId, now));
-    const { settled, left } = await sweepOperations(ports, due);
+    const open = await listUnsettledOperations(ports.sql, MOST_AT_ONCE, backoff.waiting(now));
+    const { settled, left } = await sweepOperations(ports, open);
     for (const id of settled) backoff.clear(id);
     for (const id of left) backoff.failed(id, now);
   });

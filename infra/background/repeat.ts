@@ -10,7 +10,10 @@ export interface Loop {
 }
 
 /** Runs `work`, pauses, and runs it again. A failure is logged and tried again after the pause. */
-export async function repeat({ name, everyMs, clock, log, signal }: Loop, work: () => Promise<void>): Promise<void> {
+export async function repeat(
+  { name, everyMs, clock, log, signal }: Loop,
+  work: () => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
     try {
       await work();
@@ -34,6 +37,11 @@ export class Backoff {
 
   isDue(key: string, now: number): boolean {
     return (this.#next.get(key)?.at ?? 0) <= now;
+  }
+
+  /** Keys whose pause is not over. */
+  waiting(now: number): readonly string[] {
+    return [...this.#next].flatMap(([key, { at }]) => (at > now ? [key] : []));
   }
 
   failed(key: string, now: number): void {

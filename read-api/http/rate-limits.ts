@@ -1,0 +1,127 @@
+/** What a token may ask per minute and at once (`contract.md` 15), kept in this process's memory. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Clock, Limits } from '../../commands/kernel/ports.ts';
+
+export type Effect = 'read' | 'write';
+
+interface Bucket {
+  /** Requests left, a fraction while it refills. */
+  left: number;
+  at: number;
+}
+
+interface TokenUse {
+  readonly buckets: Record<Effect, Bucket>;
+  running: number;
+}
+
+/** Idle tokens are forgotten once their buckets are full again. */
+const FORGET_AFTER_MS = 60_000;
+const MINUTE_SECONDS = 60;
+
+export interface Admission {
+  /** Ends the request's being at work; calling it again changes nothing. */
+  readonly release: () => void;
+  /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Token buckets, one pair per token id: a burst of a minute's worth, refilled evenly. */
+export class RateLimits {
+  readonly #limits: Limits;
+  readonly #clock: Clock;
+  readonly #use = new Map<string, TokenUse>();
+  #sweptAt = 0;
+
+  constructor(limits: Limits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Counts a request. Throws `rate_limited` with the seconds until the next one is let in. */
+  admit(tokenId: string, effect: Effect): Admission {
+    const now = this.#clock.now().getTime();
+    this.#forgetIdle(now);
+    const use = this.#useOf(tokenId, now);
+    if (use.running >= this.#limits.concurrentRequests) {
+      throw new GatewayError(
+        'rate_limited',
+        `This token has ${String(this.#limits.concurrentRequests)} requests at work already; wait for one to end.`,
+        { retryAfterSeconds: 1, details: { limit: 'concurrent_requests' } },
+      );
+    }
+    const headers = this.#take(use, effect, now);
+    use.running += 1;
+    let running = true;
+    const release = (): void => {
+      if (running) use.running -= 1;
+      running = false;
+    };
+    return { release, headers };
+  }
+
+  /** Counts what a request turned out to do beside, its being at work already counted. Throws `rate_limited`. */
+  count(tokenId: string, effect: Effect): Admission['headers'] {
+    const now = this.#clock.now().getTime();
+    return this.#take(this.#useOf(tokenId, now), effect, now);
+  }
+
+  #take(use: TokenUse, effect: Effect, now: number): Admission['headers'] {
+    const perMinute = this.#perMinute(effect);
+    const bucket = this.#refill(use.buckets[effect], perMinute, now);
+    if (bucket.left < 1) {
+      const retryAfterSeconds = Math.max(1, Math.ceil(((1 - bucket.left) * MINUTE_SECONDS) / perMinute));
+      throw new GatewayError(
+        'rate_limited',
+        `This token may ask for ${String(perMinute)} ${effect}s per minute.`,
+        {
+          retryAfterSeconds,
+          details: { limit: `${effect}s_per_minute` },
+        },
+      );
+    }
+    bucket.left -= 1;
+    return this.#headers(effect, bucket);
+  }
+
+  #perMinute(effect: Effect): number {
+    return effect === 'read' ? this.#limits.readsPerMinute : this.#limits.writesPerMinute;
+  }
+
+  #useOf(tokenId: string, now: number): TokenUse {
+    let use = this.#use.get(tokenId);
+    if (!use) {
+      const full = (effect: Effect): Bucket => ({ left: this.#perMinute(effect), at: now });
+      use = { buckets: { read: full('read'), write: full('write') }, running: 0 };
+      this.#use.set(tokenId, use);
+    }
+    return use;
+  }
+
+  #refill(bucket: Bucket, perMinute: number, now: number): Bucket {
+    bucket.left = Math.min(
+      perMinute,
+      bucket.left + ((now - bucket.at) / 1_000) * (perMinute / MINUTE_SECONDS),
+    );
+    bucket.at = now;
+    return bucket;
+  }
+
+  #headers(effect: Effect, bucket: Bucket): Record<string, string> {
+    const perMinute = this.#perMinute(effect);
+    const untilFull = Math.ceil(((perMinute - bucket.left) * MINUTE_SECONDS) / perMinute);
+    return {
+      'RateLimit-Policy': `"${effect}s";q=${String(perMinute)};w=${String(MINUTE_SECONDS)}`,
+      RateLimit: `"${effect}s";r=${String(Math.floor(bucket.left))};t=${String(untilFull)}`,
+    };
+  }
+
+  #forgetIdle(now: number): void {
+    if (now - this.#sweptAt < FORGET_AFTER_MS) return;
+    this.#sweptAt = now;
+    for (const [id, { buckets, running }] of this.#use) {
+      const lastUse = Math.max(buckets.read.at, buckets.write.at);
+      if (running === 0 && now - lastUse >= FORGET_AFTER_MS) this.#use.delete(id);
+    }
+  }
+}

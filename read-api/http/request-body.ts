@@ -1,0 +1,43 @@
+/** Reads the body of a POST itself: no middleware has parsed, copied or buffered it before. */
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+
+/**
+ * The whole body. Throws `payload_too_large` as soon as it is known to exceed `maxBytes`, and
+ * `ClientGone` when the client ends before its request does.
+ */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  return await new Promise<Buffer>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        request.pause();
+        reject(tooLarge(maxBytes));
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    request.on('end', () => {
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
+    const gone = (): void => {
+      if (!request.complete) reject(new ClientGone());
+    };
+    request.on('error', gone);
+    request.on('close', gone);
+  });
+}
+
+/** The connection ended before the request did: there is nobody to answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away before its request was complete');
+    this.name = 'ClientGone';
+  }
+}
+
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('payload_too_large', `A message has at most ${String(maxBytes)} bytes.`);

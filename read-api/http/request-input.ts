@@ -1,0 +1,122 @@
+/** Path, query and body of a request → the one input of its capability. Only query strings are coerced. */
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Capability } from '../../commands/kernel/capability.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { readBody } from './request-body.ts';
+
+/** Deeper JSON than any request of ours needs: refused before it can exhaust a stack. */
+const MOST_DEPTH = 32;
+
+const refuse = (path: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
+
+type QueryKind = 'integer' | 'boolean' | 'array' | 'text';
+
+/** How each top-level field of an input is written in a query string. */
+function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return new Map(
+    Object.entries(properties).map(([name, property]): [string, QueryKind] => {
+      const type = typeof property === 'object' ? property.type : undefined;
+      return [name, type === 'integer' || type === 'boolean' || type === 'array' ? type : 'text'];
+    }),
+  );
+}
+
+/** Reads inputs of one capability; what its schema tells is looked up once. */
+export class RequestInput {
+  readonly #capability: Capability;
+  readonly #kinds: ReadonlyMap<string, QueryKind>;
+  readonly #maxBytes: number;
+
+  constructor(capability: Capability, maxBytes: number) {
+    this.#capability = capability;
+    this.#kinds = queryKinds(capability.input);
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The input. Throws `invalid_request`, `unsupported_media_type` or `payload_too_large`. */
+  async read(request: IncomingMessage, path: Readonly<Record<string, string>>): Promise<unknown> {
+    const { bodyField, method } = this.#capability.rest ?? {};
+    const query = this.#query(new URL(request.url ?? '/', 'http://gateway').searchParams);
+    const body = method === 'get' || method === 'delete' ? {} : await readJson(request, this.#maxBytes);
+    const fields = bodyField === undefined ? body : { [bodyField]: body };
+    for (const name of Object.keys(path)) {
+      if (name in query || name in fields) throw refuse(name, 'This field is named by the path already.');
+    }
+    for (const name of Object.keys(query)) {
+      if (name in fields) throw refuse(name, 'This field is in the query and in the body; keep one.');
+    }
+    return { ...query, ...fields, ...path };
+  }
+
+  #query(parameters: URLSearchParams): Record<string, unknown> {
+    const input: Record<string, unknown> = {};
+    for (const name of new Set(parameters.keys())) {
+      const values = parameters.getAll(name);
+      const kind = this.#kinds.get(name) ?? 'text';
+      if (kind === 'array') {
+        input[name] = values.flatMap((value) => value.split(','));
+      } else {
+        const [value = ''] = values;
+        if (values.length > 1) throw refuse(name, 'This query parameter may be given once.');
+        input[name] = coerce(kind, value);
+      }
+    }
+    return input;
+  }
+}
+
+/** A text the schema then refuses stays a text. */
+function coerce(kind: QueryKind, text: string): unknown {
+  if (kind === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+/** The JSON object of a body; an empty body is `{}` whatever its type. */
+async function readJson(request: IncomingMessage, maxBytes: number): Promise<Record<string, unknown>> {
+  const bytes = await readBody(request, maxBytes);
+  if (bytes.length === 0) return {};
+  checkType(request);
+  const text = bytes.toString('utf8');
+  checkDepth(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse('', 'The body is not valid JSON.');
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw refuse('', 'The body must be a JSON object.');
+}
+
+function checkType(request: IncomingMessage): void {
+  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const isJson = type === 'application/json' || /^application\/[^/]+\+json$/.test(type);
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (isJson && encoding === 'identity') return;
+  throw new GatewayError(
+    'unsupported_media_type',
+    'Send the body as Content-Type: application/json, without Content-Encoding.',
+  );
+}
+
+/** Counts brackets outside of strings, so that a depth bomb is never built. */
+function checkDepth(text: string): void {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (inString) {
+      if (character === '\\') index += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{' || character === '[') {
+      depth += 1;
+      if (depth > MOST_DEPTH) throw refuse('', `The body nests deeper than ${String(MOST_DEPTH)} levels.`);
+    } else if (character === '}' || character === ']') depth -= 1;
+  }
+}

@@ -1,0 +1,59 @@
+/** Answers of the REST face: one write, headers by the declaration, errors by the table. */
+import type { ServerResponse } from 'node:http';
+import type { Capability } from '../../commands/kernel/capability.ts';
+import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/kernel/errors.ts';
+import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
+
+export const API_PATH = '/api/v1';
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** The output with the status and headers its capability declares. */
+export function sendOutcome(response: ServerResponse, { rest, etag }: Capability, outcome: Outcome): void {
+  const { output, position, replayed, stale } = outcome;
+  if (position !== null) response.setHeader('Position', String(position));
+  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
+  if (stale) response.setHeader('Stale', 'true');
+  if (etag) response.setHeader('ETag', `"${etag(output)}"`);
+  const status = rest?.status ?? 200;
+  if (status === 201 && rest?.location) response.setHeader('Location', `${API_PATH}${rest.location(output)}`);
+  if (status !== 204) {
+    send(response, status, JSON.stringify(output));
+    return;
+  }
+  response.writeHead(204);
+  response.end();
+}
+
+/** The error body of `interface.md` 7. */
+export function sendError(response: ServerResponse, error: unknown, requestId: string): void {
+  const body = toErrorBody(error, requestId);
+  for (const [name, value] of challenge(error)) response.setHeader(name, value);
+  if (body.retry_after_seconds !== undefined) {
+    response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
+  }
+  send(response, body.status, JSON.stringify({ error: body }));
+}
+
+/** What a client is told beside the body: how to authenticate (RFC 6750 3), or that the connection is at its end. */
+function challenge(error: unknown): [string, string][] {
+  if (!(error instanceof GatewayError)) return [];
+  // The rest of a body that is too large is not read: the connection cannot be used again.
+  if (error.code === 'payload_too_large') return [['Connection', 'close']];
+  if (error.code === 'unauthenticated') return [['WWW-Authenticate', 'Bearer realm="api"']];
+  if (ERROR_TABLE[error.code].status === 401) {
+    return [['WWW-Authenticate', 'Bearer realm="api", error="invalid_token"']];
+  }
+  if (error.code !== 'insufficient_scope') return [];
+  const { required } = error.details;
+  const scope = Array.isArray(required) ? required.join(' ') : '';
+  return [['WWW-Authenticate', `Bearer realm="api", error="insufficient_scope", scope="${scope}"`]];
+}
