@@ -44,7 +44,7 @@ async function connect(url: string, revision: string, bearer = 'one'): Promise<C
   const client = new Client({ name: 'official', version: '1' });
   client.onerror = (error) => troubles.push(error);
   // The transport declares `sessionId` without `undefined`; exactOptionalPropertyTypes tells them apart.
-  await client.connect(transport as Parameters<Client['connect']>[0]);
+  await client.connect(transport);
   return { client, transport, troubles, versionsSent };
 }
 

@@ -13,12 +13,16 @@ export class MemorySessions implements McpSessions {
   readonly rows = new Map<string, McpSession>();
   /** `maxAgeMs` of each look-up, in order. */
   readonly ages: number[] = [];
+  /** What making and finding a session fails with. */
+  failure: Error | null = null;
 
   create(session: McpSession): Promise<void> {
+    if (this.failure) return Promise.reject(this.failure);
     this.rows.set(session.id, session);
     return Promise.resolve();
   }
   find(id: string, maxAgeMs: number): Promise<McpSession | null> {
+    if (this.failure) return Promise.reject(this.failure);
     this.ages.push(maxAgeMs);
     return Promise.resolve(this.rows.get(id) ?? null);
   }
@@ -38,12 +42,14 @@ export interface SamplePorts {
   readonly sessions: MemorySessions;
   readonly recorded: AccessEntry[];
   readonly logged: string[];
+  readonly faults: { accessLogAway: boolean };
 }
 
 export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
   const sessions = new MemorySessions();
   const recorded: AccessEntry[] = [];
   const logged: string[] = [];
+  const faults = { accessLogAway: false };
   const log = (message: string): void => {
     logged.push(message);
   };
@@ -59,6 +65,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
     log: { info: log, warn: log, error: log },
     accessLog: {
       record: (entry) => {
+        if (faults.accessLogAway) return Promise.reject(new Error('store away'));
         recorded.push(entry);
         return Promise.resolve();
       },
@@ -87,5 +94,5 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
       ...server,
     },
   };
-  return { ports: used as Ports, sessions, recorded, logged };
+  return { ports: used as Ports, sessions, recorded, logged, faults };
 }

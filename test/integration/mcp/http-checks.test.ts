@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { errorOf, stageMcp } from '../../support/mcp/mcp-stage.ts';
+import { rpc } from '../../support/mcp/raw-mcp.ts';
+
+describe('the checks of /mcp, each before the next', () => {
+  const stage = stageMcp();
+
+  it('refuses a foreign origin, and null, with 403', async () => {
+    for (const origin of ['http://evil.example', 'null']) {
+      expect(await stage.refusal({ headers: { origin, authorization: undefined } })).to.deep.equal([
+        403,
+        'origin_not_allowed',
+      ]);
+    }
+    expect(
+      (await stage.inSession(rpc('ping'), { headers: { origin: 'http://good.example' } })).status,
+    ).to.equal(200);
+  });
+
+  it('refuses a missing or bad bearer with 401 and a challenge, whatever the method', async () => {
+    for (const method of ['POST', 'GET', 'DELETE']) {
+      const answer = await stage.send({ method, headers: { authorization: undefined } });
+      expect([answer.status, errorOf(answer).code]).to.deep.equal([401, 'unauthenticated']);
+      expect(answer.headers.get('www-authenticate')).to.equal('Bearer realm="mcp"');
+    }
+    const bad = await stage.send({ method: 'GET', bearer: 'bad' });
+    expect(bad.headers.get('www-authenticate')).to.equal('Bearer realm="mcp", error="invalid_token"');
+  });
+
+  it('refuses too many requests with 429 and Retry-After', async () => {
+    stage.served.gate.closed = true;
+    const answer = await stage.send({ method: 'GET' });
+    expect([answer.status, errorOf(answer).code]).to.deep.equal([429, 'rate_limited']);
+    expect(answer.headers.get('retry-after')).to.equal('7');
+  });
+
+  it('answers other methods with 405 and Allow', async () => {
+    for (const method of ['GET', 'PUT', 'PATCH', 'OPTIONS']) {
+      const answer = await stage.send({ method, headers: { accept: 'text/event-stream' } });
+      expect([answer.status, errorOf(answer).code]).to.deep.equal([405, 'method_not_allowed']);
+      expect(answer.headers.get('allow')).to.equal('POST, DELETE');
+    }
+  });
+
+  it('wants JSON (415) and both media types accepted (406) on POST', async () => {
+    const wrongType = { body: 'x', headers: { 'content-type': 'text/plain', accept: 'x/y' } };
+    expect(await stage.refusal(wrongType)).to.deep.equal([415, 'unsupported_media_type']);
+    expect(await stage.refusal({ body: 'x', headers: { accept: 'application/json' } })).to.deep.equal([
+      406,
+      'not_acceptable',
+    ]);
+  });
+
+  it('refuses more than 1 MiB with 413, announced or not', async () => {
+    const large = `{"a":"${'x'.repeat(1_048_576)}"}`;
+    expect(await stage.refusal({ body: large })).to.deep.equal([413, 'payload_too_large']);
+    const chunks = new Blob([large]).stream();
+    const init = { method: 'POST', body: chunks, duplex: 'half' } as const;
+    const headers = { authorization: 'Bearer one', accept: '*/*', 'content-type': 'application/json' };
+    expect((await fetch(stage.served.url, { ...init, headers })).status).to.equal(413);
+  });
+
+  it('answers what is no JSON, or no message, with 400 and a JSON-RPC error, session or not', async () => {
+    const notJson = await stage.send({ body: '{"jsonrpc":' });
+    expect([notJson.status, errorOf(notJson).code]).to.deep.equal([400, -32700]);
+    for (const [message, id] of [
+      [{ jsonrpc: '2.0', id: null, method: 'ping' }, undefined],
+      [{ id: 3, method: 'ping' }, 3],
+    ] as const) {
+      const answer = await stage.inSession(message);
+      expect([answer.status, errorOf(answer).code]).to.deep.equal([400, -32600]);
+      expect((answer.body as { id?: unknown }).id).to.equal(id);
+    }
+  });
+
+  it('wants the session header on everything but initialize', async () => {
+    expect(await stage.refusal({ body: rpc('ping') })).to.deep.equal([400, 'invalid_request']);
+    expect(
+      await stage.refusal({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } }),
+    ).to.deep.equal([400, 'invalid_request']);
+    expect(await stage.refusal({ method: 'DELETE' })).to.deep.equal([400, 'invalid_request']);
+  });
+
+  it('answers an unknown session with 404 before it judges the version', async () => {
+    const headers = { 'mcp-session-id': 'unknown', 'mcp-protocol-version': 'nonsense' };
+    expect(await stage.refusal({ body: rpc('ping'), headers })).to.deep.equal([404, 'session_not_found']);
+    expect(await stage.refusal({ method: 'DELETE', headers })).to.deep.equal([404, 'session_not_found']);
+  });
+
+  it('wants the negotiated revision named', async () => {
+    for (const version of [undefined, '2025-06-18', '1999-01-01']) {
+      const request = { body: rpc('ping'), headers: { ...stage.session, 'mcp-protocol-version': version } };
+      expect(await stage.refusal(request)).to.deep.equal([400, 'protocol_version_unsupported']);
+    }
+  });
+});

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { stageMcp } from '../../support/mcp/mcp-stage.ts';
+import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
+
+describe('sessions of /mcp', () => {
+  const stage = stageMcp();
+
+  it('are unknown to any other token, principal or organisation', async () => {
+    for (const bearer of ['narrow', 'other-principal', 'other-org']) {
+      expect(await stage.refusal({ body: rpc('ping'), headers: stage.session, bearer })).to.deep.equal([
+        404,
+        'session_not_found',
+      ]);
+      expect(await stage.refusal({ method: 'DELETE', headers: stage.session, bearer })).to.deep.equal([
+        404,
+        'session_not_found',
+      ]);
+    }
+    expect((await stage.inSession(rpc('ping'))).status).to.equal(200);
+  });
+
+  it('leave a trace when they are asked for by somebody else, store or no store', async () => {
+    const request = { body: rpc('ping'), headers: stage.session, bearer: 'narrow' };
+    stage.served.recorded.length = 0;
+    const { headers } = await stage.send(request);
+    expect(stage.served.recorded.map(({ data }) => data)).to.deep.equal([
+      { capability: null, code: 'session_not_found', mailbox_id: null },
+    ]);
+    expect(stage.served.recorded[0]?.metadata).to.include({ request_id: headers.get('request-id') });
+    stage.served.faults.accessLogAway = true;
+    expect((await stage.send(request)).status).to.equal(404);
+  });
+
+  it('end with DELETE: 204, then 404 for everything', async () => {
+    const ended = await stage.send({ method: 'DELETE', headers: { ...stage.session, accept: undefined } });
+    expect([ended.status, ended.text]).to.deep.equal([204, '']);
+    expect(await stage.refusal({ method: 'DELETE', headers: stage.session })).to.deep.equal([
+      404,
+      'session_not_found',
+    ]);
+    expect(await stage.refusal({ body: callOf('get_identity'), headers: stage.session })).to.deep.equal([
+      404,
+      'session_not_found',
+    ]);
+  });
+
+  it('are made anew by an initialize that carries a stale id or any version header', async () => {
+    const headers = { 'mcp-session-id': 'stale', 'mcp-protocol-version': 'x' };
+    const { status, headers: answered } = await stage.send({ body: helloOf('2025-06-18'), headers });
+    expect(status).to.equal(200);
+    expect(answered.get('mcp-session-id'))
+      .to.match(/^[\u0021-\u007e]{32,}$/)
+      .and.not.equal('stale');
+  });
+
+  it('are bound to token, organisation and principal', () => {
+    const row = stage.served.sessions.rows.get(stage.session['mcp-session-id'] ?? '');
+    expect(row).to.include({
+      tokenId: 'tok_1',
+      orgId: 'org_1',
+      principalId: 'agt_1',
+      revision: '2025-11-25',
+      advancedTools: false,
+    });
+  });
+
+  it('may be a copy for tools/call, but not for the list, the switch or the end', async () => {
+    stage.served.sessions.ages.length = 0;
+    await stage.inSession(callOf('get_identity'));
+    await stage.inSession(rpc('tools/list'));
+    await stage.inSession(callOf('settings_toggle_advanced_tools', { enabled: false }));
+    await stage.send({ method: 'DELETE', headers: stage.session });
+    expect(stage.served.sessions.ages).to.deep.equal([1_000, 0, 0, 0]);
+  });
+
+  it('lets later reads of a session wait for its writes', async () => {
+    stage.served.seen.length = 0;
+    const act = { operation: { type: 'note_actions', select: { message_ids: ['m'] } }, idempotency_key: 'k' };
+    await stage.inSession(callOf('get_identity'));
+    await stage.inSession(callOf('note_act', act));
+    await stage.inSession(callOf('get_identity'));
+    expect(stage.served.seen.map(({ ifPosition }) => ifPosition)).to.deep.equal([null, null, 2n]);
+  });
+});
