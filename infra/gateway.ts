@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import type { Log, Ports } from '../commands/kernel/ports.ts';
 import { capabilities } from '../read-api/capabilities.ts';
-import { openDoor } from '../read-api/http/door.ts';
+import { openDoors } from '../read-api/http/door.ts';
 import { restRouter } from '../read-api/http/rest-router.ts';
 import { mcpHandler } from '../mcp/mcp-endpoint.ts';
 import { audit } from '../projections/audit.ts';
@@ -52,11 +52,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   opened.defer(() => projector.close());
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
-  const door = openDoor(ports, { allowedOrigins: config.allowedOrigins });
-  const rest = restRouter({ registry: capabilities, ports, door });
-  const mcp = mcpHandler({ registry: capabilities, ports, door });
-  const health = readinessChecks(core, projector);
-  const http = await startHttpServer({ host: config.host, port, rest, mcp, health, log, metrics });
+  const doors = openDoors(ports, config.allowedOrigins);
+  const rest = restRouter({ registry: capabilities, ports, door: doors.rest });
+  const mcp = mcpHandler({ registry: capabilities, ports, door: doors.mcp });
+  const checks = readinessChecks(core, projector);
+  const http = await startHttpServer({ host: config.host, port, rest, mcp, checks, log, metrics });
   opened.defer(() => http.close());
   if (config.metricsPort !== null) {
     const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });

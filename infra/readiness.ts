@@ -1,14 +1,13 @@
 /** What must answer before this process takes requests. */
+import type { Checks } from './http/health-router.ts';
 import type { Core } from './open-core.ts';
 import type { Projector } from './projector/projector.ts';
 
 /** A read model this far behind shows a past that callers would take for the present. */
 const MOST_LAG_SECONDS = 30;
 
-export type Check = () => Promise<Readonly<Record<string, unknown>>>;
-
 /** Named checks; each resolves with facts or throws with what is wrong. */
-export const readinessChecks = ({ ports }: Core, projector: Projector): Readonly<Record<string, Check>> => ({
+export const readinessChecks = ({ ports }: Core, projector: Projector): Checks => ({
   database: async () => {
     await ports.sql.query('select 1');
     return {};

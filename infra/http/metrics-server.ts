@@ -1,0 +1,40 @@
+/** `/metrics` and nothing else, on a loopback listener of its own. */
+import { once } from 'node:events';
+import http from 'node:http';
+import type { Metrics } from '../observability/metrics.ts';
+
+export interface MetricsServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Resolves when the port (0 = any free one) is listened on. */
+export async function startMetricsServer({
+  port,
+  metrics,
+}: {
+  port: number;
+  metrics: Metrics;
+}): Promise<MetricsServer> {
+  const server = http.createServer((request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    metrics.text().then(
+      (text) => response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** The log: one JSON line per entry on standard error, secrets taken out. */
+import type { Log } from '../../commands/kernel/ports.ts';
+
+const SECRET_KEYS = /password|passwd|token|secret|authorization|credential|cookie/i;
+const SECRET_TEXTS = /\bmg[ws]_[A-Za-z0-9]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|:\/\/[^\s/:@]+:[^\s/@]+@/g;
+/** Ids are no secrets although their name has the word in it. */
+const isSecretKey = (key: string): boolean =>
+  SECRET_KEYS.test(key) && !key.endsWith('_id') && !key.endsWith('Id');
+
+const MOST_DEPTH = 4;
+
+/** The value with secrets replaced; deep values are cut. */
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.replaceAll(SECRET_TEXTS, '[redacted]');
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MOST_DEPTH) return '[cut]';
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [
+      key,
+      isSecretKey(key) ? '[redacted]' : redact(field, depth + 1),
+    ]),
+  );
+}
+
+export type Level = 'info' | 'warn' | 'error';
+
+/** A log that writes lines of at least `least` level. */
+export function createJsonLog(
+  least: Level = 'info',
+  write: (line: string) => void = (line) => void process.stderr.write(line),
+): Log {
+  const order: readonly Level[] = ['info', 'warn', 'error'];
+  const entry =
+    (level: Level) =>
+    (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
+      if (order.indexOf(level) < order.indexOf(least)) return;
+      const safe = redact(fields) as Record<string, unknown>;
+      write(
+        `${JSON.stringify({ time: new Date().toISOString(), level, message: redact(message), ...safe })}\n`,
+      );
+    };
+  return { info: entry('info'), warn: entry('warn'), error: entry('error') };
+}
