@@ -1,17 +1,23 @@
 /** Writes answers to `/mcp` straight to the socket: one write, Content-Length known, no framework in between. */
 import type { ServerResponse } from 'node:http';
-import { ERROR_TABLE, GatewayError, toErrorBody } from '../commands/kernel/errors.ts';
+import { GatewayError } from '../commands/kernel/errors.ts';
+import { sendError } from '../read-api/http/rest-answer.ts';
 import { EnvelopeRefusal } from './json-rpc-messages.ts';
 
 export const ALLOWED_METHODS = 'POST, DELETE';
 
 function sendText(response: ServerResponse, status: number, type: string, text: string): void {
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) });
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(text),
+    'X-Content-Type-Options': 'nosniff',
+  });
   response.end(text);
 }
 
 /** 200 with one JSON-RPC response, or an array of them. */
 export const sendJson = (response: ServerResponse, text: string): void => {
+  response.setHeader('Cache-Control', 'no-store');
   sendText(response, 200, 'application/json', text);
 };
 
@@ -43,30 +49,8 @@ export function sendRefusal(response: ServerResponse, error: unknown, requestId:
     sendText(response, 400, 'application/json', JSON.stringify(body));
     return;
   }
-  const body = toErrorBody(error, requestId);
-  for (const [name, value] of refusalHeaders(error)) response.setHeader(name, value);
-  if (body.retry_after_seconds !== undefined) {
-    response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
+  if (error instanceof GatewayError && error.code === 'method_not_allowed') {
+    response.setHeader('Allow', ALLOWED_METHODS);
   }
-  sendText(response, body.status, 'application/json', JSON.stringify({ error: body }));
-}
-
-/** Headers that tell a client what to do about a status. */
-function refusalHeaders(error: unknown): [string, string][] {
-  if (!(error instanceof GatewayError)) return [];
-  if (error.code === 'method_not_allowed') return [['Allow', ALLOWED_METHODS]];
-  // The rest of a body that is too large is not read: the connection cannot be used again.
-  if (error.code === 'payload_too_large') return [['Connection', 'close']];
-  if (ERROR_TABLE[error.code].status === 401) return [['WWW-Authenticate', unauthenticated(error)]];
-  return error.code === 'insufficient_scope' ? [['WWW-Authenticate', lacksScope(error)]] : [];
-}
-
-const unauthenticated = ({ code }: GatewayError): string =>
-  code === 'unauthenticated' ? 'Bearer realm="mcp"' : 'Bearer realm="mcp", error="invalid_token"';
-
-/** RFC 6750 3.1: the scopes that would do. */
-function lacksScope({ details }: GatewayError): string {
-  const { required } = details;
-  const scopes = Array.isArray(required) ? required.filter((scope) => typeof scope === 'string') : [];
-  return `Bearer realm="mcp", error="insufficient_scope", scope="${scopes.join(' ')}"`;
+  sendError(response, error, requestId);
 }

@@ -60,7 +60,7 @@ describe('answers of /mcp', () => {
     });
     expect([answer.status, errorOf(answer).code]).to.deep.equal([403, 'insufficient_scope']);
     expect(answer.headers.get('www-authenticate')).to.equal(
-      'Bearer realm="mcp", error="insufficient_scope", scope="messages:copy"',
+      'Bearer realm="api", error="insufficient_scope", scope="messages:copy"',
     );
   });
 

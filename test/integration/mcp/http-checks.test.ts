@@ -21,10 +21,10 @@ describe('the checks of /mcp, each before the next', () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
       const answer = await stage.send({ method, headers: { authorization: undefined } });
       expect([answer.status, errorOf(answer).code]).to.deep.equal([401, 'unauthenticated']);
-      expect(answer.headers.get('www-authenticate')).to.equal('Bearer realm="mcp"');
+      expect(answer.headers.get('www-authenticate')).to.equal('Bearer realm="api"');
     }
     const bad = await stage.send({ method: 'GET', bearer: 'bad' });
-    expect(bad.headers.get('www-authenticate')).to.equal('Bearer realm="mcp", error="invalid_token"');
+    expect(bad.headers.get('www-authenticate')).to.equal('Bearer realm="api", error="invalid_token"');
   });
 
   it('refuses too many requests with 429 and Retry-After', async () => {
