@@ -17,7 +17,11 @@ function codeOf(check: () => unknown): string | null {
 describe('headers of a request to /mcp', () => {
   it('name JSON as the content type', () => {
     for (const type of ['application/json', 'Application/JSON; charset=utf-8', 'application/vnd.x+json']) {
-      expect(codeOf(() => checkContentType({ 'content-type': type }))).to.equal(null);
+      expect(
+        codeOf(() => {
+          checkContentType({ 'content-type': type });
+        }),
+      ).to.equal(null);
     }
     const refused: IncomingHttpHeaders[] = [
       {},
@@ -26,7 +30,11 @@ describe('headers of a request to /mcp', () => {
       { 'content-type': 'application/json', 'content-encoding': 'gzip' },
     ];
     for (const headers of refused) {
-      expect(codeOf(() => checkContentType(headers))).to.equal('unsupported_media_type');
+      expect(
+        codeOf(() => {
+          checkContentType(headers);
+        }),
+      ).to.equal('unsupported_media_type');
     }
   });
 
@@ -36,12 +44,24 @@ describe('headers of a request to /mcp', () => {
       'TEXT/event-stream;q=0.5,application/*',
       '*/*',
     ]) {
-      expect(codeOf(() => checkAccept({ accept }))).to.equal(null);
+      expect(
+        codeOf(() => {
+          checkAccept({ accept });
+        }),
+      ).to.equal(null);
     }
     for (const accept of ['application/json', 'text/event-stream', 'text/*', '']) {
-      expect(codeOf(() => checkAccept({ accept }))).to.equal('not_acceptable');
+      expect(
+        codeOf(() => {
+          checkAccept({ accept });
+        }),
+      ).to.equal('not_acceptable');
     }
-    expect(codeOf(() => checkAccept({}))).to.equal('not_acceptable');
+    expect(
+      codeOf(() => {
+        checkAccept({});
+      }),
+    ).to.equal('not_acceptable');
   });
 
   it('carry a session id of visible ASCII; anything else is the id of no session', () => {
@@ -54,16 +74,32 @@ describe('headers of a request to /mcp', () => {
   it('name the negotiated revision; only 2025-03-26 may leave it out', () => {
     const version = (sent: string | undefined): IncomingHttpHeaders => ({ 'mcp-protocol-version': sent });
     const oldest = revisionNamed('2025-03-26') ?? NEWEST_REVISION;
-    expect(codeOf(() => checkVersion(version('2025-11-25'), NEWEST_REVISION))).to.equal(null);
-    expect(codeOf(() => checkVersion(version(undefined), oldest))).to.equal(null);
-    expect(codeOf(() => checkVersion(version('2025-03-26'), oldest))).to.equal(null);
+    expect(
+      codeOf(() => {
+        checkVersion(version('2025-11-25'), NEWEST_REVISION);
+      }),
+    ).to.equal(null);
+    expect(
+      codeOf(() => {
+        checkVersion(version(undefined), oldest);
+      }),
+    ).to.equal(null);
+    expect(
+      codeOf(() => {
+        checkVersion(version('2025-03-26'), oldest);
+      }),
+    ).to.equal(null);
     for (const sent of [undefined, '2025-06-18', 'x', '']) {
-      expect(codeOf(() => checkVersion(version(sent), NEWEST_REVISION))).to.equal(
-        'protocol_version_unsupported',
-      );
+      expect(
+        codeOf(() => {
+          checkVersion(version(sent), NEWEST_REVISION);
+        }),
+      ).to.equal('protocol_version_unsupported');
     }
-    expect(codeOf(() => checkVersion(version('2025-11-25'), oldest))).to.equal(
-      'protocol_version_unsupported',
-    );
+    expect(
+      codeOf(() => {
+        checkVersion(version('2025-11-25'), oldest);
+      }),
+    ).to.equal('protocol_version_unsupported');
   });
 });
