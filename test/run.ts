@@ -1,0 +1,49 @@
+/**
+ * `npm test [-- [--tests-only] [files…]]`: static checks and every test, as many jobs at a time as there are processors.
+ * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure.
+ */
+import { availableParallelism } from 'node:os';
+import { ensureDovecot } from './support/ensure-dovecot.ts';
+import { endChildrenOnSignal } from './support/suite/child.ts';
+import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
+import { mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
+import { lintCheck, quickChecks } from './support/suite/static-checks.ts';
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+const isCi = ['1', 'true'].includes(process.env['CI'] ?? '');
+
+function jobsOf(args: readonly string[]): readonly Job[] {
+  const files = args.filter((argument) => !argument.startsWith('--'));
+  if (files.length > 0) return [mochaJob('chosen files', files)];
+  return args.includes('--tests-only') ? mochaJobs() : [lintCheck, ...mochaJobs(), ...quickChecks];
+}
+
+function printFinished({ name, passed, failures, skipped, seconds }: FinishedJob): void {
+  const parts = [`${String(passed)} passed`];
+  if (failures.length > 0) parts.push(`${String(failures.length)} FAILED`);
+  if (skipped.length > 0) parts.push(`${String(skipped.length)} skipped`);
+  print(`${seconds.toFixed(1).padStart(6)} s  ${name}: ${parts.join(', ')}`);
+}
+
+function reportAll(finished: readonly FinishedJob[]): number {
+  const skipped = finished.flatMap((job) => job.skipped);
+  const failures = [
+    ...finished.flatMap((job) => job.failures),
+    ...(isCi ? skipped.map((title) => `${title}\nwas skipped, which CI does not accept.`) : []),
+  ];
+  if (!isCi && skipped.length > 0) print(`\nNot run here:\n  ${skipped.join('\n  ')}`);
+  for (const [index, failure] of failures.entries()) {
+    print(`\n${String(index + 1)}) ${failure.replaceAll('\n', '\n   ')}`);
+  }
+  const passed = finished.reduce((sum, job) => sum + job.passed, 0);
+  print(`\n${String(passed)} passed, ${String(failures.length)} failed`);
+  return failures.length;
+}
+
+endChildrenOnSignal();
+await ensureDovecot();
+const slots = Math.min(4, availableParallelism());
+const finished = await runJobs(jobsOf(process.argv.slice(2)), slots, printFinished);
+process.exitCode = reportAll(finished) === 0 ? 0 : 1;

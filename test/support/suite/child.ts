@@ -1,0 +1,67 @@
+/** One child process of the test run: its output kept, its time bounded. */
+import { spawn } from 'node:child_process';
+
+export interface ChildResult {
+  readonly code: number | null;
+  /** Standard output and error in the order they came, at most the last 200,000 characters. */
+  readonly output: string;
+  /** Why it was ended from here, or null. */
+  readonly ended: string | null;
+}
+
+export interface ChildOptions {
+  readonly timeoutMs: number;
+  /** Asked once a second; a sentence ends the process and becomes `ended`. */
+  readonly watch?: () => string | null;
+}
+
+const OUTPUT_LIMIT = 200_000;
+const running = new Set<ReturnType<typeof spawn>>();
+
+/** Runs a script with this Node. Resolves when the process is gone, whatever became of it. */
+export function runNode(args: readonly string[], options: ChildOptions): Promise<ChildResult> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-OUTPUT_LIMIT);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    let ended: string | null = null;
+    const end = (reason: string): void => {
+      ended ??= reason;
+      child.kill('SIGKILL');
+    };
+    const seconds = String(options.timeoutMs / 1000);
+    const timer = setTimeout(() => {
+      end(`it was still running after ${seconds} s`);
+    }, options.timeoutMs);
+    const watching = setInterval(() => {
+      const reason = options.watch?.() ?? null;
+      if (reason !== null) end(reason);
+    }, 1000);
+    const finish = (code: number | null): void => {
+      clearTimeout(timer);
+      clearInterval(watching);
+      running.delete(child);
+      resolve({ code, output, ended });
+    };
+    child.on('error', (error) => {
+      keep(Buffer.from(error.message));
+      finish(null);
+    });
+    child.on('close', finish);
+  });
+}
+
+/** Ends what is still running, for Ctrl-C and for a supervisor's SIGTERM. */
+export function endChildrenOnSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      for (const child of running) child.kill(signal);
+      process.exit(1);
+    });
+  }
+}

@@ -1,0 +1,67 @@
+/** The test files as jobs: one mocha process per folder, so that two run at a time and share nothing. */
+import { existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { runNode } from './child.ts';
+import type { Job, JobResult } from './job.ts';
+import { readMochaReport } from './mocha-report.ts';
+
+const TIMEOUT_MS = 180_000;
+/** How long a process may live on after its last test before something counts as left open. */
+const LINGER_MS = 15_000;
+
+/** `test/unit` is quick and goes as one; elsewhere every folder is a job of its own. The longest come first. */
+export function mochaJobs(): readonly Job[] {
+  const groups = new Map<string, string[]>();
+  for (const file of globSync('test/**/*.test.ts').sort()) {
+    const group = file.startsWith('test/unit/') ? 'test/unit' : dirname(file);
+    groups.set(group, [...(groups.get(group) ?? []), file]);
+  }
+  const sizeOf = (files: readonly string[]): number =>
+    files.reduce((sum, file) => sum + statSync(file).size, 0);
+  return [...groups]
+    .sort(([, files], [, others]) => sizeOf(others) - sizeOf(files))
+    .map(([name, files]) => mochaJob(name, files));
+}
+
+/** One mocha process over these files. */
+export const mochaJob = (name: string, files: readonly string[]): Job => ({
+  name,
+  async run() {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-test-report-'));
+    try {
+      return await runMocha(files, join(folder, 'report.json'));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+});
+
+async function runMocha(files: readonly string[], report: string): Promise<JobResult> {
+  const args = ['node_modules/.bin/mocha', '--reporter', 'json', '--reporter-option', `output=${report}`];
+  const { code, output, ended } = await runNode([...args, ...files], {
+    timeoutMs: TIMEOUT_MS,
+    watch: lingering(report),
+  });
+  const result = readMochaReport(report) ?? { passed: 0, failures: [], skipped: [] };
+  const problem = problemOf(result, code, ended);
+  return problem === null
+    ? result
+    : { ...result, failures: [...result.failures, [problem, output.trim()].join('\n')] };
+}
+
+function problemOf(result: JobResult, code: number | null, ended: string | null): string | null {
+  if (ended !== null) return `The test process was ended: ${ended}.`;
+  if (result.failures.length > 0) return null;
+  if (code !== 0) return `The test process ended with code ${String(code)}.`;
+  return result.passed + result.skipped.length === 0 ? 'No test ran.' : null;
+}
+
+function lingering(report: string): () => string | null {
+  let reportedAt = Infinity;
+  return () => {
+    if (reportedAt === Infinity && existsSync(report)) reportedAt = Date.now();
+    const isLingering = Date.now() - reportedAt > LINGER_MS;
+    return isLingering ? 'its tests are over, yet a socket, timer or child is still open' : null;
+  };
+}

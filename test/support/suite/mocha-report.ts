@@ -1,0 +1,52 @@
+/** What mocha's JSON reporter wrote, as counts and readable failures. */
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { z } from 'zod';
+import type { JobResult } from './job.ts';
+
+const Test = z.object({
+  fullTitle: z.string(),
+  file: z.string().nullish(),
+  err: z
+    .object({ message: z.string(), stack: z.string(), actual: z.string(), expected: z.string() })
+    .partial(),
+});
+const Report = z.object({
+  passes: z.array(Test),
+  pending: z.array(Test),
+  failures: z.array(Test),
+});
+type Test = z.output<typeof Test>;
+
+const STACK_LINES = 6;
+const VALUE_CHARACTERS = 2000;
+
+const shorten = (text: string): string =>
+  text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)} …` : text;
+
+const place = (file: string | null | undefined): string => (file ? `${relative('', file)}: ` : '');
+
+function describeFailure({ fullTitle, file, err }: Test): string {
+  const lines = [`${place(file)}${fullTitle}`, err.message ?? 'no message'];
+  if (err.actual !== undefined && err.expected !== undefined) {
+    lines.push(`expected ${shorten(err.expected)}`, `actual   ${shorten(err.actual)}`);
+  }
+  const calls = (err.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return [...lines, ...calls.slice(0, STACK_LINES).map((line) => line.trim())].join('\n');
+}
+
+/** Null when mocha got no further than starting. Throws when the file is not its report. */
+export function readMochaReport(path: string): JobResult | null {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+  const { passes, pending, failures } = Report.parse(JSON.parse(text));
+  return {
+    passed: passes.length,
+    failures: failures.map(describeFailure),
+    skipped: pending.map(({ fullTitle, file }) => `${place(file)}${fullTitle}`),
+  };
+}
