@@ -1,5 +1,6 @@
 /** `npm start`: the gateway, configured by the environment alone. */
-import { ConfigError, loadConfig } from './config.ts';
+import { loadConfig } from './config.ts';
+import { sentenceOf } from './config-sentences.ts';
 import { endRequested } from './end-signals.ts';
 import { startGateway } from './gateway.ts';
 import { createJsonLog } from './observability/json-log.ts';
@@ -39,12 +40,6 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  const sentence =
-    error instanceof ConfigError
-      ? error.sentences.join('\n')
-      : error instanceof Error
-        ? error.message
-        : String(error);
-  process.stderr.write(`${sentence}\n`);
+  process.stderr.write(`${sentenceOf(error)}\n`);
   process.exitCode = 1;
 }

@@ -143,10 +143,31 @@ async function setUp(
   });
 }
 
+export interface FirstPrincipals {
+  readonly orgId: string;
+  readonly userId: string;
+  readonly agentId: string;
+}
+
+/** Fresh tokens for owner and agent, as the bootstrap gave them: when the old ones ran out or the address changed. */
+export async function issueFirstTokens(
+  ports: BootstrapPorts,
+  { orgId, userId, agentId }: FirstPrincipals,
+): Promise<Bootstrapped> {
+  const terms = { org_id: orgId, user_id: userId, agent_id: agentId };
+  const { tokens, position } = await issueTokens(ports, systemAuthor(ports, orgId), terms);
+  await ports.directory.waitFor(position);
+  return tokens;
+}
+
 async function issueTokens(
   ports: BootstrapPorts,
   author: Author,
-  { org_id: orgId, user_id: userId, agent_id: agentId }: BootstrapTerms,
+  {
+    org_id: orgId,
+    user_id: userId,
+    agent_id: agentId,
+  }: Pick<BootstrapTerms, 'org_id' | 'user_id' | 'agent_id'>,
 ): Promise<{ readonly tokens: Bootstrapped; readonly position: Position }> {
   const now = ports.clock.now().getTime();
   const rest = await issue(ports, author, {

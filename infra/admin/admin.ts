@@ -1,0 +1,56 @@
+/** `npm run admin -- …`: what a person does on the machine itself, beside a running gateway or without one. */
+import { parseArgs } from 'node:util';
+import { loadConfig } from '../config.ts';
+import { sentenceOf } from '../config-sentences.ts';
+import { createJsonLog } from '../observability/json-log.ts';
+import { bootstrapCommand } from './bootstrap-command.ts';
+import { callCommand } from './call-command.ts';
+import { openForAdmin } from './open-for-admin.ts';
+
+const USAGE = `Usage:
+  npm run admin -- bootstrap --org NAME --email ADDR [--name NAME] [--password-file F]
+      Sets up the first organisation, its owner, an agent and their tokens; prints one JSON.
+  npm run admin -- call CAPABILITY ['{"json": "input"}'] --as usr_…|agt_…
+      Runs one capability as that person or agent, with all the scopes it may have.
+  npm run admin -- list
+      Names the capabilities.`;
+
+/** Text for standard output; throws what went wrong. */
+async function main(args: readonly string[]): Promise<string> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      org: { type: 'string' },
+      email: { type: 'string' },
+      name: { type: 'string' },
+      'password-file': { type: 'string' },
+      as: { type: 'string' },
+    },
+  });
+  const [command, ...rest] = positionals;
+  const config = loadConfig(process.env);
+  const log = createJsonLog('error');
+  if (command === 'bootstrap') {
+    const { org, email, name, 'password-file': passwordFile } = values;
+    if (org === undefined || email === undefined) throw new Error(USAGE);
+    await using core = await openForAdmin(config, log);
+    return await bootstrapCommand(core.ports, { org, email, name: name ?? email, passwordFile });
+  }
+  if (command === 'call' && rest[0] !== undefined && values.as !== undefined) {
+    await using core = await openForAdmin(config, log);
+    return await callCommand(core.ports, { capability: rest[0], json: rest[1] ?? '{}', as: values.as });
+  }
+  if (command === 'list') {
+    const { capabilities } = await import('../../read-api/capabilities.ts');
+    return capabilities.map(({ name, summary }) => `${name.padEnd(32)}${summary}`).join('\n');
+  }
+  throw new Error(USAGE);
+}
+
+try {
+  process.stdout.write(`${await main(process.argv.slice(2))}\n`);
+} catch (error) {
+  process.stderr.write(`${sentenceOf(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,34 @@
+/** `admin bootstrap`: the first organisation; refuses when one exists. */
+import { readFileSync } from 'node:fs';
+import {
+  type BootstrapPorts,
+  bootstrapOrganisation,
+} from '../../commands/organisation/bootstrap-organisation.ts';
+
+export interface BootstrapArguments {
+  readonly org: string;
+  readonly email: string;
+  readonly name: string;
+  readonly passwordFile: string | undefined;
+}
+
+/** One JSON; the tokens in it are shown this once. */
+export async function bootstrapCommand(
+  ports: BootstrapPorts,
+  { org, email, name, passwordFile }: BootstrapArguments,
+): Promise<string> {
+  const made = await bootstrapOrganisation(ports, {
+    orgName: org,
+    ownerEmail: email,
+    ownerName: name,
+    password: passwordFile === undefined ? null : readFileSync(passwordFile, 'utf8').trimEnd(),
+    agentName: 'Agent',
+  });
+  return JSON.stringify({
+    org_id: made.orgId,
+    user_id: made.userId,
+    agent_id: made.agentId,
+    rest_token: made.restToken,
+    mcp_token: made.mcpToken,
+  });
+}

@@ -1,0 +1,72 @@
+/** `admin call`: one capability as a person or agent, with every scope that principal may hold. */
+import { type Caller, callerOf } from '../../commands/kernel/access.ts';
+import type { DirectoryState, TokenEntry } from '../../commands/kernel/directory.ts';
+import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { SCOPES } from '../../commands/kernel/scopes.ts';
+import { capabilities } from '../../read-api/capabilities.ts';
+
+export interface CallArguments {
+  readonly capability: string;
+  readonly json: string;
+  readonly as: string;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The output as JSON. Throws one sentence for an unknown capability or principal, else what the capability throws. */
+export async function callCommand(
+  core: Omit<Ports, 'readModels'>,
+  { capability: name, json, as }: CallArguments,
+): Promise<string> {
+  const capability = capabilities.find((candidate) => candidate.name === name);
+  if (!capability) throw new Error(`There is no capability called ${name}; "list" names them.`);
+  const ports: Ports = { ...core, readModels: { waitFor: () => Promise.resolve(false) } };
+  const { output } = await invokeCapability({
+    capability,
+    input: JSON.parse(json) as unknown,
+    caller: operatorAs(core, as),
+    client: null,
+    registry: capabilities,
+    ports,
+    request: {
+      id: core.ids.newId('req'),
+      surface: 'rest',
+      idempotencyKey: core.ids.newUuid(),
+      ifMatch: null,
+      ifPosition: null,
+      mcpSessionId: null,
+    },
+  });
+  return JSON.stringify(output, null, 2);
+}
+
+/** Whoever has a shell on the machine stands in for the principal; the events say `system`. */
+function operatorAs({ directory: { state }, clock }: Omit<Ports, 'readModels'>, principalId: string): Caller {
+  const now = clock.now();
+  const token: TokenEntry = {
+    id: 'admin-command',
+    orgId: orgOf(state, principalId),
+    principalId,
+    principalKind: state.agents.has(principalId) ? 'agent' : 'user',
+    name: 'Admin command',
+    surface: 'rest',
+    scopes: SCOPES,
+    mailboxIds: null,
+    expiresAt: new Date(now.getTime() + MINUTE_MS).toISOString(),
+    createdAt: now.toISOString(),
+    createdBy: 'admin-command',
+    revokedAt: null,
+    secretHash: null,
+  };
+  const caller = callerOf(state, token, now);
+  if (!caller) throw new Error(`There is no person or agent ${principalId} with a role here.`);
+  return { ...caller, actor: 'system' };
+}
+
+function orgOf(state: DirectoryState, principalId: string): string {
+  const agent = state.agents.get(principalId);
+  if (agent) return agent.orgId;
+  const role = [...state.roles.keys()].find((key) => key.endsWith(`/${principalId}`));
+  return role?.slice(0, role.indexOf('/')) ?? '';
+}

@@ -1,0 +1,95 @@
+/** `npm run demo`: a whole gateway with a mailbox to play with; the facts are in `<DATA_DIR>/demo.json` too. */
+import { loadConfig } from '../config.ts';
+import { sentenceOf } from '../config-sentences.ts';
+import { endRequested } from '../end-signals.ts';
+import { type Gateway, startGateway } from '../gateway.ts';
+import { createJsonLog } from '../observability/json-log.ts';
+import { awaitFolder, removeRunFile, writeRunFile } from '../run-file.ts';
+import { systemClock } from '../system-clock.ts';
+import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
+import { startDemoMail, type DemoMail } from './demo-mail.ts';
+import { setUpDemo } from './demo-set-up.ts';
+import { seedMailbox } from './seed-mailbox.ts';
+
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** Mail on loopback is what the demo is for; elsewhere the egress guard keeps private addresses closed. */
+const DEMO_EGRESS = '127.0.0.1/32:*';
+
+async function main(): Promise<void> {
+  const ended = endRequested();
+  const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, ...process.env });
+  await awaitFolder(config.dataDir, systemClock);
+  const log = createJsonLog('warn');
+  const earlier = readDemoFacts(config.dataDir);
+  await using opened = new AsyncDisposableStack();
+  say('Starting the demo mail server');
+  const mail = await startDemoMail({ dataDir: config.dataDir, log });
+  opened.defer(() => mail.stop());
+  say(mail.line);
+  const seeded = await seedMailbox(mail.imap);
+  if (seeded > 0) say(`Seeded the mailbox with ${String(seeded)} messages`);
+  const gateway = opened.use(await startGateway({ config, log, progress: say }));
+  const facts = await setUpDemo(gateway, mail, earlier);
+  writeDemoFacts(config.dataDir, facts);
+  writeRunFile(config.dataDir, {
+    pid: process.pid,
+    base_url: gateway.baseUrl,
+    database_url: gateway.databaseUrl,
+    eventstore_url: gateway.eventStoreUrl,
+    started_at: systemClock.now().toISOString(),
+  });
+  opened.defer(() => {
+    removeRunFile(config.dataDir);
+  });
+  await waitConnected(gateway, facts.mailbox_id);
+  say(describe(facts, mail));
+  say(`\nStopping (${await ended})`);
+}
+
+const CONNECT_WITHIN_MS = 15_000;
+
+/** The first query should find a connected mailbox. A slow server only costs a line. */
+async function waitConnected({ ports }: Gateway, mailboxId: string): Promise<void> {
+  const until = Date.now() + CONNECT_WITHIN_MS;
+  while (Date.now() < until) {
+    if (ports.directory.state.mailboxes.get(mailboxId)?.state === 'connected') return;
+    await ports.clock.sleep(50);
+  }
+  say('The mailbox is not connected yet; see GET /api/v1/mailboxes.');
+}
+
+function describe(facts: DemoFacts, mail: DemoMail): string {
+  const api = `${facts.base_url}/api/v1`;
+  const bearer = `-H 'Authorization: Bearer ${facts.rest_token}'`;
+  const json = "-H 'Content-Type: application/json'";
+  const mailbox = `${api}/mailboxes/${facts.mailbox_id}`;
+  return `
+The gateway is ready.
+
+  REST        ${api}          OpenAPI ${api}/openapi.json
+  MCP         ${facts.mcp_url}
+  Mailbox     ${mail.imap.user} (${facts.mailbox_id})
+  REST token  ${facts.rest_token}
+  MCP JWT     ${facts.mcp_token}
+
+Three calls to copy:
+
+  curl -s ${bearer} ${api}/identity
+
+  curl -s ${bearer} ${json} ${mailbox}/email.query \\
+    -d '{"select":{"folder":"inbox","filter":{"seen":false},"limit":5}}'
+
+  curl -s ${bearer} '${api}/audit?limit=5'
+
+All of this is in demo.json in the data folder. Ctrl-C stops everything; the data stays.`;
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${sentenceOf(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,70 @@
+/** Every capability that exists. One that is not here has no route, no tool, no scope check and no documentation. */
+import { actOnEmail } from '../commands/email/act-on-email.ts';
+import { createMailbox } from '../commands/mailboxes/create-mailbox.ts';
+import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
+import { deleteMailbox } from '../commands/mailboxes/remove-mailbox.ts';
+import { putFolderRoles } from '../commands/mailboxes/set-folder-roles.ts';
+import { putCredentials } from '../commands/mailboxes/store-credentials.ts';
+import { testConnection } from '../commands/mailboxes/test-connection.ts';
+import { updateMailbox } from '../commands/mailboxes/update-mailbox.ts';
+import {
+  archiveMessages,
+  copyMessages,
+  markAsSpam,
+  moveMessages,
+  setFlags,
+  trashMessages,
+} from '../commands/messages/act-on-messages.ts';
+import { createAgent } from '../commands/organisation/add-agent.ts';
+import { createToken } from '../commands/organisation/issue-token.ts';
+import { deleteToken } from '../commands/organisation/withdraw-token.ts';
+import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
+import { defineRegistry } from './capability-registry.ts';
+import { queryEmail } from './email/query-email.ts';
+import { getOpenapi } from './http/get-openapi.ts';
+import { getIdentity } from './identity/get-identity.ts';
+import { listGrants } from './mailboxes/list-grants.ts';
+import { getFolderRoles, getMailbox, listMailboxes } from './mailboxes/mailboxes.ts';
+import { listFolders } from './messages/list-folders.ts';
+import { listMessages } from './messages/list-messages.ts';
+import { getAgent, listAgents } from './organisation/agents.ts';
+import { getToken, listTokens } from './organisation/tokens.ts';
+
+export const capabilities = defineRegistry([
+  getIdentity,
+  toggleAdvancedTools,
+  queryEmail,
+  actOnEmail,
+  listMessages,
+  listFolders,
+  moveMessages,
+  copyMessages,
+  trashMessages,
+  markAsSpam,
+  archiveMessages,
+  setFlags,
+  listMailboxes,
+  createMailbox,
+  getMailbox,
+  updateMailbox,
+  deleteMailbox,
+  putCredentials,
+  testConnection,
+  getFolderRoles,
+  putFolderRoles,
+  listGrants,
+  createGrant,
+  updateGrant,
+  deleteGrant,
+  listTokens,
+  createToken,
+  getToken,
+  deleteToken,
+  listAgents,
+  createAgent,
+  getAgent,
+  listAuditEvents,
+  getAuditEvent,
+  getOpenapi,
+]);
