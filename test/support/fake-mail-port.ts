@@ -1,0 +1,79 @@
+/** A mail port without a network: a folder list, hosts that are blocked, and failures where a test wants them. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type {
+  ConnectionReport,
+  FolderListing,
+  HostSettings,
+  Lane,
+  MailPort,
+  MailSession,
+} from '../../commands/kernel/mail-port.ts';
+import type { MailCredentials } from '../../commands/kernel/ports.ts';
+
+export const listedFolder = (path: string, change: Partial<FolderListing> = {}): FolderListing => ({
+  path,
+  name: path,
+  parentPath: null,
+  selectable: true,
+  role: null,
+  roleSource: null,
+  total: 0,
+  unseen: 0,
+  uidValidity: 1,
+  ...change,
+});
+
+export class FakeMailPort implements MailPort {
+  folders: FolderListing[] = [
+    listedFolder('INBOX', { role: 'inbox', roleSource: 'extension', uidValidity: 11 }),
+    listedFolder('Trash', { role: 'trash', roleSource: 'extension', uidValidity: 12 }),
+  ];
+  capabilityNames: string[] = ['IDLE', 'MOVE', 'UIDPLUS'];
+  /** What the next connections meet. */
+  failure: GatewayError | null = null;
+  readonly blockedHosts = new Set<string>();
+  readonly disconnected: string[] = [];
+  /** What each connection test was given. */
+  readonly tested: { readonly settings: HostSettings; readonly credentials: MailCredentials }[] = [];
+
+  async withMailbox<T>(_: string, __: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
+    if (this.failure) throw this.failure;
+    const session: Partial<MailSession> = {
+      capabilities: {
+        move: true,
+        uidPlus: true,
+        specialUse: true,
+        condstore: false,
+        idle: true,
+        names: this.capabilityNames,
+      },
+      listFolders: () => Promise.resolve([...this.folders]),
+      createFolder: (path) => {
+        this.folders.push(listedFolder(path, { uidValidity: 100 + this.folders.length }));
+        return Promise.resolve();
+      },
+    };
+    return await work(session as MailSession);
+  }
+
+  testImap(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
+    this.tested.push({ settings, credentials });
+    return Promise.resolve({ ok: true, stage: 'ready', latencyMs: 5 });
+  }
+
+  testSmtp(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
+    this.tested.push({ settings, credentials });
+    return Promise.resolve({ ok: false, stage: 'login', latencyMs: 5, error: 'refused' });
+  }
+
+  assertReachable({ host }: HostSettings): Promise<void> {
+    return this.blockedHosts.has(host)
+      ? Promise.reject(new GatewayError('target_blocked', 'The host is not public.'))
+      : Promise.resolve();
+  }
+
+  disconnect(mailboxId: string): Promise<void> {
+    this.disconnected.push(mailboxId);
+    return Promise.resolve();
+  }
+}

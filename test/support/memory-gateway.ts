@@ -1,0 +1,179 @@
+/** A gateway without databases and network: real commands over an event store, a directory and secrets in memory. */
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { callerOf, type Caller } from '../../commands/kernel/access.ts';
+import type { Capability } from '../../commands/kernel/capability.ts';
+import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
+import type {
+  Leases,
+  MailCredentials,
+  PersonalData,
+  Ports,
+  Sealed,
+  Secrets,
+} from '../../commands/kernel/ports.ts';
+import {
+  type Bootstrapped,
+  bootstrapOrganisation,
+} from '../../commands/organisation/bootstrap-organisation.ts';
+import { createIds } from '../../infra/security/ids.ts';
+import { createLocators } from '../../infra/security/locators.ts';
+import { createTokens } from '../../infra/security/tokens.ts';
+import { FakeMailPort } from './fake-mail-port.ts';
+import { ManualClock } from './manual-clock.ts';
+import { MemoryDirectory } from './memory-directory.ts';
+import { MemoryEventStore } from './memory-event-store.ts';
+import { randomKey } from './random-key.ts';
+import { silentLog } from './silent-log.ts';
+
+/** Reversible on purpose: a test can look into an event without a key. */
+export const plainPersonalData: PersonalData = {
+  seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
+  open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
+};
+
+export class MemorySecrets implements Secrets {
+  readonly mail = new Map<string, MailCredentials>();
+  readonly passwords = new Map<string, string>();
+
+  saveMailCredentials(mailboxId: string, credentials: MailCredentials): Promise<void> {
+    this.mail.set(mailboxId, credentials);
+    return Promise.resolve();
+  }
+  loadMailCredentials(mailboxId: string): Promise<MailCredentials | null> {
+    return Promise.resolve(this.mail.get(mailboxId) ?? null);
+  }
+  eraseMailCredentials(mailboxId: string): Promise<void> {
+    this.mail.delete(mailboxId);
+    return Promise.resolve();
+  }
+  savePassword(userId: string, password: string): Promise<void> {
+    this.passwords.set(userId, password);
+    return Promise.resolve();
+  }
+}
+
+/** Leases of one or more runs over the same table. */
+export const memoryLeases = (runId: string, held = new Map<string, string>()): Leases => ({
+  runId,
+  acquire: (name) => {
+    const free = (held.get(name) ?? runId) === runId;
+    if (free) held.set(name, runId);
+    return Promise.resolve(free);
+  },
+  release: (name) => {
+    if (held.get(name) === runId) held.delete(name);
+    return Promise.resolve();
+  },
+  holder: (name) => {
+    const holder = held.get(name);
+    return Promise.resolve(holder === undefined ? null : { runId: holder, until: new Date(0) });
+  },
+});
+
+export function memoryPorts() {
+  const clock = new ManualClock('2026-03-01T12:00:00.000Z');
+  const events = new MemoryEventStore(() => clock.now());
+  const secrets = new MemorySecrets();
+  const mail = new FakeMailPort();
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
+  const ports: Partial<Ports> = {
+    clock,
+    events,
+    secrets,
+    mail,
+    personal: plainPersonalData,
+    ids: createIds(randomKey(), clock),
+    locators: createLocators(randomKey(), randomKey()),
+    tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
+    directory: new MemoryDirectory(events, plainPersonalData),
+    leases: memoryLeases('run_1'),
+    readModels: { waitFor: () => Promise.resolve(true) },
+    accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
+    log: silentLog,
+    server: {
+      baseUrl: 'http://127.0.0.1',
+      version: '0.0.0',
+      limits: {
+        readsPerMinute: 600,
+        writesPerMinute: 120,
+        concurrentRequests: 20,
+        providerConnections: 4,
+        jsonBodyBytes: 1_048_576,
+        mcpResultBytes: 131_072,
+      },
+      mcpTextBlock: true,
+      mcpRevisions: [],
+      strictOutput: true,
+    },
+  };
+  return { ports: ports as Ports, clock, events, secrets, mail };
+}
+
+export interface CallOptions {
+  readonly token?: string;
+  readonly key?: string;
+  readonly ifMatch?: string;
+}
+
+export const OWNER = {
+  orgName: 'Example',
+  ownerEmail: 'Owner@example.com',
+  ownerName: 'Olive Owner',
+  password: 'correct horse battery',
+  agentName: 'Demo agent',
+};
+
+export type MemoryGateway = ReturnType<typeof memoryPorts> & {
+  readonly org: Bootstrapped;
+  /** The caller of a token id; throws when the token is revoked or without a principal. */
+  callerOf(tokenId: string): Caller;
+  readonly ownerTokenId: string;
+  /** Invokes as the owner's token, or another one by id. */
+  invoke(capability: Capability, input: unknown, options?: CallOptions): Promise<Outcome>;
+  /** The output only. */
+  call<Output>(capability: Capability, input: unknown, options?: CallOptions): Promise<Output>;
+};
+
+/** A gateway with an organisation, its owner, an agent and their tokens. */
+export async function startMemoryGateway(): Promise<MemoryGateway> {
+  const parts = memoryPorts();
+  const { ports, clock } = parts;
+  const org = await bootstrapOrganisation(ports, OWNER);
+  const ownerTokenId =
+    ports.directory.state.tokenIdByHash.get(ports.tokens.hashRestToken(org.restToken) ?? '') ?? '';
+  const callerById = (tokenId: string): Caller => {
+    const token = ports.directory.state.tokens.get(tokenId);
+    const caller = token?.revokedAt === null ? callerOf(ports.directory.state, token, clock.now()) : null;
+    if (!caller) throw new Error(`no caller behind ${tokenId}`);
+    return caller;
+  };
+  const invoke: MemoryGateway['invoke'] = async (capability, input, options = {}) => {
+    clock.advance(1);
+    return await invokeCapability({
+      capability,
+      input,
+      caller: callerById(options.token ?? ownerTokenId),
+      client: null,
+      registry: [],
+      ports,
+      request: {
+        id: ports.ids.newId('req'),
+        surface: 'rest',
+        idempotencyKey: options.key ?? null,
+        ifMatch: options.ifMatch ?? null,
+        ifPosition: null,
+        mcpSessionId: null,
+      },
+    });
+  };
+  return {
+    ...parts,
+    org,
+    ownerTokenId,
+    callerOf: callerById,
+    invoke,
+    call: async <Output>(capability: Capability, input: unknown, options?: CallOptions) =>
+      (await invoke(capability, input, options)).output as Output,
+  };
+}

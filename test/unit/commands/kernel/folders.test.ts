@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import type { GatewayError } from '../../../../commands/kernel/errors.ts';
+import {
+  allSelectable,
+  effectiveRoles,
+  folderOfRole,
+  resolveFolder,
+  roleOfFolder,
+} from '../../../../commands/kernel/folders.ts';
+import { createLocators } from '../../../../infra/security/locators.ts';
+import { randomKey } from '../../../support/random-key.ts';
+
+const locators = createLocators(randomKey(), randomKey());
+const mailbox = {
+  number: 5,
+  folders: [
+    { number: 1, path: 'INBOX' },
+    { number: 2, path: 'Archive', availability: 'selectable' },
+    { number: 3, path: 'Lists', availability: 'container' },
+    { number: 4, path: 'Bin', availability: 'missing' },
+    { number: 5, path: 'junk' },
+    { number: 6, path: 'fld_strange' },
+  ],
+  detectedRoles: { archive: 2, trash: 4, all_mail: 2 },
+  folderRoles: { junk: 5, sent: null },
+} as unknown as MailboxEntry;
+
+const resolve = (argument: string) => resolveFolder(mailbox, argument, locators);
+const refusal = (work: () => unknown): GatewayError => {
+  try {
+    work();
+  } catch (error) {
+    return error as GatewayError;
+  }
+  throw new Error('not refused');
+};
+
+describe('folder arguments', () => {
+  it('are roles, spam being junk', () => {
+    expect(resolve('archive')).to.deep.equal({ number: 2, path: 'Archive' });
+    expect(resolve('spam')).to.deep.equal({ number: 5, path: 'junk' });
+    expect(refusal(() => resolve('sent'))).to.deep.include({
+      code: 'folder_role_missing',
+      details: { role: 'sent' },
+    });
+  });
+
+  it('are ids of this mailbox only', () => {
+    expect(resolve(locators.folder(5, 2))).to.deep.equal({ number: 2, path: 'Archive' });
+    for (const id of [locators.folder(6, 2), locators.folder(5, 99), 'fld_forged', locators.folder(5, 4)]) {
+      expect(refusal(() => resolve(id))).to.include({ code: 'not_found' });
+    }
+  });
+
+  it('are exact paths, forced by path:, and INBOX in any case', () => {
+    expect(resolve('Archive').number).to.equal(2);
+    expect(resolve('path:junk').number).to.equal(5);
+    expect(resolve('path:fld_strange').number).to.equal(6);
+    expect(resolve('path:Inbox').number).to.equal(1);
+    for (const path of ['Archiv', 'ARCHIVE', 'Bin']) {
+      expect(refusal(() => resolve(path))).to.include({ code: 'not_found' });
+    }
+  });
+
+  it('are one folder that can hold messages', () => {
+    expect(refusal(() => resolve('all'))).to.include({ code: 'invalid_request' });
+    expect(refusal(() => resolve('Lists'))).to.include({ code: 'conflict' });
+    expect(allSelectable(mailbox).map(({ number }) => number)).to.deep.equal([1, 2, 5, 6]);
+  });
+});
+
+describe('roles of folders', () => {
+  it('are those a person mapped, then those detected, of folders that are there', () => {
+    expect(effectiveRoles(mailbox)).to.deep.equal({ inbox: 1, junk: 5, archive: 2, all_mail: 2 });
+    expect(refusal(() => folderOfRole(mailbox, 'trash'))).to.include({ code: 'folder_role_missing' });
+  });
+
+  it('are one per folder', () => {
+    expect(roleOfFolder(mailbox, 2)).to.equal('archive');
+    expect(roleOfFolder(mailbox, 6)).to.equal(null);
+  });
+});

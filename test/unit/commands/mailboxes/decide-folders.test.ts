@@ -1,0 +1,124 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type ListedFolder,
+  numberFolders,
+  recordFolders,
+  setFolderRoles,
+} from '../../../../commands/mailboxes/decide-folders.ts';
+import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
+import { given, stateAfter } from '../../../support/decider-spec.ts';
+import { added, folderAdded, sealed } from '../../../support/mailbox-facts.ts';
+
+const listed = (pathKey: string, change: Partial<ListedFolder> = {}): ListedFolder => ({
+  pathKey,
+  selectable: true,
+  uidValidity: 1,
+  role: null,
+  roleSource: null,
+  ...change,
+});
+const record = (folders: readonly ListedFolder[]) => (state: Parameters<typeof recordFolders>[0]) =>
+  recordFolders(state, folders, sealed);
+const availability = (number: number, word: 'selectable' | 'container' | 'missing'): MailboxFact => ({
+  type: 'FolderAvailabilityChanged',
+  data: { number, availability: word },
+});
+
+describe('folder numbers', () => {
+  it('count up in the order seen, and roles are told with them', () => {
+    given(mailbox, ...added)
+      .when(
+        record([
+          listed('inbox', { role: 'inbox', roleSource: 'name' }),
+          listed('all', { selectable: false }),
+        ]),
+      )
+      .then(
+        folderAdded(1, 'inbox', 1),
+        {
+          type: 'FolderAdded',
+          data: { number: 2, path: sealed('all'), path_key: 'all', selectable: false, uid_validity: 1 },
+        },
+        { type: 'FolderRolesDetected', data: { roles: { inbox: 1 } } },
+      );
+  });
+
+  it('stay as they are while nothing is new', () => {
+    given(mailbox, ...added, folderAdded(1, 'inbox', 1), folderAdded(2, 'a', 2))
+      .when(record([listed('a'), listed('inbox')]))
+      .then();
+  });
+
+  it('stay with a folder that one other UIDVALIDITY shows to be renamed', () => {
+    given(mailbox, ...added, folderAdded(1, 'inbox', 1), folderAdded(2, 'old', 22))
+      .when(record([listed('inbox'), listed('new', { uidValidity: 22 })]))
+      .then({ type: 'FolderRenamed', data: { number: 2, path: sealed('new'), path_key: 'new' } });
+  });
+
+  it('are new whenever a rename is not certain', () => {
+    const two = given(mailbox, ...added, folderAdded(1, 'old', 22), folderAdded(2, 'other', 23));
+    two
+      .when(record([listed('new', { uidValidity: 22 })]))
+      .then(folderAdded(3, 'new', 22), availability(1, 'missing'), availability(2, 'missing'));
+    two
+      .when(record([listed('other'), listed('new', { uidValidity: 99 })]))
+      .then(folderAdded(3, 'new', 99), availability(1, 'missing'));
+  });
+
+  it('come back with a folder that comes back', () => {
+    given(mailbox, ...added, folderAdded(1, 'inbox', 1), availability(1, 'missing'))
+      .when(record([listed('inbox')]))
+      .then(availability(1, 'selectable'));
+  });
+
+  it('are never shared and never change while the path stays, whatever is listed', () => {
+    const listing = fc.uniqueArray(fc.record({ pathKey: fc.constantFrom('a', 'b', 'c', 'd', 'e'), uidValidity: fc.integer({ min: 1, max: 4 }) }), { selector: ({ pathKey }) => pathKey }); // prettier-ignore
+    fc.assert(
+      fc.property(fc.array(listing, { maxLength: 6 }), (listings) => {
+        let past: readonly MailboxFact[] = added;
+        let before: readonly ListedFolder[] = [];
+        for (const folders of listings.map((each) => each.map((folder) => listed(folder.pathKey, folder)))) {
+          const state = stateAfter(mailbox, past);
+          const numbers = numberFolders(state, folders);
+          expect(new Set(numbers.values()).size).to.equal(folders.length);
+          for (const { pathKey } of before.filter((old) => numbers.has(old.pathKey))) {
+            expect(numbers.get(pathKey)).to.equal(numberFolders(state, before).get(pathKey));
+          }
+          past = [...past, ...record(folders)(state)];
+          expect(record(folders)(stateAfter(mailbox, past))).to.deep.equal([]);
+          before = folders;
+        }
+      }),
+    );
+  });
+});
+
+describe('folder roles', () => {
+  it("are the server's before what a name suggests", () => {
+    const folders = [
+      listed('Trash', { role: 'trash', roleSource: 'name' }),
+      listed('Bin', { role: 'trash', roleSource: 'extension' }),
+    ];
+    given(mailbox, ...added, folderAdded(1, 'Trash', 1), folderAdded(2, 'Bin', 1))
+      .when(record(folders))
+      .then({ type: 'FolderRolesDetected', data: { roles: { trash: 2 } } });
+  });
+
+  it('are mapped to folders that are there, once', () => {
+    const past = [...added, folderAdded(1, 'a', 1)];
+    const set: MailboxFact = { type: 'FolderRolesSet', data: { roles: { archive: 1, junk: null } } };
+    given(mailbox, ...past)
+      .when((state) => setFolderRoles(state, { archive: 1, junk: null }))
+      .then(set);
+    given(mailbox, ...past, set)
+      .when((state) => setFolderRoles(state, { archive: 1 }))
+      .then();
+    given(mailbox, ...past)
+      .when((state) => setFolderRoles(state, { archive: 2 }))
+      .thenRefused('not_found');
+    given(mailbox, ...past, availability(1, 'missing'))
+      .when((state) => setFolderRoles(state, { archive: 1 }))
+      .thenRefused('not_found');
+  });
+});

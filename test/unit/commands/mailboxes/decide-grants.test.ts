@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { changeGrant, giveGrant, revokeGrant } from '../../../../commands/mailboxes/decide-grants.ts';
+import { type GrantTerms, mailbox } from '../../../../commands/mailboxes/mailbox.ts';
+import { given, NOW, stateAfter } from '../../../support/decider-spec.ts';
+import { added, grantGiven } from '../../../support/mailbox-facts.ts';
+
+const giver = { principalId: 'usr_1', now: NOW };
+const narrow = { principalId: 'usr_2', now: NOW };
+const READ: GrantTerms = { scopes: ['messages:read'], folderRoles: null, expiresAt: null };
+const toAgent = (terms: GrantTerms) => ({
+  grantId: 'grt_9',
+  principal: { id: 'agt_1', kind: 'agent' as const },
+  terms,
+});
+const EARLIER = '2026-02-28T00:00:00.000Z';
+const SOON = '2026-03-02T00:00:00.000Z';
+const LATE = '2026-04-01T00:00:00.000Z';
+
+describe('giving a grant', () => {
+  it('tells principal and terms', () => {
+    given(mailbox, ...added)
+      .when((state) => giveGrant(state, giver, toAgent({ ...READ, folderRoles: ['inbox'], expiresAt: SOON })))
+      .then({
+        type: 'GrantGiven',
+        data: {
+          grant_id: 'grt_9',
+          principal_id: 'agt_1',
+          principal_kind: 'agent',
+          scopes: ['messages:read'],
+          folder_roles: ['inbox'],
+          expires_at: SOON,
+          quotas: null,
+        },
+      });
+  });
+
+  it('is refused for a principal that has one', () => {
+    const refused = given(mailbox, ...added, grantGiven('grt_2', 'agt_1'))
+      .when((state) => giveGrant(state, giver, toAgent(READ)))
+      .thenRefused('conflict');
+    expect(refused.details).to.deep.equal({ grant_id: 'grt_2' });
+  });
+
+  it('cannot be wider than the own grant, in scopes, folders or time', () => {
+    const bound = grantGiven('grt_2', 'usr_2', ['messages:read'], {
+      folder_roles: ['inbox'],
+      expires_at: SOON,
+    });
+    const give = (terms: GrantTerms) =>
+      given(mailbox, ...added, bound).when((state) => giveGrant(state, narrow, toAgent(terms)));
+    const within: GrantTerms = { scopes: ['messages:read'], folderRoles: ['inbox'], expiresAt: SOON };
+    expect(giveGrant(stateAfter(mailbox, [...added, bound]), narrow, toAgent(within))).to.have.length(1);
+    const refused = give({ ...within, scopes: ['messages:read', 'messages:move'] }).thenRefused(
+      'insufficient_scope',
+    );
+    expect(refused.details).to.deep.equal({ required: ['messages:move'] });
+    give({ ...within, folderRoles: ['inbox', 'archive'] }).thenRefused('insufficient_scope');
+    give({ ...within, folderRoles: null }).thenRefused('insufficient_scope');
+    give({ ...within, expiresAt: LATE }).thenRefused('insufficient_scope');
+    give({ ...within, expiresAt: null }).thenRefused('insufficient_scope');
+  });
+
+  it('needs a grant of the giver that has not run out', () => {
+    const over = grantGiven('grt_2', 'usr_2', ['messages:read'], { expires_at: EARLIER });
+    for (const past of [added, [...added, over]]) {
+      given(mailbox, ...past)
+        .when((state) => giveGrant(state, narrow, toAgent(READ)))
+        .thenRefused('insufficient_scope');
+    }
+  });
+});
+
+describe('changing a grant', () => {
+  const agents = grantGiven('grt_2', 'agt_1', ['messages:read', 'messages:move']);
+
+  it('narrows it, whatever the own grant is', () => {
+    given(mailbox, ...added, agents)
+      .when((state) =>
+        changeGrant(state, narrow, {
+          grantId: 'grt_2',
+          change: { scopes: ['messages:read'], expiresAt: SOON },
+        }),
+      )
+      .then({
+        type: 'GrantChanged',
+        data: {
+          grant_id: 'grt_2',
+          scopes: ['messages:read'],
+          folder_roles: null,
+          expires_at: SOON,
+          quotas: null,
+        },
+      });
+  });
+
+  it('widens it only within the own grant', () => {
+    const change = { scopes: ['messages:read', 'messages:flag'] as const };
+    given(mailbox, ...added, agents)
+      .when((state) => changeGrant(state, narrow, { grantId: 'grt_2', change }))
+      .thenRefused('insufficient_scope');
+    expect(
+      changeGrant(stateAfter(mailbox, [...added, agents]), giver, { grantId: 'grt_2', change }),
+    ).to.have.length(1);
+  });
+
+  it('adds nothing for the same terms and is not found for another id', () => {
+    given(mailbox, ...added, agents)
+      .when((state) => changeGrant(state, giver, { grantId: 'grt_2', change: { folderRoles: null } }))
+      .then();
+    given(mailbox, ...added)
+      .when((state) => changeGrant(state, giver, { grantId: 'grt_2', change: {} }))
+      .thenRefused('not_found');
+  });
+});
+
+describe('revoking a grant', () => {
+  it('makes room for another one', () => {
+    const revoked = { type: 'GrantRevoked', data: { grant_id: 'grt_2' } } as const;
+    given(mailbox, ...added, grantGiven('grt_2', 'agt_1'))
+      .when((state) => revokeGrant(state, 'grt_2'))
+      .then(revoked);
+    given(mailbox, ...added, grantGiven('grt_2', 'agt_1'), revoked)
+      .when((state) => revokeGrant(state, 'grt_2'))
+      .thenRefused('not_found');
+    expect(
+      giveGrant(stateAfter(mailbox, [...added, grantGiven('grt_2', 'agt_1'), revoked]), giver, toAgent(READ)),
+    ).to.have.length(1);
+  });
+});

@@ -1,0 +1,123 @@
+import { expect } from 'chai';
+import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import type { Grant } from '../../../../commands/mailboxes/grant-payload.ts';
+import { createGrant, deleteGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
+import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { listGrants } from '../../../../read-api/mailboxes/list-grants.ts';
+import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
+import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const auth = { type: 'password', username: 'box', password: 'secret' };
+
+describe('grants', () => {
+  let gateway: MemoryGateway;
+  let mailboxId: string;
+  let agentToken: string;
+  const give = (change: object = {}, options: CallOptions = {}): Promise<Grant> =>
+    gateway.call<Grant>(
+      createGrant,
+      { mailbox_id: mailboxId, principal_id: gateway.org.agentId, scopes: ['messages:read'], ...change },
+      options,
+    );
+  const list = async (change: object = {}): Promise<readonly Grant[]> =>
+    (await gateway.call<{ items: Grant[] }>(listGrants, { mailbox_id: mailboxId, ...change })).items;
+  const agentScopes = () => [...(gateway.callerOf(agentToken).mailboxes.get(mailboxId)?.scopes ?? [])];
+
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    const input = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
+    mailboxId = (await gateway.call<{ id: string }>(createMailbox, input)).id;
+    agentToken = (await gateway.ports.tokens.verifyAccessToken(gateway.org.mcpToken)).tokenId;
+  });
+
+  it('hold as soon as they are answered', async () => {
+    expect(agentScopes()).to.deep.equal([]);
+    const grant = await give({ folder_roles: ['inbox'], expires_at: '2026-03-02T00:00:00+01:00' });
+    expect(grant).to.deep.include({
+      mailbox_id: mailboxId,
+      principal: { id: gateway.org.agentId, kind: 'agent' },
+      scopes: ['messages:read'],
+      folder_roles: ['inbox'],
+      expires_at: '2026-03-01T23:00:00.000Z',
+      created_by: gateway.org.userId,
+    });
+    expect(agentScopes()).to.deep.equal(['messages:read']);
+    expect((await list()).map(({ id }) => id))
+      .to.include(grant.id)
+      .and.to.have.length(2);
+  });
+
+  it('take only mailbox scopes of a preset', async () => {
+    const { scopes } = await give({ scopes: undefined, preset: 'reader' });
+    expect(scopes).to.have.members([
+      'messages:read',
+      'messages:body',
+      'attachments:read',
+      'folders:read',
+      'drafts:read',
+    ]);
+    expect(await rejection(give({ scopes: ['mailboxes:read'] }))).to.include({ code: 'invalid_request' });
+  });
+
+  it('are one per principal, of principals that exist', async () => {
+    await give();
+    expect(await rejection(give())).to.include({ code: 'conflict' });
+    for (const principal_id of ['usr_unknown', 'agt_unknown']) {
+      expect(await rejection(give({ principal_id }))).to.include({ code: 'not_found' });
+    }
+  });
+
+  it('are given once per key, and a refused one leaves the key free', async () => {
+    expect(await rejection(give({ principal_id: 'agt_x' }, { key: 'k' }))).to.include({ code: 'not_found' });
+    const first = await give({}, { key: 'k' });
+    expect(await give({}, { key: 'k' })).to.deep.equal(first);
+  });
+
+  it('change and end at once', async () => {
+    const { id } = await give();
+    const path = { mailbox_id: mailboxId, grant_id: id };
+    const changed = await gateway.call<Grant>(updateGrant, {
+      ...path,
+      scopes: ['messages:flag', 'messages:read'],
+    });
+    expect(changed.scopes).to.have.members(['messages:flag', 'messages:read']);
+    expect(agentScopes()).to.have.members(['messages:flag', 'messages:read']);
+    const bounded = await gateway.call<Grant>(updateGrant, { ...path, folder_roles: ['archive'] });
+    expect(bounded).to.deep.include({ scopes: changed.scopes, folder_roles: ['archive'], expires_at: null });
+    expect(await gateway.call(deleteGrant, path)).to.deep.equal({});
+    expect(agentScopes()).to.deep.equal([]);
+    expect(await rejection(gateway.call(deleteGrant, path))).to.include({ code: 'not_found' });
+    expect(await rejection(gateway.call(updateGrant, path))).to.include({ code: 'not_found' });
+  });
+
+  it('cannot be given without a grant of the giver', async () => {
+    const owners = (await list()).find(({ principal }) => principal.id === gateway.org.userId);
+    await gateway.call(deleteGrant, { mailbox_id: mailboxId, grant_id: owners?.id });
+    const refused = await rejection(give());
+    expect(refused).to.deep.include({ code: 'insufficient_scope', details: { required: ['messages:read'] } });
+  });
+
+  it('are told as they stood at an earlier moment', async () => {
+    const before = gateway.clock.now().toISOString();
+    gateway.clock.advance(1_000);
+    const { id } = await give();
+    expect((await list({ as_of: before })).map((grant) => grant.id)).not.to.include(id);
+    expect(await list({ as_of: before })).to.have.length(1);
+    expect(await list({ as_of: gateway.clock.now().toISOString() })).to.have.length(2);
+  });
+
+  it('are not seen by a token without the scope, nor on an unknown mailbox', async () => {
+    const input = {
+      name: 'R',
+      surface: 'rest',
+      scopes: ['mailboxes:read'],
+      expires_at: '2026-03-10T00:00:00Z',
+    };
+    const { id: token } = await gateway.call<{ id: string }>(createToken, input);
+    const refused = rejection(gateway.call(listGrants, { mailbox_id: mailboxId }, { token }));
+    expect(await refused).to.include({ code: 'insufficient_scope' });
+    const unknown = rejection(gateway.call(listGrants, { mailbox_id: 'mbx_unknown' }));
+    expect(await unknown).to.include({ code: 'not_found' });
+  });
+});

@@ -1,0 +1,172 @@
+import { expect } from 'chai';
+import { createAgent } from '../../../../commands/organisation/add-agent.ts';
+import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
+import { getAgent, listAgents } from '../../../../read-api/organisation/agents.ts';
+import { getToken, listTokens } from '../../../../read-api/organisation/tokens.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const SOON = '2026-03-10T00:00:00+02:00';
+const wanted = { name: 'Reader', surface: 'rest', scopes: ['messages:read'], expires_at: SOON };
+interface Issued {
+  id: string;
+  token?: string;
+  secret_shown: boolean;
+  scopes: string[];
+  expires_at: string;
+  mailbox_ids: string[] | null;
+  status: string;
+  principal: { id: string };
+}
+interface Page {
+  items: { id: string }[];
+  page: { next_cursor: string | null; limit: number };
+}
+
+describe('tokens', () => {
+  let gateway: MemoryGateway;
+  const issue = (change: object = {}, options = {}): Promise<Issued> =>
+    gateway.call<Issued>(createToken, { ...wanted, ...change }, options);
+  const refusal = (change: object, options = {}) => rejection(issue(change, options));
+
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+  });
+
+  it('are issued within the token that asks; the secret is in the answer and nowhere else', async () => {
+    const made = await issue();
+    expect(made).to.include({ secret_shown: true, status: 'active', expires_at: '2026-03-09T22:00:00.000Z' });
+    const { ports, events } = gateway;
+    const hash = ports.tokens.hashRestToken(made.token ?? '');
+    expect(ports.directory.state.tokenIdByHash.get(hash ?? '')).to.equal(made.id);
+    expect(JSON.stringify(events.all.map(({ data }) => data))).not.to.contain(made.token);
+    expect(await gateway.call(getToken, { token_id: made.id })).not.to.have.property('token');
+  });
+
+  it('for MCP are signed and name their id, scopes and principal', async () => {
+    const made = await issue({ surface: 'mcp', principal_id: gateway.org.agentId });
+    const claims = await gateway.ports.tokens.verifyAccessToken(made.token ?? '');
+    expect(claims).to.deep.include({
+      tokenId: made.id,
+      subject: gateway.org.agentId,
+      scopes: ['messages:read'],
+    });
+  });
+
+  it('never get a scope the issuer lacks, nor tokens:manage', async () => {
+    const refused = await refusal({ scopes: ['messages:read', 'tokens:manage', 'webhooks:read'] });
+    expect(refused).to.deep.include({ code: 'insufficient_scope' });
+    expect(refused).to.have.deep.nested.property('details.required', ['tokens:manage', 'webhooks:read']);
+  });
+
+  it('take of a preset what the issuer holds, and say so', async () => {
+    expect((await issue({ scopes: undefined, preset: 'reader' })).scopes).to.have.members([
+      'messages:read', 'messages:body', 'attachments:read', 'folders:read', 'drafts:read', 'mailboxes:read',
+    ]); // prettier-ignore
+    expect(await refusal({ preset: 'reader' })).to.include({ code: 'invalid_request' });
+    expect(await refusal({ scopes: undefined })).to.include({ code: 'invalid_request' });
+  });
+
+  it('end after now, within their longest life and not after the issuer', async () => {
+    const surface = 'mcp';
+    expect(await refusal({ expires_at: '2026-02-28T00:00:00Z' })).to.include({ code: 'invalid_request' });
+    expect(await refusal({ surface, expires_at: '2026-05-31T00:00:00Z' })).to.include({
+      code: 'invalid_request',
+    });
+    expect(await issue({ surface, expires_at: '2026-05-29T00:00:00Z' })).to.include({ status: 'active' });
+    expect(await refusal({ expires_at: '2027-03-01T12:00:00.001Z' })).to.include({ code: 'invalid_request' });
+    expect(await issue({ expires_at: '2027-03-01T12:00:00Z' })).to.include({ status: 'active' });
+  });
+
+  it('reach no mailbox the issuer does not reach', async () => {
+    expect(await refusal({ mailbox_ids: ['mbx_unknown'] })).to.include({ code: 'not_found' });
+  });
+
+  it('are for the issuer itself or an agent of its', async () => {
+    expect((await issue()).principal).to.deep.equal({ id: gateway.org.userId, kind: 'user' });
+    expect(await refusal({ principal_id: 'agt_unknown' })).to.include({ code: 'not_found' });
+    expect(await refusal({ principal_id: 'usr_other' })).to.include({ code: 'not_found' });
+  });
+
+  it('are issued once per key; the repeat answers without the secret', async () => {
+    const first = await issue({}, { key: 'k-1' });
+    const again = await gateway.invoke(createToken, wanted, { key: 'k-1' });
+    const { token: _, ...known } = first;
+    expect(again.replayed).to.equal(true);
+    expect(again.output).to.deep.equal({ ...known, secret_shown: false });
+    expect(await refusal({ name: 'Other' }, { key: 'k-1' })).to.include({ code: 'idempotency_key_reused' });
+  });
+
+  it('leave the key free when they are refused before it is taken', async () => {
+    await refusal({ scopes: ['tokens:manage'] }, { key: 'k-2' });
+    expect(await issue({}, { key: 'k-2' })).to.include({ secret_shown: true });
+  });
+
+  it('are revoked at once, and stay readable as revoked', async () => {
+    const { id } = await issue();
+    await gateway.call(deleteToken, { token_id: id });
+    expect(await gateway.call(getToken, { token_id: id })).to.include({ status: 'revoked' });
+    expect(() => gateway.callerOf(id)).to.throw('no caller');
+    const outcome = await gateway.invoke(deleteToken, { token_id: id });
+    expect(outcome).to.deep.include({ output: {}, position: null });
+  });
+
+  it('of others do not exist for whoever does not manage them', async () => {
+    for (const capability of [getToken, deleteToken]) {
+      expect(await rejection(gateway.call(capability, { token_id: 'tok_unknown' }))).to.include({
+        code: 'not_found',
+      });
+    }
+    const agents = (await gateway.call<Page>(listTokens, {})).items;
+    expect(agents).to.have.length(2);
+    const { id } = await issue();
+    expect(await rejection(gateway.call(listTokens, {}, { token: id }))).to.include({
+      code: 'insufficient_scope',
+    });
+  });
+
+  it('are listed newest first, page by page, with cursors that fit nothing else', async () => {
+    for (const name of ['a', 'b', 'c']) await issue({ name });
+    const all = (await gateway.call<Page>(listTokens, {})).items.map(({ id }) => id);
+    expect(all).to.have.length(5);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const input: object = cursor === null ? { limit: 2 } : { limit: 2, cursor };
+      const { items, page } = await gateway.call<Page>(listTokens, input);
+      seen.push(...items.map(({ id }) => id));
+      cursor = page.next_cursor;
+    } while (cursor !== null && seen.length < 10);
+    expect(seen).to.deep.equal(all);
+    const { page } = await gateway.call<Page>(listTokens, { limit: 1 });
+    const foreign = rejection(gateway.call(listAgents, { cursor: page.next_cursor }));
+    expect(await foreign).to.include({ code: 'cursor_invalid' });
+    const edited = rejection(gateway.call(listTokens, { cursor: `x${page.next_cursor ?? ''}` }));
+    expect(await edited).to.include({ code: 'cursor_invalid' });
+  });
+});
+
+describe('agents', () => {
+  let gateway: MemoryGateway;
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+  });
+
+  it('are owned by the caller unless another member is named', async () => {
+    const made = await gateway.call<{ id: string }>(createAgent, { name: 'Helper' });
+    expect(made).to.include({ name: 'Helper', owner_id: gateway.org.userId });
+    expect(await gateway.call(getAgent, { agent_id: made.id })).to.deep.equal(made);
+    const { items } = await gateway.call<Page>(listAgents, {});
+    expect(items.map(({ id }) => id)).to.deep.equal([made.id, gateway.org.agentId]);
+    const stranger = rejection(gateway.call(createAgent, { name: 'Helper', owner_id: 'usr_stranger' }));
+    expect(await stranger).to.include({ code: 'not_found' });
+    expect(await rejection(gateway.call(getAgent, { agent_id: 'agt_x' }))).to.include({ code: 'not_found' });
+  });
+
+  it('are made once per key', async () => {
+    const first = await gateway.call(createAgent, { name: 'Helper' }, { key: 'k' });
+    expect(await gateway.call(createAgent, { name: 'Helper' }, { key: 'k' })).to.deep.equal(first);
+    expect((await gateway.call<Page>(listAgents, {})).items).to.have.length(2);
+  });
+});
