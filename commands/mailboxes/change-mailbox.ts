@@ -28,12 +28,13 @@ export async function changeMailbox(
   return state;
 }
 
-/** The directory's entry of a mailbox of the caller's organisation. Throws `not_found`. */
+/** The directory's entry of a mailbox of the caller's organisation. Throws `not_found`, also once it is erased. */
 export function entryOf(
   { ports, caller }: Pick<Context, 'ports' | 'caller'>,
   mailboxId: string,
 ): MailboxEntry {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
-  if (entry?.orgId !== caller.org.id) throw notFound('mailbox');
+  const erased = entry?.state === 'removed' && entry.eraseAt === null;
+  if (entry?.orgId !== caller.org.id || erased) throw notFound('mailbox');
   return entry;
 }

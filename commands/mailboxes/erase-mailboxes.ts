@@ -22,7 +22,9 @@ export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]
     const author = systemAuthor(ports, orgId);
     const decide = (current: typeof state) => eraseMailbox(current, now);
     const { appended } = await decideAndAppend(ports, author, mailbox, { id, decide });
-    if (appended) erased.push(id);
+    if (!appended) continue;
+    await ports.directory.waitFor(appended.position);
+    erased.push(id);
   }
   return erased;
 }

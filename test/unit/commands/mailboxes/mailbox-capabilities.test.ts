@@ -179,6 +179,7 @@ describe('mailboxes', () => {
     expect(gateway.secrets.mail.has(id)).to.equal(false);
     expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([]);
     expect(await rejection(patch(id, { restore: true }))).to.include({ code: 'not_found' });
+    expect(await rejection(gateway.call(getMailbox, { mailbox_id: id }))).to.include({ code: 'not_found' });
   });
 
   it('are tried with stored credentials on the stored hosts only', async () => {
