@@ -28,7 +28,7 @@ export interface AppendLaneOptions {
  */
 const MOST_UNDER_WAY = 15;
 
-/** How long the calls of a given-up client may take to end. */
+/** How long the calls of a silent client may take to end. */
 const MOST_DISPOSE_MS = 1_000;
 
 /** With credentials of its own a call is not batched; over an unencrypted channel the client leaves them out. */
@@ -39,7 +39,7 @@ export class AppendLane {
   readonly #slots = new Slots(MOST_UNDER_WAY);
   readonly #closed = new AbortController();
   #client: EventStoreDBClient;
-  #renewal: Promise<void> | null = null;
+  #pause: Promise<void> | null = null;
 
   constructor(options: AppendLaneOptions) {
     this.#options = options;
@@ -48,7 +48,8 @@ export class AppendLane {
 
   /**
    * Appends, resending the identical append while its outcome is unknown: same ids, same expectation. Throws
-   * `WrongExpectedRevision`, `store_unavailable` after the deadline, or the client's error for what the store refuses.
+   * `WrongExpectedRevision`, the client's error for what the store refuses, or after the deadline `store_unavailable`:
+   * then it may have been written, or still be.
    */
   async append(stream: string, expected: ExpectedRevision, events: JSONEventData[]): Promise<AppendResult> {
     const giveUpAt = performance.now() + this.#options.timeoutMs;
@@ -69,7 +70,7 @@ export class AppendLane {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#renewal;
+    await this.#pause;
     await this.#client.dispose();
   }
 
@@ -81,7 +82,7 @@ export class AppendLane {
     const backoff = new Backoff(20, 1_000);
     let cause: unknown = 'closed';
     for (;;) {
-      await this.#renewal;
+      await this.#pause;
       const leftMs = giveUpAt - performance.now();
       if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(cause);
       const client = this.#client;
@@ -105,22 +106,25 @@ export class AppendLane {
         typeof actualVersion === 'bigint' ? actualVersion : 'no-stream',
       );
     }
-    const failure = classifyAppendFailure(error);
+    const failure = error instanceof NoAnswer ? 'resend' : classifyAppendFailure(error);
     if (failure === 'refused') throw error;
     this.#options.log.warn('append is sent again', { stream, error: String(error) });
-    if (failure === 'resend-on-new-client') this.#renew(client);
+    if (error instanceof NoAnswer) this.#reset(client, client);
+    else if (failure === 'resend-on-new-client') this.#reset(client, null);
   }
 
   /**
-   * Replaces the client. The old one's calls must have ended before the new one sends anything: their failure rejects
-   * every pending append of the process, and a late answer to a rejected one would throw inside the client.
+   * Ends the calls of a client that fell silent, and goes on with `next` or a new one. Nothing else is sent meanwhile:
+   * the end of the shared call rejects every pending append of the process, and a late answer to one of those throws
+   * inside the client. A client whose calls are only silent is kept, because what it still waits for (the feature probe)
+   * would later send abandoned appends over a second shared call.
    */
-  #renew(failed: EventStoreDBClient): void {
-    if (this.#renewal || failed !== this.#client || this.#closed.signal.aborted) return;
+  #reset(failed: EventStoreDBClient, next: EventStoreDBClient | null): void {
+    if (this.#pause || failed !== this.#client || this.#closed.signal.aborted) return;
     const ended = Promise.race([failed.dispose(), delay(MOST_DISPOSE_MS, undefined, { ref: false })]);
-    this.#renewal = ended.then(() => {
-      this.#client = EventStoreDBClient.connectionString(this.#options.url);
-      this.#renewal = null;
+    this.#pause = ended.then(() => {
+      this.#client = next ?? EventStoreDBClient.connectionString(this.#options.url);
+      this.#pause = null;
     });
   }
 }

@@ -19,7 +19,7 @@ export class Backoff {
 
   /** Pauses for half to all of the next step, at most `limitMs`; ends at once when the signal aborts. */
   async pause(signal: AbortSignal, limitMs = Infinity): Promise<void> {
-    const ms = Math.min(limitMs, this.#nextMs * (0.5 + Math.random() / 2));
+    const ms = Math.max(0, Math.min(limitMs, this.#nextMs * (0.5 + Math.random() / 2)));
     this.#nextMs = Math.min(2 * this.#nextMs, this.#mostMs);
     await delay(ms, undefined, { signal }).catch(() => undefined);
   }

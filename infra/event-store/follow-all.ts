@@ -32,25 +32,26 @@ export async function* followAll(
   signal: AbortSignal,
   filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
-  const backoff = new Backoff(50, 5_000);
-  let last = from;
+  const progress: Progress = { last: from, backoff: new Backoff(50, 5_000) };
   let checked = from === null;
   while (!signal.aborted) {
     try {
-      if (!checked) await refuseBeyondEnd(parts.reader, last ?? -1n);
+      if (!checked) await refuseBeyondEnd(parts.reader, from ?? -1n);
       checked = true;
-      for await (const item of oneSubscription(parts, last, signal, filter)) {
-        if (item.kind === 'event') last = item.event.position;
-        else if (item.kind === 'checkpoint') last = item.position;
-        backoff.reset();
-        yield item;
-      }
+      yield* oneSubscription(parts.clients, progress, signal, filter);
     } catch (error) {
       if (error instanceof CheckpointBeyondLog) throw error;
-      parts.log.warn('subscription is opened again', { from: String(last), error: String(error) });
-      await backoff.pause(signal);
+      parts.log.warn('subscription is opened again', { from: String(progress.last), error: String(error) });
+      await progress.backoff.pause(signal);
     }
   }
+}
+
+/** What outlives a subscription. */
+interface Progress {
+  /** Where the last item handed out stood. */
+  last: Position | null;
+  readonly backoff: Backoff;
 }
 
 async function refuseBeyondEnd(reader: StreamReader, from: Position): Promise<void> {
@@ -60,13 +61,13 @@ async function refuseBeyondEnd(reader: StreamReader, from: Position): Promise<vo
 
 /** Items of one subscription until it fails (throws) or the signal aborts. */
 async function* oneSubscription(
-  { clients }: FollowParts,
-  from: Position | null,
+  clients: SubscriptionClients,
+  progress: Progress,
   signal: AbortSignal,
   filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
   const client = clients.acquire();
-  const feed = new SubscriptionFeed(client, from, filter);
+  const feed = new SubscriptionFeed(client, progress.last, filter);
   const stop = (): void => {
     void feed.close();
   };
@@ -74,8 +75,14 @@ async function* oneSubscription(
   try {
     while (!signal.aborted) {
       const item = feed.take();
-      if (item) yield item;
-      else await feed.changed();
+      if (item === null) {
+        await feed.changed();
+        continue;
+      }
+      progress.backoff.reset();
+      if (item.kind === 'event') progress.last = item.event.position;
+      else if (item.kind === 'checkpoint') progress.last = item.position;
+      yield item;
     }
   } finally {
     signal.removeEventListener('abort', stop);

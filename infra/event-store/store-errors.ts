@@ -12,9 +12,9 @@ export const storeUnavailable = (cause: unknown): GatewayError =>
 export type AppendFailure =
   /** Nothing was written, and sending it again will not help. */
   | 'refused'
-  /** Nothing was written yet, or it is unknown: send the identical append again. */
+  /** Nothing was written, or it is unknown: send the identical append again. */
   | 'resend'
-  /** The same, but this client or its connection is not to be trusted any more. */
+  /** The same, and the client has to be replaced first. */
   | 'resend-on-new-client';
 
 const REFUSALS = new Set<string>([
@@ -25,19 +25,13 @@ const REFUSALS = new Set<string>([
   ErrorType.WRONG_EXPECTED_VERSION,
 ]);
 
-/** After these the client keeps its channel, or moves to the leader by itself. */
-const SAME_CLIENT = new Set<string>([ErrorType.DEADLINE_EXCEEDED, ErrorType.TIMEOUT, ErrorType.NOT_LEADER]);
-
 /**
  * Anything not known to be a refusal leaves the outcome open. An error that is no command error comes from the feature
- * probe, whose failure the client keeps for ever. "Not ready" and bad requests arrive as `UnknownError`, told apart by
- * their text only.
+ * probe, whose failure the client may keep for ever. Bad requests arrive as `UnknownError`, told apart by their text only.
  */
 export function classifyAppendFailure(error: unknown): AppendFailure {
   if (!isClientError(error)) return 'resend-on-new-client';
-  if (REFUSALS.has(error.type) || error.message.includes('BadRequest')) return 'refused';
-  const stays = SAME_CLIENT.has(error.type) || error.message.includes('Server Is Not Ready');
-  return stays ? 'resend' : 'resend-on-new-client';
+  return REFUSALS.has(error.type) || error.message.includes('BadRequest') ? 'refused' : 'resend';
 }
 
 const isClientError = (error: unknown): error is Error & { readonly type: string } =>

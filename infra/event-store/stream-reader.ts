@@ -79,7 +79,7 @@ export class StreamReader {
     const backoff = new Backoff(20, 1_000);
     for (;;) {
       try {
-        return await collect(open(), giveUpAt - performance.now());
+        return await collect(open(), Math.max(1, giveUpAt - performance.now()));
       } catch (error) {
         if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return [];
         const leftMs = giveUpAt - performance.now();

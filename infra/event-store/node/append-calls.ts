@@ -59,17 +59,18 @@ export function appendCall(log: EventLog) {
 }
 
 function appendExpectation(options: streams.AppendReq.Options | undefined): Expectation | null {
+  if (!options) return null;
   const { ExpectedStreamRevisionCase: Case } = AppendReq.Options;
-  switch (options?.getExpectedStreamRevisionCase()) {
+  switch (options.getExpectedStreamRevisionCase()) {
     case Case.REVISION:
-      return toNumber(options?.getRevision() ?? '0');
+      return toNumber(options.getRevision());
     case Case.NO_STREAM:
       return 'no-stream';
     case Case.ANY:
       return 'any';
     case Case.STREAM_EXISTS:
       return 'stream-exists';
-    default:
+    case Case.EXPECTED_STREAM_REVISION_NOT_SET:
       return null;
   }
 }

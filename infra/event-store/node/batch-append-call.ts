@@ -2,6 +2,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import anyMessages from 'google-protobuf/google/protobuf/any_pb.js';
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
+import codes from '@eventstore/db-client/generated/code_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -14,6 +15,8 @@ import type { Expectation, Outcome, Refusal, Written } from './write-request.ts'
 
 const { BatchAppendReq, BatchAppendResp } = streams;
 const { Empty } = emptyMessages;
+const { Code } = codes;
+type Code = codes.Code;
 
 type BatchCall = ServerDuplexStream<streams.BatchAppendReq, streams.BatchAppendResp>;
 
@@ -122,37 +125,41 @@ function successMessage({ revision, position }: Written): streams.BatchAppendRes
 
 /** Code, message and detail of each refusal; "not ready" really has code 0 and no detail. */
 function errorMessage(refusal: Refusal, options: streams.BatchAppendReq.Options): statusMessages.Status {
-  const error = (code: number, text: string, type: string, bytes: Uint8Array): statusMessages.Status => {
+  const error = (code: Code, text: string, type: string, bytes: Uint8Array): statusMessages.Status => {
     const details = new anyMessages.Any();
     details.setTypeUrl(`type.googleapis.com/${type}`);
     details.setValue(bytes);
     return new statusMessages.Status().setCode(code).setMessage(text).setDetails(details);
   };
-  const own = (code: number, name: string, detail: { serializeBinary(): Uint8Array }) =>
+  const own = (code: Code, name: string, detail: { serializeBinary(): Uint8Array }) =>
     error(code, name, `event_store.client.${name}`, detail.serializeBinary());
   switch (refusal.kind) {
     case 'wrong-version':
-      return own(6, 'WrongExpectedVersion', wrongVersionDetail(refusal));
+      return own(Code.ALREADY_EXISTS, 'WrongExpectedVersion', wrongVersionDetail(refusal));
     case 'stream-deleted':
       return own(
-        5,
+        Code.NOT_FOUND,
         'StreamDeleted',
         new shared.StreamDeleted().setStreamIdentifier(options.getStreamIdentifier()),
       );
     case 'too-large':
       return own(
-        3,
+        Code.INVALID_ARGUMENT,
         'MaximumAppendSizeExceeded',
         new shared.MaximumAppendSizeExceeded().setMaxappendsize(MAX_APPEND_BYTES),
       );
     case 'deadline-passed':
-      return own(4, 'Timeout', new shared.Timeout());
+      return own(Code.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout());
     case 'missing-property':
-      return own(3, 'BadRequest', new shared.BadRequest().setMessage('An event lacks type or content-type.'));
+      return own(
+        Code.INVALID_ARGUMENT,
+        'BadRequest',
+        new shared.BadRequest().setMessage('An event lacks type or content-type.'),
+      );
     case 'bad-request':
-      return own(3, 'BadRequest', new shared.BadRequest().setMessage(refusal.message));
+      return own(Code.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(refusal.message));
     case 'not-ready':
-      return error(0, 'Server Is Not Ready', 'google.protobuf.Empty', new Empty().serializeBinary());
+      return error(Code.OK, 'Server Is Not Ready', 'google.protobuf.Empty', new Empty().serializeBinary());
   }
 }
 

@@ -55,7 +55,7 @@ export async function followAll(
     const last = page.at(-1);
     if (last) {
       live = live && recent !== null;
-      await sendMatching(answers, page, filter, live, checkpoints);
+      await sendMatching(answers, page, { filter, checkpoints, live });
       cursor = last.position;
       continue;
     }
@@ -72,9 +72,11 @@ export async function followAll(
 async function sendMatching(
   answers: AnswerStream,
   page: readonly StoredRecord[],
-  filter: EventFilter | null,
-  live: boolean,
-  checkpoints: Checkpoints | null,
+  {
+    filter,
+    checkpoints,
+    live,
+  }: { filter: EventFilter | null; checkpoints: Checkpoints | null; live: boolean },
 ): Promise<void> {
   for (const record of page) {
     if (answers.gone) return;

@@ -22,11 +22,8 @@ describeStores('append', (store) => {
   ): Promise<AppendResult> =>
     store().client.appendToStream(stream, events, { ...store().appendOptions, expectedRevision });
 
-  async function refusal(promise: Promise<unknown>): Promise<WrongExpectedVersionError> {
-    const error = await rejection(promise);
-    expect(error).to.be.instanceOf(WrongExpectedVersionError);
-    return error as WrongExpectedVersionError;
-  }
+  const refusal = (promise: Promise<unknown>): Promise<WrongExpectedVersionError> =>
+    rejection(promise, WrongExpectedVersionError);
 
   async function streamIds(stream: string): Promise<string[]> {
     const ids: string[] = [];
@@ -152,9 +149,8 @@ describeStores('append', (store) => {
       binaryEvent({ type: 'Large', data: new Uint8Array(bytes), metadata: new Uint8Array(9) });
     expect(await append(stream, NO_STREAM, binary(MIB))).to.include({ nextExpectedRevision: 0n });
     for (const events of [binary(MIB + 1), [binary(MIB), binary(1)]]) {
-      const error = await rejection(append(stream, 0n, events));
-      expect(error).to.be.instanceOf(MaxAppendSizeExceededError);
-      expect((error as MaxAppendSizeExceededError).maxAppendSize).to.equal(MIB);
+      const error = await rejection(append(stream, 0n, events), MaxAppendSizeExceededError);
+      expect(error.maxAppendSize).to.equal(MIB);
     }
     expect(await append(stream, 0n, happened())).to.include({ nextExpectedRevision: 1n });
   });

@@ -139,13 +139,16 @@ export const happened = (
 export const numbered = (count: number): JSONEventData[] =>
   Array.from({ length: count }, (_unused, n) => happened({ n }));
 
-/** The error a promise rejects with; fails when it does not. */
-export async function rejection(promise: Promise<unknown>): Promise<Error> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof Error) return error;
-    throw error;
-  }
-  throw new Error('expected a rejection');
+/** The error a promise rejects with; fails when it does not, or with another kind of error. */
+export async function rejection<E extends Error = Error>(
+  promise: Promise<unknown>,
+  kind?: abstract new (...args: never[]) => E,
+): Promise<E> {
+  const outcome = await promise.then(
+    () => new Error('expected a rejection'),
+    (error: unknown) => ({ error }),
+  );
+  if (outcome instanceof Error) throw outcome;
+  if (!(outcome.error instanceof (kind ?? Error))) throw new Error('another error', { cause: outcome.error });
+  return outcome.error as E;
 }

@@ -1,0 +1,236 @@
+/** The `EventStore` port over the official client: what the rest of the gateway relies on. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { GatewayError } from '../../../commands/kernel/errors.ts';
+import { WrongExpectedRevision } from '../../../commands/kernel/ports.ts';
+import type { NewEvent, Position, SubscriptionItem } from '../../../commands/kernel/ports.ts';
+import { openEventStore } from '../../../infra/event-store/event-store-client.ts';
+import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
+import { CheckpointBeyondLog } from '../../../infra/event-store/follow-all.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { describeStores, freshStream, rejection } from './store-under-test.ts';
+
+const fact = (n = 0, id: string = randomUUID()): NewEvent => ({
+  id,
+  type: 'PortTested',
+  data: { n },
+  metadata: { v: 1 },
+});
+
+/** Takes items until one satisfies the condition. */
+async function take(
+  items: AsyncIterable<SubscriptionItem>,
+  last: (item: SubscriptionItem) => boolean,
+): Promise<SubscriptionItem[]> {
+  const taken: SubscriptionItem[] = [];
+  for await (const item of items) {
+    taken.push(item);
+    if (last(item)) break;
+  }
+  return taken;
+}
+
+const caughtUp = (item: SubscriptionItem): boolean => item.kind === 'caught-up';
+
+const numbers = (items: readonly SubscriptionItem[]): unknown[] =>
+  items.flatMap((item) => (item.kind === 'event' ? [item.event.data['n']] : []));
+
+describeStores('event store port', (under) => {
+  let store: ConnectedEventStore;
+  before(() => {
+    store = openEventStore({ url: under().url, log: silentLog, forceUnary: under().unary });
+  });
+  after(() => store.close());
+
+  it('appends at "no stream" and at exact revisions, and reads it back', async () => {
+    const stream = freshStream();
+    const first = await store.append(stream, 'no-stream', [fact(0), fact(1)]);
+    const second = await store.append(stream, 1n, [fact(2)]);
+    expect([first.revision, second.revision]).to.deep.equal([1n, 2n]);
+    expect(second.position > first.position).to.equal(true);
+    const events = await store.readStream(stream);
+    expect(events.map(({ data }) => data['n'])).to.deep.equal([0, 1, 2]);
+    expect(events[2]).to.deep.include({ streamName: stream, revision: 2n, position: second.position });
+    expect(events[0]).to.deep.include({ type: 'PortTested', metadata: { v: 1 } });
+    expect((await store.readStream(stream, 1n)).map(({ revision }) => revision)).to.deep.equal([1n, 2n]);
+    expect((await store.readLast(stream))?.revision).to.equal(2n);
+    expect(await store.headPosition()).to.equal(second.position);
+  });
+
+  it('reads a missing stream as empty', async () => {
+    expect(await store.readStream(freshStream())).to.deep.equal([]);
+    expect(await store.readLast(freshStream())).to.equal(null);
+  });
+
+  it('says at which revision the stream is when another was first', async () => {
+    const stream = freshStream();
+    const missing = await rejection(store.append(stream, 4n, [fact()]));
+    expect(missing)
+      .to.be.instanceOf(WrongExpectedRevision)
+      .and.to.include({ actual: 'no-stream', streamName: stream });
+    await store.append(stream, 'no-stream', [fact(), fact()]);
+    const stale = await rejection(store.append(stream, 0n, [fact()]));
+    expect(stale).to.be.instanceOf(WrongExpectedRevision).and.to.include({ actual: 1n });
+  });
+
+  it('lets one of two equal claims win, and tells a resend of the winner success', async () => {
+    const stream = freshStream();
+    const claims = [[fact(1)], [fact(2)]];
+    const results = await Promise.allSettled(
+      claims.map((events) => store.append(stream, 'no-stream', events)),
+    );
+    expect(results.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
+    const winner = claims[results.findIndex(({ status }) => status === 'fulfilled')] ?? [];
+    expect((await store.append(stream, 'no-stream', winner)).revision).to.equal(0n);
+    expect(await store.readStream(stream)).to.have.length(1);
+  });
+
+  it('refuses what JSON cannot hold, bad names and bad ids before anything is sent', async () => {
+    const stream = freshStream();
+    const cyclic: Record<string, unknown> = {};
+    cyclic['self'] = cyclic;
+    for (const value of [1n, undefined, Number.NaN, new Date(), new Map(), () => 1, Symbol('s'), cyclic]) {
+      const event = { ...fact(), data: { deep: [{ value }] } };
+      expect(await rejection(store.append(stream, 'no-stream', [event])), typeof value).to.be.instanceOf(
+        TypeError,
+      );
+    }
+    for (const name of [
+      '$$',
+      'nodash',
+      '$system-1',
+      'Capital-1',
+      '-1',
+      'a-',
+      `a-${'x'.repeat(201)}`,
+      'a-b\nc',
+    ]) {
+      expect(await rejection(store.append(name, 'no-stream', [fact()])), name).to.be.instanceOf(TypeError);
+    }
+    expect(await rejection(store.append(stream, 'no-stream', [fact(0, 'evt_1')]))).to.be.instanceOf(
+      TypeError,
+    );
+    expect(await rejection(store.append(stream, 'no-stream', []))).to.be.instanceOf(TypeError);
+    expect(await store.readStream(stream)).to.deep.equal([]);
+  });
+
+  it('reports an append that is too large at once, not after resending it', async () => {
+    const startedAt = performance.now();
+    const event = { ...fact(), data: { text: 'x'.repeat(1_100_000) } };
+    const error = await rejection(store.append(freshStream(), 'no-stream', [event]));
+    expect(error).to.have.property('type', 'maximum-append-size-exceeded');
+    expect(performance.now() - startedAt).to.be.below(2_000);
+  });
+
+  it('follows everything from a position, exclusive, then live, without system events', async () => {
+    const stream = freshStream();
+    const { position } = await store.append(stream, 'no-stream', [fact(0)]);
+    await store.append(stream, 0n, [fact(1)]);
+    await under().client.setStreamMetadata(stream, { owner: 'test' });
+    const end = new AbortController();
+    const items = store.subscribeToAll(position, end.signal)[Symbol.asyncIterator]();
+    const next = async (): Promise<SubscriptionItem | undefined> => {
+      const result = await items.next();
+      return result.done === true ? undefined : result.value;
+    };
+    expect(numbers([(await next()) ?? { kind: 'caught-up' }])).to.deep.equal([1]);
+    const seen: SubscriptionItem[] = [];
+    for (let item = await next(); item && item.kind !== 'caught-up'; item = await next()) seen.push(item);
+    expect(numbers(seen)).to.deep.equal([]);
+    await store.append(stream, 1n, [fact(2)]);
+    expect(numbers([(await next()) ?? { kind: 'caught-up' }])).to.deep.equal([2]);
+    const waiting = next();
+    end.abort();
+    expect(await waiting).to.equal(undefined);
+  });
+
+  it('filters by stream prefixes', async () => {
+    const from = await store.headPosition();
+    const [one, two] = [freshStream('filtered'), freshStream('ignored')];
+    await store.append(two, 'no-stream', [fact(2)]);
+    await store.append(one, 'no-stream', [fact(1)]);
+    const filter = { streamPrefixes: ['filtered-'] };
+    const items = await take(
+      store.subscribeToAll(from === -1n ? null : from, new AbortController().signal, filter),
+      caughtUp,
+    );
+    expect(numbers(items)).to.deep.equal([1]);
+  });
+
+  it('hands out checkpoints only behind every event before them, and resumes there', async () => {
+    const { position: from } = await store.append(freshStream(), 'no-stream', [fact()]);
+    const wanted = freshStream('rare');
+    // A catching-up server names the window before the last, 1,024 events each, so the tail is longer than two.
+    const bulk = Array.from({ length: 1_200 }, () => fact(-1));
+    const tail = Array.from({ length: 2_400 }, () => fact(-1));
+    await store.append(freshStream(), 'no-stream', bulk);
+    await store.append(wanted, 'no-stream', [fact(1)]);
+    await store.append(freshStream(), 'no-stream', bulk);
+    await store.append(wanted, 0n, [fact(2)]);
+    await store.append(freshStream(), 'no-stream', tail);
+    const filter = { streamPrefixes: ['rare-'] };
+    const items = await take(store.subscribeToAll(from, new AbortController().signal, filter), caughtUp);
+    expect(numbers(items)).to.deep.equal([1, 2]);
+    const places = items.flatMap((item): Position[] =>
+      item.kind === 'event' ? [item.event.position] : item.kind === 'checkpoint' ? [item.position] : [],
+    );
+    expect(places).to.deep.equal([...places].sort((a, b) => (a < b ? -1 : 1)));
+    const checkpoint = items.find((item) => item.kind === 'checkpoint');
+    if (checkpoint?.kind !== 'checkpoint') throw new Error('no checkpoint came');
+    const resumed = await take(
+      store.subscribeToAll(checkpoint.position, new AbortController().signal, filter),
+      caughtUp,
+    );
+    const expected = items.filter(
+      (item) => item.kind === 'event' && item.event.position > checkpoint.position,
+    );
+    expect(numbers(resumed)).to.deep.equal(numbers(expected));
+  });
+
+  it('refuses to follow from beyond the end of the log', async () => {
+    const head = await store.headPosition();
+    const following = take(store.subscribeToAll(head + 1_000_000n, new AbortController().signal), caughtUp);
+    expect(await rejection(following)).to.be.instanceOf(CheckpointBeyondLog);
+  });
+
+  it('serves many subscriptions beside appends and reads', async () => {
+    const from = await store.headPosition();
+    const end = new AbortController();
+    const stream = freshStream();
+    const following = Array.from({ length: 120 }, () =>
+      take(
+        store.subscribeToAll(from, end.signal),
+        (item) => item.kind === 'event' && item.event.data['n'] === 9,
+      ),
+    );
+    await store.append(stream, 'no-stream', [fact(8), fact(9)]);
+    for (const items of await Promise.all(following)) expect(numbers(items)).to.deep.equal([8, 9]);
+    end.abort();
+  });
+});
+
+describe('event store port without a store', () => {
+  const nobody = (options: { url: string }) =>
+    openEventStore({ ...options, log: silentLog, appendTimeoutMs: 300, readTimeoutMs: 300 });
+
+  it('says store_unavailable within the deadline', async () => {
+    const store = nobody({ url: 'esdb://127.0.0.1:1?tls=false' });
+    for (const attempt of [
+      () => store.append(freshStream(), 'no-stream', [fact()]),
+      () => store.readStream(freshStream()),
+      () => store.headPosition(),
+    ]) {
+      const startedAt = performance.now();
+      const error = await rejection(attempt());
+      expect(error).to.be.instanceOf(GatewayError).and.to.include({ code: 'store_unavailable' });
+      expect(performance.now() - startedAt).to.be.below(1_500);
+    }
+    await store.close();
+  });
+
+  it('refuses an address that would make the client lie about revisions', () => {
+    expect(() => nobody({ url: 'esdb://127.0.0.1:1?tls=false&throwOnAppendFailure=false' })).to.throw(
+      TypeError,
+    );
+  });
+});
