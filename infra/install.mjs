@@ -3,7 +3,16 @@
  * asks for, Node 24 included. Plain JavaScript without packages, since none may be there yet. Silent when nothing is to do.
  */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -53,6 +62,8 @@ function packagesAreThere() {
 
 const isInstalled = () => packagesAreThere() && isExecutable(nodeBinary);
 
+const linkExists = (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
 function installPackages() {
   say('Installing the packages of package-lock.json, about a minute …');
   const startedAt = Date.now();
@@ -74,6 +85,8 @@ function repairNode() {
   if (isExecutable(nodeBinary)) return;
   say('Fetching Node 24 …');
   run('node', ['installArchSpecificPackage.js'], join(modules, 'node'));
+  // npm links only what was there when it looked.
+  if (!linkExists(nodeBinary)) symlinkSync('../node/bin/node', nodeBinary);
   if (!isExecutable(nodeBinary)) {
     fail('Node 24 could not be installed into node_modules: run `npm rebuild node --ignore-scripts=false`.');
   }
