@@ -1,0 +1,92 @@
+import { basename } from 'node:path';
+import { expect } from 'chai';
+import { type SourceFile, allSources, otherTexts, productSources } from '../../support/sources.ts';
+
+const here = 'test/contract/house/sources.test.ts';
+const sources = allSources().filter(({ path }) => path !== here);
+
+/** `path:line: text` of every line that matches. */
+const linesMatching = (files: readonly SourceFile[], pattern: RegExp): readonly string[] =>
+  files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, index) =>
+      pattern.test(line) ? [`${path}:${String(index + 1)}: ${line.trim()}`] : [],
+    ),
+  );
+
+describe('names of files', () => {
+  const names = sources.map(({ path }) => path);
+
+  it('are kebab-case, with .test or .d only before the ending', () => {
+    const odd = names.filter((path) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.(test|d))?\.ts$/.test(basename(path)));
+    expect(odd).to.deep.equal([]);
+  });
+
+  it('say a job, never utils, helpers, manager, service, common, misc or index', () => {
+    const forbidden =
+      /^(?:.*-)?(?:util|utils|helper|helpers|manager|service|common|misc|index)(?:\.test)?\.ts$/;
+    expect(names.filter((path) => forbidden.test(basename(path)))).to.deep.equal([]);
+  });
+});
+
+describe('exports', () => {
+  it('are never passed on from another file, which would hide where a name comes from', () => {
+    expect(linesMatching(productSources(), /^export\s+(type\s+)?(\*|\{[^}]*\})\s*.*\bfrom\b/)).to.deep.equal(
+      [],
+    );
+  });
+});
+
+describe('tests and sources', () => {
+  it('leave no focused or switched-off test', () => {
+    expect(
+      linesMatching(sources, /\b(describe|it|context)\.(only|skip)\(\s*['"`]|\bx(it|describe)\(/),
+    ).to.deep.equal([]);
+  });
+
+  it('leave no note of work undone', () => {
+    expect(linesMatching([...sources, ...otherTexts()], /\b(TODO|FIXME|XXX|HACK)\b/)).to.deep.equal([]);
+  });
+
+  it('expect something in every test file', () => {
+    const tests = sources.filter(({ path }) => path.endsWith('.test.ts'));
+    const silent = tests.filter(({ text }) => !/\b(expect|assert)[.(]|expectGolden\(/.test(text));
+    expect(silent.map(({ path }) => path)).to.deep.equal([]);
+  });
+});
+
+describe('opt-outs from the checks', () => {
+  const optOuts = linesMatching(sources, /eslint-disable|@ts-(expect-error|ignore|nocheck)|c8 ignore/);
+
+  it('give their reason on the same line', () => {
+    const bare = optOuts.filter((line) => !/ -- \S.{9,}|@ts-expect-error \S.{9,}/.test(line));
+    expect(bare).to.deep.equal([]);
+  });
+
+  it('never switch a whole file or every rule off', () => {
+    const whole =
+      /\/\*\s*eslint-disable\b|eslint-disable(-next-line|-line)?\s*(--|\*\/|$)|@ts-(ignore|nocheck)/;
+    expect(optOuts.filter((line) => whole.test(line))).to.deep.equal([]);
+  });
+
+  it('stay few', () => {
+    expect(optOuts.length, optOuts.join('\n')).to.be.at.most(12);
+  });
+
+  it('are few where a table is laid out by hand', () => {
+    const byHand = linesMatching(sources, /prettier-ignore/);
+    expect(byHand.length, byHand.join('\n')).to.be.at.most(30);
+  });
+});
+
+describe('texts', () => {
+  it('name no folder of one machine', () => {
+    // Programs of the system and the temp folder are the same everywhere; /work and homes are not.
+    const absolute = /(^|[\s'"`(=:])\/(work|home|root|Users)\//;
+    expect(linesMatching([...sources, ...otherTexts()], absolute)).to.deep.equal([]);
+  });
+
+  it('name no package registry', () => {
+    const registries = /registry\.(npmjs|yarnpkg)\.|npmmirror|verdaccio|artifactory|jfrog/i;
+    expect(linesMatching([...sources, ...otherTexts()], registries)).to.deep.equal([]);
+  });
+});
