@@ -1,0 +1,269 @@
+import { expect } from 'chai';
+import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { account, registerAccount } from '../../commands/accounts/account.ts';
+import { mintToken } from '../../commands/organisation/mint-token.ts';
+import { createOrganisation, organisation } from '../../commands/organisation/organisation.ts';
+import { issueToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
+
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+describe('who may do what', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let gateway: TestGateway;
+  let mailboxId: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    ({ gateway, mailboxId } = await startWithMailbox(dovecot));
+  });
+
+  after(async () => {
+    await gateway.stop();
+    await dovecot.dispose();
+  });
+
+  const agentToken = async (
+    scopes: readonly string[],
+    extra: object = {},
+  ): Promise<{ id: string; token: string }> => {
+    const { status, body } = await gateway.rest('POST', '/tokens', {
+      name: 'of the agent',
+      principal_id: gateway.tokens.agentId,
+      surface: 'rest',
+      scopes,
+      expires_at: inAnHour(),
+      ...extra,
+    });
+    expect(status).to.equal(201);
+    return body as { id: string; token: string };
+  };
+
+  /** A second organisation with its own owner and token, made as the system would. */
+  const otherOrganisation = async (): Promise<string> => {
+    const { ports } = gateway.gateway;
+    const [orgId, userId, tokenId] = [ports.ids.newId('org'), ports.ids.newId('usr'), ports.ids.newId('tok')];
+    const author = systemAuthor(ports, orgId);
+    const [email, name] = [
+      await ports.personal.seal(userId, 'x@example.net'),
+      await ports.personal.seal(userId, 'X'),
+    ];
+    await decideAndAppend(ports, author, account, {
+      id: userId,
+      decide: (state) => registerAccount(state, { email, name }),
+    });
+    await decideAndAppend(ports, author, organisation, {
+      id: orgId,
+      decide: (state) => createOrganisation(state, { name: 'Second', ownerId: userId }),
+    });
+    const { secret, terms } = await mintToken(ports, {
+      tokenId,
+      orgId,
+      principal: { id: userId, kind: 'user' },
+      name: 'Second owner',
+      surface: 'rest',
+      scopes: ['org:read', 'mailboxes:read', 'mailboxes:manage', 'mailboxes:grants', 'tokens:manage', 'audit:read', 'messages:read', 'messages:archive', 'folders:read'],
+      mailboxIds: null,
+      expiresAt: inAnHour(),
+    }); // prettier-ignore
+    const { appended } = await decideAndAppend(ports, author, tokenAggregate, {
+      id: tokenId,
+      decide: (state) => issueToken(state, terms),
+    });
+    await ports.directory.waitFor(appended?.position ?? 0n);
+    return secret;
+  };
+
+  it("hides another organisation's objects exactly like unknown ones", async () => {
+    const stranger = await otherOrganisation();
+    const unknown = await gateway.rest('GET', '/mailboxes/mbx_unknown', undefined, { token: stranger });
+    const routes: [string, string, unknown][] = [
+      ['GET', `/mailboxes/${mailboxId}`, undefined],
+      ['PATCH', `/mailboxes/${mailboxId}`, { display_name: 'Mine now' }],
+      ['DELETE', `/mailboxes/${mailboxId}`, undefined],
+      ['GET', `/mailboxes/${mailboxId}/messages`, undefined],
+      ['GET', `/mailboxes/${mailboxId}/folders/list`, undefined],
+      ['POST', `/mailboxes/${mailboxId}/email.query`, { select: {} }],
+      ['POST', `/mailboxes/${mailboxId}/archive`, { message_ids: ['msg_x'] }],
+      ['GET', `/mailboxes/${mailboxId}/grants`, undefined],
+      ['POST', `/mailboxes/${mailboxId}/grants`, { principal_id: 'usr_x', preset: 'reader' }],
+      ['PUT', `/mailboxes/${mailboxId}/credentials`, { password: 'another' }],
+    ];
+    for (const [method, path, body] of routes) {
+      const answer = await gateway.rest(method, path, body, { token: stranger });
+      expect(answer.status, path).to.equal(404);
+      expect({ ...answer.body.error, request_id: '' }, path).to.deep.equal({
+        ...unknown.body.error,
+        request_id: '',
+      });
+    }
+    const audit = await gateway.rest('GET', '/audit?limit=200', undefined, { token: stranger });
+    expect(JSON.stringify(audit.body)).not.to.include(gateway.tokens.orgId);
+    const mailboxes = await gateway.rest('GET', '/mailboxes', undefined, { token: stranger });
+    expect(mailboxes.body.items).to.deep.equal([]);
+  });
+
+  it('refuses a revoked token at once, and records the refusal', async () => {
+    const { id, token } = await agentToken(['messages:read']);
+    expect((await gateway.rest('GET', '/identity', undefined, { token })).status).to.equal(200);
+    expect((await gateway.rest('DELETE', `/tokens/${id}`)).status).to.equal(204);
+    const refused = await gateway.rest('GET', '/identity', undefined, { token });
+    expect(refused.status).to.equal(401);
+    expect(refused.body.error.code).to.equal('token_revoked');
+    expect(refused.headers.get('www-authenticate')).to.include('invalid_token');
+  });
+
+  it('refuses an expired token', async () => {
+    const { token } = await agentToken(['messages:read'], {
+      expires_at: new Date(Date.now() + 1_500).toISOString(),
+    });
+    expect((await gateway.rest('GET', '/identity', undefined, { token })).status).to.equal(200);
+    await new Promise((resolve) => setTimeout(resolve, 1_600));
+    const refused = await gateway.rest('GET', '/identity', undefined, { token });
+    expect(refused.body.error).to.include({ status: 401, code: 'token_expired' });
+  });
+
+  it('shows a token once, keeps tokens inside their issuer, and lists them without secrets', async () => {
+    const made = await gateway.rest(
+      'POST',
+      '/tokens',
+      { name: 'mine', surface: 'rest', scopes: ['messages:read'], expires_at: inAnHour() },
+      { key: 'token-1' },
+    );
+    expect(made.body.token).to.match(/^mgw_[0-9A-Za-z]{49}$/);
+    const again = await gateway.rest(
+      'POST',
+      '/tokens',
+      { name: 'mine', surface: 'rest', scopes: ['messages:read'], expires_at: made.body.expires_at },
+      { key: 'token-1' },
+    );
+    expect(again.status).to.be.oneOf([201, 422]);
+    expect(again.body).not.to.have.property('token');
+    const wider = await gateway.rest('POST', '/tokens', {
+      name: 'wide',
+      surface: 'rest',
+      scopes: ['webhooks:manage'],
+      expires_at: inAnHour(),
+    });
+    expect(wider.status).to.equal(403);
+    const managing = await gateway.rest('POST', '/tokens', {
+      name: 'managing',
+      surface: 'rest',
+      scopes: ['tokens:manage'],
+      expires_at: inAnHour(),
+    });
+    expect(managing.status).to.equal(403);
+    const listed = await gateway.rest('GET', '/tokens');
+    expect(JSON.stringify(listed.body)).not.to.match(/mgw_|secret_hash/);
+    expect(listed.body.items.map((item: { id: string }) => item.id)).to.include(made.body.id);
+  });
+
+  it('takes a grant away from the agent within the same second', async () => {
+    const { token } = await agentToken(['messages:read', 'folders:read']);
+    const list = () => gateway.rest('GET', `/mailboxes/${mailboxId}/messages`, undefined, { token });
+    expect((await list()).status).to.equal(200);
+    const grants = await gateway.rest('GET', `/mailboxes/${mailboxId}/grants`);
+    const grant = grants.body.items.find(
+      (item: { principal_id: string }) => item.principal_id === gateway.tokens.agentId,
+    );
+    const narrowed = await gateway.rest('PATCH', `/mailboxes/${mailboxId}/grants/${String(grant.id)}`, {
+      scopes: ['folders:read'],
+    });
+    expect(narrowed.status).to.equal(200);
+    expect((await list()).body.error).to.include({ status: 403, code: 'insufficient_scope' });
+    expect(
+      (await gateway.rest('DELETE', `/mailboxes/${mailboxId}/grants/${String(grant.id)}`)).status,
+    ).to.equal(204);
+    expect((await list()).body.error).to.include({ status: 403 });
+    const back = await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
+      principal_id: gateway.tokens.agentId,
+      preset: 'operator',
+    });
+    expect(back.status).to.equal(201);
+    expect((await list()).status).to.equal(200);
+  });
+
+  it('binds a grant to folder roles, source and destination', async () => {
+    const agent = await gateway.rest('POST', '/agents', { name: 'Inbox only' });
+    await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
+      principal_id: agent.body.id,
+      preset: 'operator',
+      folder_roles: ['inbox'],
+    });
+    const made = await gateway.rest('POST', '/tokens', {
+      name: 'inbox only', principal_id: agent.body.id, surface: 'rest', scopes: ['messages:read', 'messages:archive'], expires_at: inAnHour(),
+    }); // prettier-ignore
+    const token = made.body.token as string;
+    const list = (folder: string) =>
+      gateway.rest('GET', `/mailboxes/${mailboxId}/messages?folder=${folder}`, undefined, { token });
+    expect((await list('inbox')).status).to.equal(200);
+    expect((await list('archive')).body.error.code).to.equal('insufficient_scope');
+  });
+
+  it('manages a mailbox with ETag and If-Match, and undoes its removal', async () => {
+    const path = `/mailboxes/${mailboxId}`;
+    const read = await gateway.rest('GET', path);
+    const etag = read.headers.get('etag') ?? '';
+    expect(etag).to.match(/^"\d+"$/);
+    const renamed = await gateway.rest(
+      'PATCH',
+      path,
+      { display_name: 'Anna' },
+      { headers: { 'if-match': etag } },
+    );
+    expect(renamed.body.display_name).to.equal('Anna');
+    const late = await gateway.rest(
+      'PATCH',
+      path,
+      { display_name: 'Berta' },
+      { headers: { 'if-match': etag } },
+    );
+    expect(late.body.error).to.include({ status: 412, code: 'version_conflict' });
+    const moved = await gateway.rest('PATCH', path, {
+      imap: { host: '127.0.0.1', port: 1, security: 'none' },
+    });
+    expect(moved.body.error.code).to.equal('invalid_request');
+    expect((await gateway.rest('DELETE', path)).status).to.equal(202);
+    expect((await gateway.rest('GET', `${path}/messages`)).status).to.equal(404);
+    expect((await gateway.rest('PATCH', path, { restore: true })).status).to.equal(200);
+    await gateway.waitForState(mailboxId, 'connected');
+    expect((await gateway.rest('GET', `${path}/messages`)).status).to.equal(200);
+  });
+
+  it('pauses and resumes a mailbox', async () => {
+    const path = `/mailboxes/${mailboxId}`;
+    expect((await gateway.rest('PATCH', path, { paused: true })).body.state).to.equal('paused');
+    expect((await gateway.rest('GET', `${path}/messages`)).body.error.code).to.equal('conflict');
+    await gateway.rest('PATCH', path, { paused: false });
+    await gateway.waitForState(mailboxId, 'connected');
+  });
+
+  it('tests a connection and never tells a password', async () => {
+    const path = `/mailboxes/${mailboxId}/connection-tests`;
+    const stored = await gateway.rest('POST', path, {});
+    expect(stored.body.imap).to.include({ ok: true });
+    const wrong = await gateway.rest('POST', path, {
+      imap: { ...dovecot.imap() },
+      auth: { type: 'password', username: 'anna', password: 'wrong password!' },
+    });
+    expect(wrong.body.imap).to.include({ ok: false, stage: 'login' });
+    expect(JSON.stringify(wrong.body)).not.to.include('wrong password!');
+  });
+
+  it('maps and creates folder roles', async () => {
+    const path = `/mailboxes/${mailboxId}/folder-roles`;
+    const before = await gateway.rest('GET', path);
+    expect(before.body.archive).to.match(/^fld_/);
+    const made = await gateway.rest('PUT', path, { important: { create: 'Wichtig' } });
+    expect(made.status).to.equal(200);
+    expect(made.body.important).to.match(/^fld_/);
+    const cleared = await gateway.rest('PUT', path, { archive: null });
+    expect(cleared.body.archive ?? null).to.equal(null);
+    const refused = await gateway.rest('POST', `/mailboxes/${mailboxId}/archive`, { message_ids: ['msg_x'] });
+    expect(refused.body.error).to.deep.include({ code: 'folder_role_missing', details: { role: 'archive' } });
+    await gateway.rest('PUT', path, { archive: before.body.archive });
+  });
+});

@@ -1,0 +1,308 @@
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { eventually, startWithMailbox, type TestGateway } from '../support/gateway.ts';
+import { appendMessages, withClient } from '../support/mail-append.ts';
+
+const mail = (subject: string): string =>
+  [
+    'From: Berta <berta@example.org>',
+    'To: Anna <anna@example.com>',
+    `Subject: ${subject}`,
+    `Message-ID: <${subject.replaceAll(/\W/g, '')}@example.org>`,
+    '',
+    'Hello.',
+    '',
+  ].join('\r\n');
+
+interface Item {
+  readonly id: string;
+  readonly subject: string;
+}
+
+describe('acting on mail through the whole gateway', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let gateway: TestGateway;
+  let mailboxId: string;
+  let mailbox: string;
+  let counter = 0;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    ({ gateway, mailboxId } = await startWithMailbox(dovecot));
+    mailbox = `/mailboxes/${mailboxId}`;
+  });
+
+  after(async () => {
+    await gateway.stop();
+    await dovecot.dispose();
+  });
+
+  /** Puts fresh messages into the inbox and gives their ids, in the order of the subjects. */
+  const arrive = async (...subjects: string[]): Promise<string[]> => {
+    counter += 1;
+    const unique = subjects.map((subject) => `${subject} no ${String(counter)}`);
+    await appendMessages(
+      dovecot.imap(),
+      'anna',
+      unique.map((subject) => ({ raw: mail(subject) })),
+    );
+    const filter = { subject_contains: `no ${String(counter)}` };
+    const { body } = await gateway.rest('POST', `${mailbox}/email.query`, {
+      select: { folder: 'inbox', filter },
+    });
+    const items = body.items as Item[];
+    return unique.map((subject) => items.find((item) => item.subject === subject)?.id ?? '');
+  };
+
+  const act = (
+    operation: object,
+    options: { key?: string; cardinality?: object; mode?: string; token?: string } = {},
+  ) =>
+    gateway.rest(
+      'POST',
+      `${mailbox}/email.act`,
+      {
+        operation: { type: 'message_actions', ...operation },
+        ...(options.mode === undefined ? {} : { authorization: { mode: options.mode } }),
+        ...(options.cardinality === undefined ? {} : { cardinality: options.cardinality }),
+      },
+      {
+        key: options.key ?? `key-${String(Math.random())}`,
+        ...(options.token === undefined ? {} : { token: options.token }),
+      },
+    );
+
+  const inFolder = (folder: string, subject: string): Promise<number> =>
+    withClient(dovecot.imap(), 'anna', async (client) => {
+      const lock = await client.getMailboxLock(folder);
+      try {
+        const found = await client.search({ subject }, { uid: true });
+        return found === false ? 0 : (found ?? []).length;
+      } finally {
+        lock.release();
+      }
+    });
+
+  it('archives a message: old and new id in the answer, the old one stale, the new one good', async () => {
+    const [id = ''] = await arrive('Archive me');
+    const { status, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
+    expect(status).to.equal(200);
+    expect(body.status).to.equal('completed');
+    expect(body.summary).to.deep.equal({ done: 1, failed: 0, unknown: 0 });
+    const [result] = body.results;
+    expect(result).to.include({ message_id: id, action: 'archive', outcome: 'done' });
+    expect(result.new_message_id).to.match(/^msg_/).and.not.to.equal(id);
+    const read = await gateway.rest('POST', `${mailbox}/email.query`, {
+      select: { message_ids: [id, result.new_message_id] },
+    });
+    expect(read.body.items[0].error.code).to.equal('message_stale');
+    expect(read.body.items[1].folder.role).to.equal('archive');
+    const again = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
+    expect(again.body.results[0]).to.include({ outcome: 'failed' });
+    expect(again.body.results[0].error.code).to.equal('message_stale');
+  });
+
+  it('shows the operation in the audit within a second, in order, with actor, token, request, outcome and resource', async () => {
+    const [id = ''] = await arrive('Audit me');
+    const { headers, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
+    const requestId = headers.get('request-id') ?? '';
+    const items = await eventually(async () => {
+      const audit = await gateway.rest('GET', `/audit?request_id=${requestId}&order=asc`);
+      if (audit.body.items.length < 5) throw new Error('not all events yet');
+      return audit.body.items;
+    }, 1_000);
+    expect(items.map((item: { type: string }) => item.type)).to.deep.equal([
+      'OperationSubmitted', 'OperationDecided', 'ActionsIntended', 'ActionOutcomesRecorded', 'OperationCompleted',
+    ]); // prettier-ignore
+    for (const item of items) {
+      expect(item.actor).to.include({ type: 'delegated', id: gateway.tokens.userId });
+      expect(item.actor.token_id).to.match(/^tok_/);
+      expect(item).to.include({
+        request_id: requestId,
+        mailbox_id: mailboxId,
+        surface: 'rest',
+        outcome: 'allowed',
+      });
+      expect(item.resource).to.deep.equal({ type: 'operation', id: body.operation_id });
+    }
+    const sequence = items.map((item: { seq: number }) => item.seq);
+    expect(sequence).to.deep.equal([0, 1, 2, 3, 4].map((step) => Number(sequence[0]) + step));
+    const one = await gateway.rest('GET', `/audit/${String(items[0].id)}`);
+    expect(one.body).to.deep.equal(items[0]);
+  });
+
+  it('waits with If-Position until reads include a write', async () => {
+    const [id = ''] = await arrive('Position');
+    const { headers } = await act({ select: { message_ids: [id] }, actions: [{ type: 'trash' }] });
+    const position = headers.get('position') ?? '';
+    expect(position).to.match(/^\d+$/);
+    const audit = await gateway.rest('GET', '/audit?limit=1', undefined, {
+      headers: { 'if-position': position },
+    });
+    expect(audit.headers.get('stale')).to.equal(null);
+    expect(audit.body.items[0].type).to.equal('OperationCompleted');
+  });
+
+  it('runs several actions in order and flags without changing ids', async () => {
+    const [id = ''] = await arrive('Flag me');
+    const actions = [
+      { type: 'set_flags', seen: true, flagged: true, keywords_add: ['Later'] },
+      { type: 'move', folder: 'Junk' },
+    ];
+    const { body } = await act({ select: { message_ids: [id] }, actions });
+    expect(
+      body.results.map((result: { action: string; outcome: string }) => [result.action, result.outcome]),
+    ).to.deep.equal([
+      ['set_flags', 'done'],
+      ['move', 'done'],
+    ]);
+    expect(body.results[0]).not.to.have.property('new_message_id');
+    const moved = await gateway.rest('POST', `${mailbox}/email.query`, {
+      select: { message_ids: [body.results[1].new_message_id] },
+    });
+    expect(moved.body.items[0]).to.deep.include({ seen: true, flagged: true, keywords: ['Later'] });
+    expect(moved.body.items[0].folder.role).to.equal('junk');
+  });
+
+  it('replays a used key with the current state, runs once, and refuses the key for another body', async () => {
+    const [id = '', other = ''] = await arrive('Once', 'Other');
+    const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
+    const first = await act(operation, { key: 'copy-once' });
+    const second = await act(operation, { key: 'copy-once' });
+    expect(second.headers.get('idempotency-replayed')).to.equal('true');
+    expect(second.body.original_status).to.equal('completed');
+    expect(second.body.results).to.deep.equal(first.body.results);
+    expect(await inFolder('Archive', 'Once no')).to.equal(1);
+    const reused = await act({ ...operation, select: { message_ids: [other] } }, { key: 'copy-once' });
+    expect(reused.status).to.equal(422);
+    expect(reused.body.error.code).to.equal('idempotency_key_reused');
+  });
+
+  it('lets one of two equal requests at once run', async () => {
+    const [id = ''] = await arrive('Race');
+    const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => act(operation, { key: 'race' })));
+    for (const answer of answers) {
+      if (answer.status === 200) expect(answer.body.summary.done).to.equal(1);
+      else expect(answer.body.error).to.include({ status: 409, code: 'idempotency_in_progress' });
+    }
+    expect(answers.filter((answer) => answer.status === 200)).not.to.have.length(0);
+    expect(await inFolder('Archive', 'Race no')).to.equal(1);
+  });
+
+  it('runs nothing outside the cardinality and leaves the key free', async () => {
+    const [a = '', b = ''] = await arrive('Card', 'Card');
+    const operation = { select: { message_ids: [a, b] }, actions: [{ type: 'trash' }] };
+    const refused = await act(operation, { key: 'card', cardinality: { max: 1 } });
+    expect(refused.status).to.equal(412);
+    expect(refused.body.error).to.deep.include({
+      code: 'cardinality_violation',
+      details: { count: 2, min: 1, max: 1 },
+    });
+    const declared = { folder: 'inbox', filter: { subject_contains: 'Card no' } };
+    const tooMany = await act(
+      { select: declared, actions: [{ type: 'trash' }] },
+      { cardinality: { max: 1 } },
+    );
+    expect(tooMany.body.error.details.count).to.equal(2);
+    const noMax = await act({ select: declared, actions: [{ type: 'trash' }] });
+    expect(noMax.body.error.code).to.equal('invalid_request');
+    const ran = await act(operation, { key: 'card' });
+    expect(ran.body.summary.done).to.equal(2);
+  });
+
+  it('acts on all matches of a filter', async () => {
+    await arrive('Bulk', 'Bulk', 'Bulk');
+    const select = { folder: 'inbox', filter: { subject_contains: 'Bulk no' } };
+    const { body } = await act({ select, actions: [{ type: 'spam' }] }, { cardinality: { min: 3, max: 3 } });
+    expect(body.summary).to.deep.equal({ done: 3, failed: 0, unknown: 0 });
+    expect(await inFolder('Junk', 'Bulk no')).to.equal(3);
+  });
+
+  it('previews without changing anything or needing a key', async () => {
+    const [id = ''] = await arrive('Preview');
+    const { status, body } = await gateway.rest('POST', `${mailbox}/email.act`, {
+      operation: { type: 'message_actions', select: { message_ids: [id] }, actions: [{ type: 'archive' }] },
+      authorization: { mode: 'preview' },
+    });
+    expect(status).to.equal(200);
+    expect(body.status).to.equal('preview');
+    expect(body.results).to.deep.equal([]);
+    expect(body.preview.policy).to.deep.equal({
+      decision: 'allow',
+      rule_id: 'default.reversible',
+      version: 0,
+    });
+    expect(body.preview.items[0].message_id).to.equal(id);
+    expect(await inFolder('INBOX', 'Preview no')).to.equal(1);
+  });
+
+  it('answers the direct verbs', async () => {
+    const [a = '', b = '', c = ''] = await arrive('Verb', 'Verb', 'Verb');
+    const verb = async (name: string, body: object, key?: string) =>
+      (await gateway.rest('POST', `${mailbox}/${name}`, body, key === undefined ? {} : { key })).body;
+    expect((await verb('set_flags', { message_ids: [a], seen: true })).summary.done).to.equal(1);
+    expect((await verb('copy', { message_ids: [a], folder: 'sent' })).error.code).to.equal(
+      'idempotency_key_required',
+    );
+    expect((await verb('copy', { message_ids: [a], folder: 'sent' }, 'verb-copy')).summary.done).to.equal(1);
+    expect((await verb('move', { message_ids: [a], folder: 'archive' })).summary.done).to.equal(1);
+    expect((await verb('trash', { message_ids: [b] })).summary.done).to.equal(1);
+    expect((await verb('spam', { message_ids: [c] })).summary.done).to.equal(1);
+  });
+
+  it('answers forged, foreign and malformed ids as unknown, and runs nothing', async () => {
+    const [good = ''] = await arrive('Good');
+    const forged = `${good.slice(0, -1)}${good.endsWith('0') ? '1' : '0'}`;
+    for (const bad of [forged, 'msg_nonsense', 'x']) {
+      const { status, body } = await act({
+        select: { message_ids: [good, bad] },
+        actions: [{ type: 'archive' }],
+      });
+      expect(status).to.equal(404);
+      expect(body.error.code).to.equal('not_found');
+    }
+    expect(await inFolder('INBOX', 'Good no')).to.equal(1);
+  });
+
+  it('lets the agent act by its own grant, and says so in the audit', async () => {
+    const [id = ''] = await arrive('Agent');
+    const token = (
+      await gateway.rest('POST', '/tokens', {
+        name: 'agent rest',
+        principal_id: gateway.tokens.agentId,
+        surface: 'rest',
+        scopes: ['messages:archive', 'messages:read'],
+        expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+      })
+    ).body.token as string;
+    const { body, headers } = await act(
+      { select: { message_ids: [id] }, actions: [{ type: 'archive' }] },
+      { token },
+    );
+    expect(body.summary.done).to.equal(1);
+    const refused = await act({ select: { message_ids: [id] }, actions: [{ type: 'trash' }] }, { token });
+    expect(refused.status).to.equal(403);
+    expect(refused.body.error).to.deep.include({
+      code: 'insufficient_scope',
+      details: { required: ['messages:trash'] },
+    });
+    const position = headers.get('position') ?? '';
+    const audit = await gateway.rest(
+      'GET',
+      `/audit?actor=${gateway.tokens.agentId}&limit=1&order=asc`,
+      undefined,
+      {
+        headers: { 'if-position': position },
+      },
+    );
+    expect(audit.body.items[0].actor.type).to.equal('agent');
+    const denied = await eventually(async () => {
+      const { body: found } = await gateway.rest('GET', '/audit?outcome=denied&type=RequestRefused&limit=1');
+      if (found.items.length === 0) throw new Error('not yet');
+      return found.items[0];
+    }, 1_000);
+    expect(denied.data.code).to.equal('insufficient_scope');
+  });
+});

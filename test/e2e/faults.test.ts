@@ -1,0 +1,245 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { CuttingProxy } from '../support/cutting-proxy.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { callRest, eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
+import { testDatabase, type TestDatabase } from '../support/postgres.ts';
+
+const countIn = (dovecot: TestDovecot, folder: string, subject: string): Promise<number> =>
+  withClient(dovecot.imap(), 'anna', async (client) => {
+    const lock = await client.getMailboxLock(folder);
+    try {
+      const found = await client.search({ subject }, { uid: true });
+      return found === false || found === undefined ? 0 : found.length;
+    } finally {
+      lock.release();
+    }
+  });
+
+describe('a mail server that fails', function () {
+  this.timeout(60_000);
+  let dovecot: TestDovecot;
+  let proxy: CuttingProxy;
+  let gateway: TestGateway;
+  let mailboxId: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    proxy = await CuttingProxy.start(dovecot.imap());
+    gateway = await startTestGateway();
+    mailboxId = await gateway.addMailbox({ host: '127.0.0.1', port: proxy.port }, 'anna');
+  });
+
+  after(async () => {
+    await gateway.stop();
+    await proxy.stop();
+    await dovecot.dispose();
+  });
+
+  const arrive = async (subject: string): Promise<string> => {
+    await appendMessages(dovecot.imap(), 'anna', [
+      { raw: plainMessage({ subject, id: `<${subject.replaceAll(' ', '.')}@example.org>` }) },
+    ]);
+    const { body } = await gateway.rest('POST', `/mailboxes/${mailboxId}/email.query`, {
+      select: { folder: 'inbox', filter: { subject_contains: subject } },
+    });
+    return String(body.items[0].id);
+  };
+
+  const archive = (id: string, key: string) =>
+    gateway.rest(
+      'POST',
+      `/mailboxes/${mailboxId}/email.act`,
+      {
+        operation: { type: 'message_actions', select: { message_ids: [id] }, actions: [{ type: 'archive' }] },
+      },
+      { key },
+    );
+
+  it('settles a MOVE whose answer was lost as done, by looking', async () => {
+    const id = await arrive('Lost answer');
+    const cut = proxy.arm(/UID MOVE/, 'cut-after');
+    const { status, body } = await archive(id, 'lost-answer');
+    await cut;
+    expect(status).to.equal(200);
+    expect(body.results[0].outcome).to.equal('unknown');
+    const settled = await eventually(async () => {
+      const again = await archive(id, 'lost-answer');
+      if (again.body.results[0].outcome === 'unknown') throw new Error('not settled yet');
+      return again;
+    }, 15_000);
+    expect(settled.headers.get('idempotency-replayed')).to.equal('true');
+    expect(settled.body.results[0].outcome).to.equal('done');
+    expect(settled.body.results[0].new_message_id).to.match(/^msg_/);
+    expect(await countIn(dovecot, 'Archive', 'Lost answer')).to.equal(1);
+    expect(await countIn(dovecot, 'INBOX', 'Lost answer')).to.equal(0);
+    const events = await gateway.rest('GET', `/audit?resource=${String(body.operation_id)}&order=asc`);
+    expect(events.body.items.map((item: { type: string }) => item.type).at(-1)).to.equal('ActionsReconciled');
+  });
+
+  it('settles a MOVE that never reached the server as failed, and repeats nothing', async () => {
+    const id = await arrive('Never sent');
+    const cut = proxy.arm(/UID MOVE/, 'cut-before');
+    const { body } = await archive(id, 'never-sent');
+    await cut;
+    expect(body.results[0].outcome).to.equal('unknown');
+    const settled = await eventually(async () => {
+      const again = await archive(id, 'never-sent');
+      if (again.body.results[0].outcome === 'unknown') throw new Error('not settled yet');
+      return again;
+    }, 15_000);
+    expect(settled.body.results[0].outcome).to.equal('failed');
+    expect(await countIn(dovecot, 'INBOX', 'Never sent')).to.equal(1);
+    expect(await countIn(dovecot, 'Archive', 'Never sent')).to.equal(0);
+  });
+
+  it('answers 503 while the server is down, says so in the mailbox, and recovers by itself', async () => {
+    await dovecot.stop('SIGKILL');
+    const down = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
+    expect(down.status).to.equal(503);
+    expect(down.body.error).to.include({ code: 'mailbox_unavailable', retryable: true });
+    expect(down.body.error.retry_after_seconds).to.be.greaterThan(0);
+    expect(down.headers.get('retry-after')).to.match(/^\d+$/);
+    await gateway.waitForState(mailboxId, 'connection_failed');
+    await dovecot.start();
+    await gateway.waitForState(mailboxId, 'connected', 20_000);
+    expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
+  });
+
+  it('answers 424 when the server refuses the credentials, until others are stored', async () => {
+    await dovecot.addUser('anna', 'changed password 1');
+    await dovecot.kick('anna');
+    await eventually(async () => {
+      const refused = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
+      expect(refused.status).to.equal(424);
+      expect(refused.body.error.code).to.equal('mailbox_auth_failed');
+    }, 15_000);
+    await gateway.waitForState(mailboxId, 'auth_failed');
+    const stored = await gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, {
+      password: 'changed password 1',
+    });
+    expect(stored.status).to.equal(204);
+    await gateway.waitForState(mailboxId, 'connected', 20_000);
+    expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
+    await dovecot.addUser('anna', PASSWORD);
+    await gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password: PASSWORD });
+  });
+});
+
+describe('a gateway that is killed between intent and outcome', function () {
+  this.timeout(90_000);
+  let dovecot: TestDovecot;
+  let proxy: CuttingProxy;
+  let database: TestDatabase;
+  let dataDir: string;
+  const children: ChildProcess[] = [];
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    proxy = await CuttingProxy.start(dovecot.imap());
+    database = await testDatabase();
+    dataDir = await mkdtemp(join(tmpdir(), 'gateway-kill-'));
+  });
+
+  after(async () => {
+    for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+    await proxy.stop();
+    await dovecot.dispose();
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const baseUrl = `http://127.0.0.1:${String(port)}`;
+  const environment = () => ({
+    ...process.env,
+    DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    PORT: String(port),
+    EGRESS_ALLOW_MAIL: '127.0.0.1/32:*',
+  });
+
+  const run = async (): Promise<ChildProcess> => {
+    const child = spawn(process.execPath, ['infra/main.ts'], { env: environment(), stdio: 'ignore' });
+    children.push(child);
+    await eventually(async () => {
+      const ready = await fetch(`${baseUrl}/health/ready`);
+      if (!ready.ok) throw new Error('not ready');
+    }, 30_000);
+    return child;
+  };
+
+  it('finds the outcome of the cut-off operation after the restart, without repeating it', async () => {
+    const first = await run();
+    const admin = spawn(
+      process.execPath,
+      ['infra/admin/admin.ts', 'bootstrap', '--org', 'Kill', '--email', 'k@example.com'],
+      {
+        env: environment(),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    let printed = '';
+    admin.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+    await once(admin, 'close');
+    const { rest_token: token } = JSON.parse(printed) as { rest_token: string };
+    const rest = (method: string, path: string, body?: unknown, key?: string) =>
+      callRest(baseUrl, method, path, body, { token, ...(key === undefined ? {} : { key }) });
+    const made = await eventually(async () => {
+      const answer = await rest('POST', '/mailboxes', {
+        email: 'anna@example.com',
+        imap: { host: '127.0.0.1', port: proxy.port, security: 'none' },
+        smtp: { host: '127.0.0.1', port: 25, security: 'none' },
+        auth: { type: 'password', username: 'anna', password: PASSWORD },
+      });
+      expect(answer.status).to.equal(201);
+      return answer;
+    });
+    const mailbox = `/mailboxes/${String(made.body.id)}`;
+    await eventually(async () => {
+      expect((await rest('GET', mailbox)).body.state).to.equal('connected');
+    }, 10_000);
+    await appendMessages(dovecot.imap(), 'anna', [
+      { raw: plainMessage({ subject: 'Killed', id: '<killed@example.org>' }) },
+    ]);
+    const found = await rest('POST', `${mailbox}/email.query`, {
+      select: { filter: { subject_contains: 'Killed' } },
+    });
+    const operation = {
+      operation: {
+        type: 'message_actions',
+        select: { message_ids: [found.body.items[0].id] },
+        actions: [{ type: 'archive' }],
+      },
+    };
+    const held = proxy.arm(/UID MOVE/, 'hold-after');
+    const cut = rest('POST', `${mailbox}/email.act`, operation, 'killed').catch(() => null);
+    await held;
+    first.kill('SIGKILL');
+    await once(first, 'close');
+    expect(await cut).to.equal(null);
+    await run();
+    // The lease of the dead process runs out after thirty seconds; until then the key is in progress.
+    const waiting = await rest('POST', `${mailbox}/email.act`, operation, 'killed');
+    if (waiting.status !== 200) {
+      expect(waiting.body.error).to.include({ status: 409, code: 'idempotency_in_progress' });
+      expect(waiting.body.error.retry_after_seconds).to.be.greaterThan(0);
+    }
+    const settled = await eventually(async () => {
+      const answer = await rest('POST', `${mailbox}/email.act`, operation, 'killed');
+      expect(answer.status).to.equal(200);
+      expect(answer.body.results[0].outcome).not.to.equal('unknown');
+      return answer;
+    }, 50_000);
+    expect(settled.body.results[0].outcome).to.equal('done');
+    expect(await countIn(dovecot, 'Archive', 'Killed')).to.equal(1);
+    expect(await countIn(dovecot, 'INBOX', 'Killed')).to.equal(0);
+  });
+});
