@@ -1,0 +1,84 @@
+/** Keeps tenants' mail hosts to public addresses, and pins the address that was checked (`contract.md` 18). */
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { type EgressRule, isAllowed, isLoopback, parseEgressRule } from './egress-rules.ts';
+
+export interface VettedTarget {
+  /** The literal address to connect to: the name must not be resolved a second time. */
+  readonly address: string;
+  readonly isLoopback: boolean;
+  /** The name the certificate must be for; absent for an address, which is no TLS server name. */
+  readonly servername?: string;
+}
+
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export interface EgressGuard {
+  /**
+   * The address to connect to. Throws `target_blocked` when any address of the host is neither public nor opened by a
+   * rule, `mailbox_unavailable` when the name does not resolve.
+   */
+  vet(host: string, port: number): Promise<VettedTarget>;
+}
+
+const DNS_TIMEOUT_MS = 10_000;
+
+const resolveAll: Resolve = async (host) =>
+  (await lookup(host, { all: true, verbatim: false })).map(({ address }) => address);
+
+/** A guard with the operator's rules. Throws one sentence for a rule that cannot be read. */
+export function createEgressGuard(allow: readonly string[], resolve: Resolve = resolveAll): EgressGuard {
+  const rules = allow.map(parseEgressRule);
+  return { vet: (host, port) => vet(rules, resolve, host, port) };
+}
+
+async function vet(
+  rules: readonly EgressRule[],
+  resolve: Resolve,
+  host: string,
+  port: number,
+): Promise<VettedTarget> {
+  const literal = host.replace(/^\[(.*)\]$/, '$1');
+  const isLiteral = isIP(literal) !== 0;
+  const addresses = isLiteral ? [literal] : await resolved(resolve, host);
+  const [address] = addresses;
+  if (address === undefined) throw unresolved(host);
+  // One bad address refuses the host: which one a client would take is not ours to guess.
+  if (!addresses.every((each) => isIP(each) !== 0 && isAllowed(rules, each, port))) throw blocked(host, port);
+  return {
+    address,
+    isLoopback: addresses.every(isLoopback),
+    ...(isLiteral ? {} : { servername: host }),
+  };
+}
+
+async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(unresolved(host));
+    }, DNS_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([resolve(host), tooLong]);
+  } catch (cause) {
+    throw unresolved(host, cause);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const blocked = (host: string, port: number): GatewayError =>
+  new GatewayError(
+    'target_blocked',
+    `${host}:${String(port)} is not a public mail server and no egress rule opens it; an operator can with EGRESS_ALLOW_MAIL.`,
+    { details: { reason: 'egress', host, port } },
+  );
+
+const unresolved = (host: string, cause?: unknown): GatewayError =>
+  new GatewayError('mailbox_unavailable', `The host name ${host} does not resolve; check its spelling.`, {
+    details: { reason: 'dns' },
+    retryAfterSeconds: 30,
+    cause,
+  });

@@ -1,0 +1,50 @@
+/** Messages by place, wherever they lie. */
+import type { FetchedMessage, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { Depth } from './fetched-message.ts';
+import { fetchUids } from './folder-candidates.ts';
+import type { ImapConnection } from './imap-connection.ts';
+import { fetchTexts } from './message-text.ts';
+import { openIfThere } from './open-folder.ts';
+
+const keyOf = ({ folder, uidValidity, uid }: MessageRef): string =>
+  `${String(folder.number)}/${String(uidValidity)}/${String(uid)}`;
+
+/** In the order asked; null where the message is gone, marked `\Deleted`, or its folder was made anew. */
+export async function fetchPlaces(
+  connection: ImapConnection,
+  refs: readonly MessageRef[],
+  depth: Depth,
+  textChars: number | null,
+): Promise<readonly (FetchedMessage | null)[]> {
+  const found = new Map<string, FetchedMessage>();
+  for (const group of Map.groupBy(refs, ({ folder }) => folder.number).values()) {
+    for (const message of await fetchGroup(connection, group, depth, textChars)) {
+      found.set(keyOf(message.ref), message);
+    }
+  }
+  return refs.map((ref) => found.get(keyOf(ref)) ?? null);
+}
+
+async function fetchGroup(
+  connection: ImapConnection,
+  group: readonly MessageRef[],
+  depth: Depth,
+  textChars: number | null,
+): Promise<readonly FetchedMessage[]> {
+  const [first] = group;
+  const open = first === undefined ? null : await openIfThere(connection, first.folder.path, 'read');
+  if (first === undefined || open === null) return [];
+  const { uidValidity } = open;
+  const uids = group.filter((ref) => ref.uidValidity === uidValidity).map(({ uid }) => uid);
+  const messages = await fetchUids(connection, { folder: first.folder, uidValidity }, uids, depth);
+  if (textChars === null) return messages;
+  const texts = await fetchTexts(
+    connection,
+    messages.map(({ ref }) => ref.uid),
+    textChars,
+  );
+  return messages.map((message) => {
+    const text = texts.get(message.ref.uid);
+    return text === undefined ? message : { ...message, text };
+  });
+}

@@ -1,0 +1,106 @@
+/** Turns what imapflow fetched into the port's message. */
+import type { FetchMessageObject, FetchQueryObject, MessageAddressObject } from 'imapflow';
+import type { Address, FetchedMessage, FolderRef, MailQuery } from '../../commands/kernel/mail-port.ts';
+import { attachmentsOf } from './body-structure.ts';
+
+export type Depth = MailQuery['depth'];
+
+const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true };
+const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: ['References', 'Auto-Submitted'] };
+
+/** What is asked of the server for each depth. None of it sets `\Seen`: imapflow reads with PEEK. */
+export const FETCH_ITEMS: Readonly<Record<Depth, FetchQueryObject>> = {
+  place: PLACE,
+  envelope: ENVELOPE,
+  structure: { ...ENVELOPE, bodyStructure: true },
+};
+
+const RANK: Readonly<Record<Depth, number>> = { place: 0, envelope: 1, structure: 2 };
+
+/** The one of two depths that holds the other. */
+export const deeper = (a: Depth, b: Depth): Depth => (RANK[a] >= RANK[b] ? a : b);
+
+/** References beyond this many are of no use to anybody and may be an attack. */
+const MAX_REFERENCES = 1_000;
+
+/** The message, every text decoded. What was not fetched is empty. */
+export function toFetchedMessage(
+  fetched: FetchMessageObject,
+  folder: FolderRef,
+  uidValidity: number,
+): FetchedMessage {
+  const { envelope, bodyStructure } = fetched;
+  const flags = flagsOf(fetched);
+  const headers = headerLines(fetched.headers);
+  const references = messageIds(headers.get('references')).slice(-MAX_REFERENCES);
+  const messageId = firstMessageId(envelope?.messageId);
+  const inReplyTo = firstMessageId(envelope?.inReplyTo);
+  const attachments = bodyStructure ? attachmentsOf(bodyStructure) : [];
+  return {
+    ref: { folder, uidValidity, uid: fetched.uid },
+    seen: flags.has('\\seen'),
+    flagged: flags.has('\\flagged'),
+    answered: flags.has('\\answered'),
+    draft: flags.has('\\draft'),
+    keywords: [...(fetched.flags ?? [])].filter((flag) => !flag.startsWith('\\')),
+    size: fetched.size ?? 0,
+    receivedAt: dateOf(fetched.internalDate) ?? new Date(0),
+    sentAt: dateOf(envelope?.date),
+    messageId,
+    inReplyTo,
+    references,
+    subject: envelope?.subject ?? null,
+    from: addressesOf(envelope?.from),
+    to: addressesOf(envelope?.to),
+    cc: addressesOf(envelope?.cc),
+    bcc: addressesOf(envelope?.bcc),
+    replyTo: isSameList(envelope?.replyTo, envelope?.from) ? [] : addressesOf(envelope?.replyTo),
+    autoSubmitted: headers.get('auto-submitted')?.toLowerCase() ?? null,
+    hasAttachments: attachments.some(({ inline }) => !inline),
+    attachments,
+    threadRoot: references[0] ?? inReplyTo ?? messageId,
+  };
+}
+
+const flagsOf = ({ flags }: FetchMessageObject): ReadonlySet<string> =>
+  new Set([...(flags ?? [])].map((flag) => flag.toLowerCase()));
+
+/** Another client marked it for removal; it is not listed any more. */
+export const isDeleted = (fetched: FetchMessageObject): boolean => flagsOf(fetched).has('\\deleted');
+
+/** imapflow leaves a date it cannot read as text. */
+const dateOf = (value: Date | string | undefined): Date | null =>
+  value instanceof Date && !Number.isNaN(value.getTime()) ? value : null;
+
+/** Group names (RFC 5322 3.4) have no address and are left out. */
+const addressesOf = (list: readonly MessageAddressObject[] | undefined): readonly Address[] =>
+  (list ?? []).flatMap(({ name, address }) =>
+    address ? [{ name: name === undefined || name === '' ? null : name, email: address }] : [],
+  );
+
+/** ENVELOPE repeats From where there is no Reply-To (RFC 3501 7.4.2). */
+const isSameList = (
+  a: readonly MessageAddressObject[] | undefined,
+  b: readonly MessageAddressObject[] | undefined,
+): boolean =>
+  a?.length === b?.length && (a ?? []).every(({ address }, index) => address === b?.[index]?.address);
+
+const messageIds = (text: string | undefined): readonly string[] => text?.match(/<[^<>\s]+>/g) ?? [];
+
+/** Some senders leave the angle brackets out, or write more than one id. */
+const firstMessageId = (text: string | undefined): string | null => {
+  const trimmed = text?.trim() ?? '';
+  return messageIds(trimmed)[0] ?? (trimmed === '' ? null : trimmed);
+};
+
+/** Header lines, unfolded, the first of each name. */
+function headerLines(raw: Buffer | undefined): ReadonlyMap<string, string> {
+  const lines = (raw?.toString('utf8') ?? '').replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name !== '' && !headers.has(name)) headers.set(name, line.slice(colon + 1).trim());
+  }
+  return headers;
+}

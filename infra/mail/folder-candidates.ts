@@ -1,0 +1,118 @@
+/** What may match in one folder: the server's search, its answers to server-defined conditions, and the dates. */
+import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
+import { compareKeysets } from '../../commands/kernel/message-order.ts';
+import { leafName, matches, type MatchContext, type ServerLeaf } from '../../commands/kernel/matches.ts';
+import { type Depth, FETCH_ITEMS, isDeleted, toFetchedMessage } from './fetched-message.ts';
+import type { ImapConnection, OpenFolder } from './imap-connection.ts';
+import type { QueryPlan } from './query-plan.ts';
+import type { ReceivedDates } from './received-dates.ts';
+import { bothOf } from './search-narrowing.ts';
+import { searchUids } from './search-uids.ts';
+import { inPieces, uidSet } from './uid-set.ts';
+
+/** Scattered UIDs of one FETCH; more would make long command lines. */
+const UIDS_PER_FETCH = 500;
+
+/** One folder of a query, while the query runs. */
+export interface SearchedFolder {
+  readonly folder: FolderRef;
+  readonly uidValidity: number;
+  readonly exists: number;
+  /** UIDs the server found; null = any. */
+  readonly found: ReadonlySet<number> | null;
+  /** UIDs per server-defined condition, by `leafName`; absent = all that were found. */
+  readonly answers: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+/**
+ * Searches the open folder. `withoutDeleted` asks the server to leave out what is marked `\Deleted`; otherwise that is
+ * left to whoever fetches.
+ */
+export async function searchFolder(
+  connection: ImapConnection,
+  plan: QueryPlan,
+  place: { readonly folder: FolderRef; readonly open: OpenFolder },
+  withoutDeleted: boolean,
+): Promise<SearchedFolder> {
+  const { folder, open } = place;
+  const query = withoutDeleted && plan.search ? bothOf(plan.search, { deleted: false }) : plan.search;
+  const search = query ?? (withoutDeleted ? { deleted: false } : null);
+  const found = search && open.exists > 0 ? new Set(await searchUids(connection, search)) : null;
+  const answers = new Map<string, ReadonlySet<number>>();
+  for (const leaf of plan.serverLeaves.filter((each) => !isTopLeaf(plan, each))) {
+    const uids = open.exists > 0 ? await searchUids(connection, leafSearch(leaf)) : [];
+    answers.set(leafName(leaf), new Set(uids));
+  }
+  return { folder, uidValidity: open.uidValidity, exists: open.exists, found, answers };
+}
+
+/** A condition at the top of the filter holds for all that was found. */
+function isTopLeaf({ filter }: QueryPlan, leaf: ServerLeaf): boolean {
+  if (leaf.key === 'body_contains') return filter.body_contains === leaf.value;
+  const { header } = filter;
+  return header?.name === leaf.value.name && header.contains === leaf.value.contains;
+}
+
+const leafSearch = (leaf: ServerLeaf) =>
+  leaf.key === 'body_contains'
+    ? { body: leaf.value }
+    : { header: { [leaf.value.name]: leaf.value.contains } };
+
+/** UIDs and dates that may match and come after the keyset, in received order. Lazy: a page takes what it needs. */
+export function* candidatesOf(
+  searched: SearchedFolder,
+  dates: ReceivedDates,
+  plan: QueryPlan,
+  { order, after }: Pick<MailQuery, 'order' | 'after'>,
+): Generator<Keyset> {
+  const { from, until } = plan.window;
+  const isDescending = order.endsWith('_desc');
+  const total = dates.uids.length;
+  for (let step = 0; step < total; step += 1) {
+    const at = isDescending ? total - 1 - step : step;
+    const value = dates.dates[at] ?? 0;
+    if (isDescending ? value < from : value >= until) return;
+    const keyset = { value, folderNumber: searched.folder.number, uid: dates.uids[at] ?? 0 };
+    const isAfter = after === null || compareKeysets(order, keyset, after) > 0;
+    const isInWindow = value >= from && value < until;
+    if (isAfter && isInWindow && (searched.found?.has(keyset.uid) ?? true)) yield keyset;
+  }
+}
+
+/** Fetches messages of the searched folder, which must be open; without those marked `\Deleted` or gone. */
+export async function fetchUids(
+  connection: ImapConnection,
+  { folder, uidValidity }: Pick<SearchedFolder, 'folder' | 'uidValidity'>,
+  uids: readonly number[],
+  depth: Depth,
+): Promise<readonly FetchedMessage[]> {
+  const asked = new Set(uids);
+  const messages: FetchedMessage[] = [];
+  for (const piece of inPieces(uids, UIDS_PER_FETCH)) {
+    const fetched = await connection.run((client) =>
+      client.fetchAll(uidSet(piece), FETCH_ITEMS[depth], { uid: true }),
+    );
+    for (const message of fetched) {
+      if (asked.has(message.uid) && !isDeleted(message)) {
+        messages.push(toFetchedMessage(message, folder, uidValidity));
+      }
+    }
+  }
+  return messages;
+}
+
+/** True when the whole filter holds, the server's own answers included. */
+export function isHit(
+  message: FetchedMessage,
+  searched: SearchedFolder,
+  plan: QueryPlan,
+  threadId: MatchContext['threadId'],
+): boolean {
+  return matches(message, plan.filter, {
+    threadId,
+    serverSays: (leaf, { ref }) => {
+      const uids = searched.answers.get(leafName(leaf)) ?? searched.found;
+      return uids?.has(ref.uid) ?? false;
+    },
+  });
+}

@@ -1,0 +1,138 @@
+/** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
+import type { ImapFlow, MailboxObject } from 'imapflow';
+import type { ServerCapabilities } from '../../commands/kernel/mail-port.ts';
+import { commandError, commandTimeout, connectionLost } from './mail-errors.ts';
+
+export interface OpenFolder {
+  readonly path: string;
+  readonly uidValidity: number;
+  readonly exists: number;
+  /** Null when messages arrived whose UIDs are not known yet, or the server does not tell. */
+  readonly uidNext: number | null;
+  /** Null = any flag. */
+  readonly permanentFlags: ReadonlySet<string> | null;
+}
+
+export type OpenMode = 'read' | 'write';
+
+export class ImapConnection {
+  readonly capabilities: ServerCapabilities;
+  readonly openedAt: number;
+  /** True once a command succeeded since it was lent: a later break is not the server's idle timeout. */
+  hasAnswered = true;
+  readonly #client: ImapFlow;
+  readonly #commandTimeoutMs: number;
+  #arrived = false;
+  #refusal: string | null = null;
+
+  constructor(client: ImapFlow, options: { commandTimeoutMs: number; openedAt: number }) {
+    this.#client = client;
+    this.#commandTimeoutMs = options.commandTimeoutMs;
+    this.openedAt = options.openedAt;
+    this.capabilities = capabilitiesOf(client);
+    client.on('mailboxOpen', () => {
+      this.#arrived = false;
+    });
+    client.on('exists', ({ count, prevCount }) => {
+      if (count > prevCount) this.#arrived = true;
+    });
+    client.on('response', ({ response, code }) => {
+      if (response === 'NO' || response === 'BAD') this.#refusal = code?.toUpperCase() ?? null;
+    });
+  }
+
+  get isUsable(): boolean {
+    return this.#client.usable;
+  }
+
+  /** The response code of the last refused command; imapflow answers `false` where the server said NO. */
+  get lastRefusal(): string | null {
+    return this.#refusal;
+  }
+
+  /**
+   * Runs commands on the client. Throws `mailbox_unavailable` when the connection is or gets lost or the time is over
+   * (the connection then ends, as its state is unknown), `provider_rejected` when the server refuses.
+   */
+  async run<T>(work: (client: ImapFlow) => Promise<T>): Promise<T> {
+    if (!this.isUsable) throw connectionLost();
+    this.#refusal = null;
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      this.#client.close();
+    }, this.#commandTimeoutMs);
+    try {
+      const result = await work(this.#client);
+      // Some commands resolve on a dead link (NOOP does): an answer counts only from a living one.
+      if (!this.isUsable) throw connectionLost();
+      this.hasAnswered = true;
+      return result;
+    } catch (error) {
+      throw timedOut ? commandTimeout() : commandError(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Opens a folder, or brings the open one up to date. Throws like `run`. */
+  async open(path: string, mode: OpenMode): Promise<OpenFolder> {
+    return await this.run(async (client) => {
+      const current = client.mailbox;
+      if (current !== false && current.path === path && (mode === 'read' || current.readOnly !== true)) {
+        await client.noop();
+      } else {
+        await client.mailboxOpen(path, { readOnly: mode === 'read' });
+      }
+      return this.#folder(client.mailbox === false ? null : client.mailbox);
+    });
+  }
+
+  /** Opens a folder unless it is the open one already, which is then left as it was last seen. Throws like `run`. */
+  async reopen(path: string): Promise<OpenFolder> {
+    const { mailbox } = this.#client;
+    if (this.isUsable && mailbox !== false && mailbox.path === path) return this.#folder(mailbox);
+    return await this.open(path, 'read');
+  }
+
+  /** Every message up to UIDNEXT has been seen: the UIDs of what arrived are known now. */
+  markScanned(): void {
+    this.#arrived = false;
+  }
+
+  #folder(mailbox: MailboxObject | null): OpenFolder {
+    if (mailbox === null) throw connectionLost();
+    const { path, uidValidity, exists, uidNext, permanentFlags } = mailbox;
+    const anyFlag = permanentFlags === undefined || permanentFlags.has('\\*');
+    return {
+      path,
+      uidValidity: Number(uidValidity),
+      exists,
+      uidNext: this.#arrived || !uidNext ? null : uidNext,
+      permanentFlags: anyFlag ? null : permanentFlags,
+    };
+  }
+
+  /** Says goodbye to the server, without waiting for longer than the client does. */
+  async logOut(): Promise<void> {
+    if (!this.isUsable) return;
+    await this.#client.logout();
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+function capabilitiesOf(client: ImapFlow): ServerCapabilities {
+  const names = [...client.capabilities.keys()].map((name) => name.toUpperCase()).sort();
+  const has = new Set(names);
+  return {
+    move: has.has('MOVE'),
+    uidPlus: has.has('UIDPLUS'),
+    specialUse: has.has('SPECIAL-USE'),
+    condstore: has.has('CONDSTORE'),
+    idle: has.has('IDLE'),
+    names,
+  };
+}

@@ -1,0 +1,177 @@
+/** The mail port on ImapFlow: pooled connections per mailbox, the egress guard before each, failures reported. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type {
+  ConnectionReport,
+  HostSettings,
+  Lane,
+  MailPort,
+  MailSession,
+} from '../../commands/kernel/mail-port.ts';
+import type { Log, MailCredentials } from '../../commands/kernel/ports.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import type { EgressGuard } from './egress-guard.ts';
+import { ImapConnection } from './imap-connection.ts';
+import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
+import { ImapSession } from './imap-session.ts';
+import { ReceivedDatesCache } from './received-dates.ts';
+import { testImap, testSmtp } from './test-connection.ts';
+
+export interface MailboxSettings extends MailCredentials {
+  readonly imap: HostSettings;
+  readonly smtp: HostSettings | null;
+}
+
+export interface ImapGatewayOptions {
+  /** Where a mailbox lies and how to log in, read anew for each connection. May throw a `GatewayError`. */
+  readonly loadSettings: (mailboxId: string) => Promise<MailboxSettings>;
+  readonly guard: EgressGuard;
+  readonly log: Log;
+  /** A connection could not be made, or broke. Must not throw. */
+  readonly onMailboxTrouble: (mailboxId: string, error: GatewayError) => void;
+  /** A connection was made. Must not throw. */
+  readonly onMailboxHealthy: (mailboxId: string) => void;
+  /** Connections to the mail server of one mailbox (`contract.md` 15). */
+  readonly providerConnections: number;
+  /** Certificates to trust beside the system's, PEM. */
+  readonly extraCertificates?: readonly string[];
+  readonly limits?: Partial<MailLimits>;
+}
+
+export interface MailLimits {
+  readonly commandTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  /** How long a caller waits for a free connection. */
+  readonly waitMs: number;
+  readonly idleMs: number;
+  readonly maxAgeMs: number;
+  /** After a refused login nobody tries again for this long, so that no account gets locked. */
+  readonly refusedLoginPauseMs: number;
+  readonly maxEvaluated: number;
+  readonly maxFolderMessages: number;
+}
+
+const LIMITS: MailLimits = {
+  commandTimeoutMs: 30_000,
+  connectTimeoutMs: 10_000,
+  waitMs: 10_000,
+  idleMs: 60_000,
+  maxAgeMs: 30 * 60_000,
+  refusedLoginPauseMs: 3_000,
+  maxEvaluated: 5_000,
+  maxFolderMessages: 200_000,
+};
+
+export class ImapGateway implements MailPort {
+  readonly #options: ImapGatewayOptions;
+  readonly #limits: MailLimits;
+  readonly #login: LoginOptions;
+  readonly #pools = new Map<string, ConnectionPool>();
+  readonly #refusals = new Map<string, { readonly until: number; readonly error: GatewayError }>();
+  readonly #dates: ReceivedDatesCache;
+  #closed = false;
+
+  constructor(options: ImapGatewayOptions) {
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#dates = new ReceivedDatesCache(this.#limits.maxFolderMessages);
+    this.#login = {
+      guard: options.guard,
+      extraCertificates: options.extraCertificates ?? [],
+      connectTimeoutMs: this.#limits.connectTimeoutMs,
+    };
+  }
+
+  async withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new GatewayError('overloaded', 'The gateway is stopping; try again in a moment.');
+    const lease = await this.#pool(mailboxId).acquire(lane);
+    try {
+      const { maxEvaluated } = this.#limits;
+      return await work(new ImapSession(lease, { mailboxId, dates: this.#dates, maxEvaluated }));
+    } catch (error) {
+      if (
+        error instanceof GatewayError &&
+        error.code === 'mailbox_unavailable' &&
+        !lease.connection.isUsable
+      ) {
+        this.#options.onMailboxTrouble(mailboxId, error);
+      }
+      throw error;
+    } finally {
+      lease.release();
+    }
+  }
+
+  testImap(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
+    return testImap(settings, credentials, this.#login);
+  }
+
+  testSmtp(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
+    return testSmtp(settings, credentials, this.#login);
+  }
+
+  async assertReachable(settings: HostSettings): Promise<void> {
+    assertPlainIsLocal(settings, await this.#options.guard.vet(settings.host, settings.port));
+  }
+
+  async disconnect(mailboxId: string): Promise<void> {
+    const pool = this.#pools.get(mailboxId);
+    this.#pools.delete(mailboxId);
+    this.#refusals.delete(mailboxId);
+    this.#dates.forget(mailboxId);
+    pool?.end();
+    return Promise.resolve();
+  }
+
+  /** Ends every connection at once. Work under way fails; nothing is lent any more. */
+  close(): void {
+    this.#closed = true;
+    for (const pool of this.#pools.values()) pool.end(true);
+    this.#pools.clear();
+  }
+
+  #pool(mailboxId: string): ConnectionPool {
+    const known = this.#pools.get(mailboxId);
+    if (known) return known;
+    const { idleMs, maxAgeMs, waitMs } = this.#limits;
+    const pool = new ConnectionPool({
+      limit: this.#options.providerConnections,
+      open: () => this.#connect(mailboxId),
+      idleMs,
+      maxAgeMs,
+      waitMs,
+      now: Date.now,
+    });
+    this.#pools.set(mailboxId, pool);
+    return pool;
+  }
+
+  async #connect(mailboxId: string): Promise<ImapConnection> {
+    const refusal = this.#refusals.get(mailboxId);
+    if (refusal && refusal.until > Date.now()) throw refusal.error;
+    const { imap, username, password } = await this.#options.loadSettings(mailboxId);
+    const { commandTimeoutMs } = this.#limits;
+    try {
+      const client = await logIn({ settings: imap, username, password }, this.#login, commandTimeoutMs);
+      this.#refusals.delete(mailboxId);
+      this.#options.onMailboxHealthy(mailboxId);
+      return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now() });
+    } catch (error) {
+      if (error instanceof GatewayError) this.#noteTrouble(mailboxId, error);
+      throw error;
+    }
+  }
+
+  #noteTrouble(mailboxId: string, error: GatewayError): void {
+    if (error.code === 'mailbox_auth_failed') {
+      const until = Date.now() + this.#limits.refusedLoginPauseMs;
+      this.#refusals.set(mailboxId, { until, error });
+    }
+    const { code, details } = error;
+    this.#options.log.warn('a mailbox could not be reached', {
+      mailbox_id: mailboxId,
+      code,
+      reason: details['reason'],
+    });
+    this.#options.onMailboxTrouble(mailboxId, error);
+  }
+}

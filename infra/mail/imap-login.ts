@@ -1,0 +1,90 @@
+/** One logged-in IMAP client: guarded, never silently plain, with errors that say what to do. */
+import { ImapFlow } from 'imapflow';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { EgressGuard, VettedTarget } from './egress-guard.ts';
+import { connectError } from './mail-errors.ts';
+
+export interface Login {
+  readonly settings: HostSettings;
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface LoginOptions {
+  readonly guard: EgressGuard;
+  /** More certificates to trust, PEM; the system's own stay. */
+  readonly extraCertificates: readonly string[];
+  /** For connecting and for the greeting, each. */
+  readonly connectTimeoutMs: number;
+}
+
+/** A silent link is noticed by the command timeout; this ends links nobody asks anything of. */
+const SOCKET_TIMEOUT_MS = 5 * 60_000;
+const MAX_LITERAL_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 96 * 1024 * 1024;
+
+/** Refuses a plain connection to anything but this machine. Throws `target_blocked`. */
+export function assertPlainIsLocal(settings: HostSettings, target: VettedTarget): void {
+  if (settings.security !== 'none' || target.isLoopback) return;
+  throw new GatewayError(
+    'target_blocked',
+    'A connection without TLS is allowed to this machine only; use security "tls" or "starttls".',
+    { details: { reason: 'plain_connection', host: settings.host, port: settings.port } },
+  );
+}
+
+/** TLS options of both clients: the system's certificates and, where configured, some more. */
+export const tlsOptions = (extraCertificates: readonly string[]): { ca?: string[] } =>
+  extraCertificates.length === 0 ? {} : { ca: [...extraCertificates] };
+
+/** A client that has not connected yet, and never connects to another address than the vetted one. */
+export function clientFor(login: Login, target: VettedTarget, options: LoginOptions): ImapFlow {
+  const { settings, username, password } = login;
+  const client = new ImapFlow({
+    host: target.address,
+    port: settings.port,
+    secure: settings.security === 'tls',
+    // Left open, imapflow would stay plain when the server hides STARTTLS.
+    doSTARTTLS: settings.security === 'starttls',
+    ...(target.servername === undefined ? {} : { servername: target.servername }),
+    auth: { user: username, pass: password },
+    tls: tlsOptions(options.extraCertificates),
+    logger: false,
+    disableAutoIdle: true,
+    disableCompression: true,
+    // Its answers differ (ESEARCH, no LSUB) and bring nothing the gateway needs.
+    disableIMAP4rev2: true,
+    clientInfo: { name: 'mailbox-gateway' },
+    connectionTimeout: options.connectTimeoutMs,
+    greetingTimeout: options.connectTimeoutMs,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    maxLiteralSize: MAX_LITERAL_BYTES,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+  });
+  // Without a listener a link that drops while idle would end the process.
+  client.on('error', () => undefined);
+  return client;
+}
+
+/**
+ * Connects and logs in. Throws `target_blocked`, `mailbox_unavailable` or `mailbox_auth_failed`. The whole of it takes
+ * at most `loginTimeoutMs`.
+ */
+export async function logIn(login: Login, options: LoginOptions, loginTimeoutMs: number): Promise<ImapFlow> {
+  const target = await options.guard.vet(login.settings.host, login.settings.port);
+  assertPlainIsLocal(login.settings, target);
+  const client = clientFor(login, target, options);
+  const timer = setTimeout(() => {
+    client.close();
+  }, loginTimeoutMs);
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    client.close();
+    throw connectError(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}

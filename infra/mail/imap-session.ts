@@ -1,0 +1,143 @@
+/** A mailbox as borrowed for one operation or query: the port's methods on one connection of the pool. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type {
+  ActionOutcome,
+  FetchedMessage,
+  FlagChange,
+  FolderListing,
+  FolderRef,
+  MailQuery,
+  MailQueryAnswer,
+  MailSession,
+  MessageRef,
+  ServerCapabilities,
+  Sighting,
+} from '../../commands/kernel/mail-port.ts';
+import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
+import { prepareFlagChange } from './change-flags.ts';
+import type { Lease } from './connection-pool.ts';
+import { fetchPlaces } from './fetch-places.ts';
+import type { ImapConnection } from './imap-connection.ts';
+import { listFolders } from './list-folders.ts';
+import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
+import type { QueryDeps } from './query-folders.ts';
+import { prepareCopy, prepareMove } from './relocate-messages.ts';
+import { runQuery } from './run-query.ts';
+
+type Outcome = Promise<ReadonlyMap<number, ActionOutcome>>;
+
+export class ImapSession implements MailSession {
+  readonly #lease: Lease;
+  readonly #queries: Omit<QueryDeps, 'connection'>;
+  /** One method at a time: a connection has one folder open. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(lease: Lease, queries: Omit<QueryDeps, 'connection'>) {
+    this.#lease = lease;
+    this.#queries = queries;
+  }
+
+  get capabilities(): ServerCapabilities {
+    return this.#lease.connection.capabilities;
+  }
+
+  listFolders(): Promise<readonly FolderListing[]> {
+    return this.#read(listFolders);
+  }
+
+  createFolder(path: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#lease.connection.run((client) => client.mailboxCreate(path));
+    });
+  }
+
+  query(query: MailQuery): Promise<MailQueryAnswer> {
+    return this.#read((connection) => runQuery({ ...this.#queries, connection }, query));
+  }
+
+  fetch(
+    refs: readonly MessageRef[],
+    depth: MailQuery['depth'],
+    textChars: number | null,
+  ): Promise<readonly (FetchedMessage | null)[]> {
+    return this.#read((connection) => fetchPlaces(connection, refs, depth, textChars));
+  }
+
+  folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }> {
+    return this.#read((connection) => folderStatus(connection, folder));
+  }
+
+  moveMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Outcome {
+    return this.#act({ folder, uidValidity, uids }, (connection, on) => prepareMove(connection, on, target));
+  }
+
+  copyMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Outcome {
+    return this.#act({ folder, uidValidity, uids }, (connection, on) => prepareCopy(connection, on, target));
+  }
+
+  setFlags(folder: FolderRef, uidValidity: number, uids: readonly number[], change: FlagChange): Outcome {
+    return this.#act({ folder, uidValidity, uids }, (connection, on) =>
+      prepareFlagChange(connection, on, change),
+    );
+  }
+
+  look(folder: FolderRef, uidValidity: number, uids: readonly number[]): Promise<Sighting> {
+    return this.#read((connection) => lookAt(connection, { folder, uidValidity, uids }));
+  }
+
+  findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]> {
+    return this.#read((connection) => findByMessageId(connection, folder, messageId, fromUid));
+  }
+
+  /** Preparing only reads; the prepared change runs once, and a break in it is an outcome, not an error. */
+  #act(
+    target: ActionTarget,
+    prepare: (connection: ImapConnection, target: ActionTarget) => Promise<() => Promise<Outcomes>>,
+  ): Outcome {
+    return this.#inTurn(async () => {
+      try {
+        const run = await this.#retrying((connection) => prepare(connection, target));
+        return await run();
+      } catch (error) {
+        const outcome = outcomeOf(error);
+        if (outcome === null) throw error;
+        return new Map(target.uids.map((uid) => [uid, outcome]));
+      }
+    });
+  }
+
+  #read<T>(work: (connection: ImapConnection) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#retrying(work));
+  }
+
+  /**
+   * Reads again on a new connection, once, when the one lent was a kept one that the server had ended meanwhile: it
+   * has not answered anything since it was lent.
+   */
+  async #retrying<T>(work: (connection: ImapConnection) => Promise<T>): Promise<T> {
+    const { connection } = this.#lease;
+    try {
+      return await work(connection);
+    } catch (error) {
+      if (connection.hasAnswered || connection.isUsable) throw error;
+      await this.#lease.renew();
+      return await work(this.#lease.connection);
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work, work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+}
+
+/**
+ * The outcome of an action that could not even be prepared. Its caller has recorded the intent already, and other
+ * actions of the same operation may have run: a lost connection is settled by looking, as any other.
+ */
+function outcomeOf(error: unknown): ActionOutcome | null {
+  if (!(error instanceof GatewayError) || error.code === 'operation_unsupported') return null;
+  const isRefused = error.code === 'provider_rejected' || error.code === 'filter_unsupported';
+  return isRefused ? rejected(error.message) : UNKNOWN;
+}

@@ -1,0 +1,57 @@
+/** The folders of a mailbox with their roles and counts. */
+import type { ListResponse } from 'imapflow';
+import type { FolderListing, FolderRole } from '../../commands/kernel/mail-port.ts';
+import type { ImapConnection } from './imap-connection.ts';
+
+/** RFC 6154 and RFC 8457 attributes; imapflow gives the same words for folders it knows by name. */
+const ROLE_OF: Readonly<Record<string, FolderRole>> = {
+  '\\inbox': 'inbox',
+  '\\drafts': 'drafts',
+  '\\sent': 'sent',
+  '\\trash': 'trash',
+  '\\junk': 'junk',
+  '\\archive': 'archive',
+  '\\flagged': 'flagged',
+  '\\important': 'important',
+  '\\all': 'all_mail',
+};
+
+/** Every folder that exists, INBOX first. Counts come with the list where the server offers LIST-STATUS. */
+export async function listFolders(connection: ImapConnection): Promise<readonly FolderListing[]> {
+  const statusQuery = { messages: true, unseen: true, uidValidity: true };
+  const listed = await connection.run((client) => client.list({ statusQuery }));
+  const taken = new Set<FolderRole>();
+  return listed
+    .filter(({ flags }) => !hasFlag(flags, '\\nonexistent'))
+    .map((folder) => listingOf(folder, taken));
+}
+
+function listingOf(folder: ListResponse, taken: Set<FolderRole>): FolderListing {
+  const { path, name, parentPath, status } = folder;
+  const selectable = !hasFlag(folder.flags, '\\noselect');
+  const role = roleOf(folder, selectable);
+  // A role belongs to one folder; imapflow puts the best candidate first.
+  const isFirst = role !== null && !taken.has(role);
+  if (isFirst) taken.add(role);
+  return {
+    path,
+    name,
+    parentPath: parentPath === '' ? null : parentPath,
+    selectable,
+    role: isFirst ? role : null,
+    roleSource: isFirst ? (folder.specialUseSource === 'extension' ? 'extension' : 'name') : null,
+    total: status?.messages ?? null,
+    unseen: status?.unseen ?? null,
+    uidValidity: status?.uidValidity === undefined ? null : Number(status.uidValidity),
+  };
+}
+
+function roleOf({ path, flags, specialUse }: ListResponse, selectable: boolean): FolderRole | null {
+  if (path.toUpperCase() === 'INBOX') return 'inbox';
+  if (!selectable) return null;
+  const known = specialUse === undefined ? undefined : ROLE_OF[specialUse.toLowerCase()];
+  return known ?? (hasFlag(flags, '\\important') ? 'important' : null);
+}
+
+const hasFlag = (flags: ReadonlySet<string>, flag: string): boolean =>
+  [...flags].some((own) => own.toLowerCase() === flag);

@@ -1,0 +1,144 @@
+/** A query while it runs: its folders searched, and messages fetched from them wherever they lie. */
+import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { type Depth, deeper } from './fetched-message.ts';
+import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';
+import type { ImapConnection, OpenFolder } from './imap-connection.ts';
+import { fetchTexts } from './message-text.ts';
+import { openIfThere } from './open-folder.ts';
+import type { QueryPlan } from './query-plan.ts';
+import type { ReceivedDates, ReceivedDatesCache } from './received-dates.ts';
+
+export interface QueryDeps {
+  readonly connection: ImapConnection;
+  readonly mailboxId: string;
+  readonly dates: ReceivedDatesCache;
+  /** Messages fetched to check what the server cannot (`contract.md` 4). */
+  readonly maxEvaluated: number;
+}
+
+export interface Searched {
+  readonly searched: SearchedFolder;
+  /** Null when they were not asked for. */
+  readonly dates: ReceivedDates | null;
+}
+
+type Place = Pick<Keyset, 'folderNumber' | 'uid'>;
+
+export class QueryFolders {
+  readonly query: MailQuery;
+  readonly plan: QueryPlan;
+  readonly #deps: QueryDeps;
+  readonly #folders = new Map<number, SearchedFolder>();
+  #evaluated = 0;
+
+  constructor(deps: QueryDeps, query: MailQuery, plan: QueryPlan) {
+    this.#deps = deps;
+    this.query = query;
+    this.plan = plan;
+  }
+
+  /** How many more messages may be fetched to check them. */
+  get evaluationsLeft(): number {
+    return this.plan.isExact ? Infinity : this.#deps.maxEvaluated - this.#evaluated;
+  }
+
+  get maxEvaluated(): number {
+    return this.#deps.maxEvaluated;
+  }
+
+  /** Searches every folder that is there, one after the other. */
+  async search(wants: {
+    readonly dates: boolean;
+    readonly withoutDeleted: boolean;
+  }): Promise<readonly Searched[]> {
+    const all: Searched[] = [];
+    for (const folder of this.query.folders) {
+      const open = await openIfThere(this.#deps.connection, folder.path, 'read');
+      if (open !== null) all.push(await this.#searchOpen(folder, open, wants));
+    }
+    return all;
+  }
+
+  async #searchOpen(
+    folder: FolderRef,
+    open: OpenFolder,
+    wants: { readonly dates: boolean; readonly withoutDeleted: boolean },
+  ): Promise<Searched> {
+    const { connection, mailboxId, dates } = this.#deps;
+    const received = wants.dates ? await dates.current(connection, mailboxId, open) : null;
+    const searched = await searchFolder(connection, this.plan, { folder, open }, wants.withoutDeleted);
+    this.#folders.set(folder.number, searched);
+    return { searched, dates: received };
+  }
+
+  /** The messages at these places that match, in the order of the places. Counts what has to be checked. */
+  async hits(places: readonly Place[], depth: Depth): Promise<readonly FetchedMessage[]> {
+    if (!this.plan.isExact) this.#evaluated += places.length;
+    const found = await this.#fetch(places, deeper(depth, this.plan.depth));
+    return found.filter((message) => {
+      const searched = this.#folders.get(message.ref.folder.number);
+      return searched !== undefined && isHit(message, searched, this.plan, this.query.threadId);
+    });
+  }
+
+  /** A page at the depth and with the text that was asked for; without what vanished meanwhile. */
+  async complete(page: readonly FetchedMessage[], fetchedDepth: Depth): Promise<readonly FetchedMessage[]> {
+    const { depth, textChars } = this.query;
+    const places = page.map(({ ref }) => ({ folderNumber: ref.folder.number, uid: ref.uid }));
+    const isDeepEnough = deeper(depth, fetchedDepth) === fetchedDepth;
+    const messages = isDeepEnough ? page : await this.#fetch(places, depth);
+    return textChars === null ? messages : await this.#withTexts(messages, textChars);
+  }
+
+  async #fetch(places: readonly Place[], depth: Depth): Promise<readonly FetchedMessage[]> {
+    const fetched = new Map<string, FetchedMessage>();
+    await this.#perFolder(places, async (searched, uids) => {
+      for (const message of await fetchUids(this.#deps.connection, searched, uids, depth)) {
+        fetched.set(placeKey({ folderNumber: searched.folder.number, uid: message.ref.uid }), message);
+      }
+    });
+    return places.flatMap((place) => fetched.get(placeKey(place)) ?? []);
+  }
+
+  async #withTexts(messages: readonly FetchedMessage[], chars: number): Promise<readonly FetchedMessage[]> {
+    const texts = new Map<string, FetchedMessage['text']>();
+    const places = messages.map(({ ref }) => ({ folderNumber: ref.folder.number, uid: ref.uid }));
+    await this.#perFolder(places, async ({ folder }, uids) => {
+      for (const [uid, text] of await fetchTexts(this.#deps.connection, uids, chars)) {
+        texts.set(placeKey({ folderNumber: folder.number, uid }), text);
+      }
+    });
+    return messages.map((message) => {
+      const text = texts.get(placeKey({ folderNumber: message.ref.folder.number, uid: message.ref.uid }));
+      return text === undefined ? message : { ...message, text };
+    });
+  }
+
+  /** Runs `work` in each folder, open; a folder made anew under the same path holds none of these messages. */
+  async #perFolder(
+    places: readonly Place[],
+    work: (searched: SearchedFolder, uids: readonly number[]) => Promise<void>,
+  ): Promise<void> {
+    for (const [number, group] of Map.groupBy(places, ({ folderNumber }) => folderNumber)) {
+      const searched = this.#folders.get(number);
+      if (searched === undefined) continue;
+      const open = await this.#deps.connection.reopen(searched.folder.path);
+      if (open.uidValidity === searched.uidValidity)
+        await work(
+          searched,
+          group.map(({ uid }) => uid),
+        );
+    }
+  }
+}
+
+const placeKey = ({ folderNumber, uid }: Place): string => `${String(folderNumber)}/${String(uid)}`;
+
+/** Why a filter needs more than the gateway may fetch for it. */
+export const tooWide = (limit: number): GatewayError =>
+  new GatewayError(
+    'filter_unsupported',
+    `Answering this needs more than ${String(limit)} messages to be fetched, which is the limit without an index; narrow it by folder, date, flags or size.`,
+    { details: { limit } },
+  );

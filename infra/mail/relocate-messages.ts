@@ -1,0 +1,138 @@
+/** Move and copy (`contract.md` 4): MOVE where offered, else COPY + \Deleted + UID EXPUNGE, never a plain EXPUNGE. */
+import type { CopyResponseObject } from 'imapflow';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import {
+  type ActionTarget,
+  allMissing,
+  MISSING,
+  type Outcomes,
+  prepareAction,
+  type PreparedAction,
+  presentUids,
+  refusedOutcome,
+  rejected,
+  settle,
+} from './act-on-folder.ts';
+import type { ImapConnection } from './imap-connection.ts';
+import { uidSet } from './uid-set.ts';
+
+/** A prepared relocation; running it changes the mailbox. */
+export type Prepared = () => Promise<Outcomes>;
+
+/** Throws `operation_unsupported` when the server can neither move nor expunge single messages. */
+export async function prepareMove(
+  connection: ImapConnection,
+  target: ActionTarget,
+  destination: FolderRef,
+): Promise<Prepared> {
+  const { move, uidPlus } = connection.capabilities;
+  if (!move && !uidPlus) {
+    throw new GatewayError(
+      'operation_unsupported',
+      'This mail server can neither move messages nor remove single ones (no MOVE, no UIDPLUS); copy them instead.',
+      { details: { missing: ['MOVE', 'UIDPLUS'] } },
+    );
+  }
+  const prepared = await prepareAction(connection, target);
+  if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
+  const work = move ? moveWithMove : moveWithCopy;
+  return () => settle(prepared, (settled) => work(connection, prepared, destination, settled));
+}
+
+/** As `prepareMove`; every server can copy. */
+export async function prepareCopy(
+  connection: ImapConnection,
+  target: ActionTarget,
+  destination: FolderRef,
+): Promise<Prepared> {
+  const prepared = await prepareAction(connection, target);
+  if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
+  return () =>
+    settle(prepared, async (settled) => {
+      await copyPresent(connection, prepared, destination, settled);
+    });
+}
+
+async function moveWithMove(
+  connection: ImapConnection,
+  { present }: PreparedAction,
+  destination: FolderRef,
+  settled: Outcomes,
+): Promise<void> {
+  if (present.length === 0) return;
+  const result = await connection.run((client) =>
+    client.messageMove(uidSet(present), destination.path, { uid: true }),
+  );
+  const refusal = refusedOutcome(connection);
+  if (result) noteArrivals(result, present, settled);
+  const open = present.filter((uid) => !settled.has(uid));
+  if (open.length === 0) return;
+  // Without COPYUID, or after a refusal half-way, only a look tells what is still there.
+  const still = await presentUids(connection, open);
+  for (const uid of open) {
+    if (still.has(uid)) settled.set(uid, refusal);
+    else if (result && result.uidMap === undefined) {
+      settled.set(uid, { outcome: 'done', newUid: null, newUidValidity: null });
+    }
+  }
+}
+
+async function moveWithCopy(
+  connection: ImapConnection,
+  prepared: PreparedAction,
+  destination: FolderRef,
+  settled: Outcomes,
+): Promise<void> {
+  const copied: Outcomes = new Map();
+  await copyPresent(connection, prepared, destination, copied);
+  const arrived = [...copied].flatMap(([uid, { outcome }]) => (outcome === 'done' ? [uid] : []));
+  for (const [uid, outcome] of copied) if (outcome.outcome !== 'done') settled.set(uid, outcome);
+  if (arrived.length === 0) return;
+  const set = uidSet(arrived);
+  // With UIDPLUS this is STORE \Deleted and UID EXPUNGE of exactly these.
+  const removed = await connection.run((client) => client.messageDelete(set, { uid: true }));
+  if (!removed)
+    await connection.run((client) => client.messageFlagsRemove(set, ['\\Deleted'], { uid: true }));
+  const still = removed ? new Set<number>() : await presentUids(connection, arrived);
+  for (const uid of arrived) {
+    const outcome = copied.get(uid);
+    if (still.has(uid)) settled.set(uid, rejected('A copy arrived, but the original could not be removed.'));
+    else if (outcome) settled.set(uid, outcome);
+  }
+}
+
+async function copyPresent(
+  connection: ImapConnection,
+  { present }: PreparedAction,
+  destination: FolderRef,
+  settled: Outcomes,
+): Promise<void> {
+  if (present.length === 0) return;
+  const result = await connection.run((client) =>
+    client.messageCopy(uidSet(present), destination.path, { uid: true }),
+  );
+  if (!result) {
+    // RFC 3501 6.4.7: a refused COPY leaves the target as it was.
+    for (const uid of present) settled.set(uid, refusedOutcome(connection));
+    return;
+  }
+  noteArrivals(result, present, settled);
+  const isTold = result.uidMap !== undefined;
+  for (const uid of present.filter((each) => !settled.has(each))) {
+    // COPYUID names every message copied: another one went away in between.
+    settled.set(uid, isTold ? MISSING : { outcome: 'done', newUid: null, newUidValidity: null });
+  }
+}
+
+/** COPYUID (RFC 4315) says of each message where it went. */
+function noteArrivals(result: CopyResponseObject, present: readonly number[], settled: Outcomes): void {
+  const { uidMap, uidValidity } = result;
+  for (const uid of present) {
+    const newUid = uidMap?.get(uid);
+    if (newUid !== undefined) {
+      const newUidValidity = uidValidity === undefined ? null : Number(uidValidity);
+      settled.set(uid, { outcome: 'done', newUid, newUidValidity });
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/** Tries an IMAP or SMTP account and says how far it came. */
+import { createTransport } from 'nodemailer';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { ConnectionReport, HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { MailCredentials } from '../../commands/kernel/ports.ts';
+import { assertPlainIsLocal, clientFor, type LoginOptions, tlsOptions } from './imap-login.ts';
+import { connectError } from './mail-errors.ts';
+
+type Stage = ConnectionReport['stage'];
+type Failure = Pick<ConnectionReport, 'stage' | 'error'>;
+
+/** Logs in to IMAP and out again. Never throws. */
+export function testImap(
+  settings: HostSettings,
+  credentials: MailCredentials,
+  options: LoginOptions,
+): Promise<ConnectionReport> {
+  return timed(async () => {
+    const target = await options.guard.vet(settings.host, settings.port);
+    assertPlainIsLocal(settings, target);
+    const client = clientFor({ settings, ...credentials }, target, options);
+    try {
+      await client.connect();
+    } finally {
+      await client.logout().catch(() => undefined);
+      client.close();
+    }
+  });
+}
+
+/** Logs in to SMTP and out again; sends nothing. Never throws. */
+export function testSmtp(
+  settings: HostSettings,
+  { username, password }: MailCredentials,
+  options: LoginOptions,
+): Promise<ConnectionReport> {
+  return timed(async () => {
+    const target = await options.guard.vet(settings.host, settings.port);
+    assertPlainIsLocal(settings, target);
+    const transport = createTransport({
+      host: target.address,
+      port: settings.port,
+      secure: settings.security === 'tls',
+      requireTLS: settings.security === 'starttls',
+      ignoreTLS: settings.security === 'none',
+      ...(target.servername === undefined ? {} : { servername: target.servername }),
+      tls: {
+        ...tlsOptions(options.extraCertificates),
+        ...(target.servername === undefined ? {} : { servername: target.servername }),
+      },
+      auth: { user: username, pass: password },
+      connectionTimeout: options.connectTimeoutMs,
+      greetingTimeout: options.connectTimeoutMs,
+      socketTimeout: options.connectTimeoutMs,
+    });
+    try {
+      await transport.verify();
+    } finally {
+      transport.close();
+    }
+  });
+}
+
+async function timed(attempt: () => Promise<void>): Promise<ConnectionReport> {
+  const start = performance.now();
+  const latencyMs = (): number => Math.round(performance.now() - start);
+  try {
+    await attempt();
+    return { ok: true, stage: 'ready', latencyMs: latencyMs() };
+  } catch (error) {
+    return { ok: false, latencyMs: latencyMs(), ...failureOf(error) };
+  }
+}
+
+const STAGE_OF_REASON: Readonly<Record<string, Stage>> = {
+  egress: 'egress',
+  plain_connection: 'egress',
+  dns: 'connect',
+  refused: 'connect',
+  unreachable: 'connect',
+  timeout: 'connect',
+  tls: 'tls',
+  protocol: 'greeting',
+  login_refused: 'login',
+  login_unavailable: 'login',
+};
+
+function failureOf(error: unknown): Failure {
+  const known = isSmtpLogin(error) ? smtpLoginError(error) : connectError(error);
+  const { reason } = known.details;
+  const stage = stageOfCode(error) ?? (typeof reason === 'string' ? STAGE_OF_REASON[reason] : undefined);
+  return { stage: stage ?? 'connect', error: known.message };
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** Codes that tell the stage better than their reason does. */
+const stageOfCode = (error: unknown): Stage | undefined =>
+  codeOf(error) === 'GREETING_TIMEOUT' ? 'greeting' : undefined;
+
+const isSmtpLogin = (error: unknown): error is Error & { responseCode?: number } => codeOf(error) === 'EAUTH';
+
+/** RFC 4954 6: 535 is a definite refusal, 454 and the like are the server's own trouble. */
+const smtpLoginError = (error: Error & { responseCode?: number }): GatewayError =>
+  error.responseCode === 535
+    ? connectError(
+        Object.assign(new Error('refused'), { authenticationFailed: true, oauthError: error.message }),
+      )
+    : connectError(Object.assign(new Error('not now'), { authenticationFailed: true }));
