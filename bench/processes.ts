@@ -57,7 +57,6 @@ export async function startDemo(
     ...process.env,
     DATA_DIR: dataDir,
     PORT: String(port),
-    METRICS_PORT: '0',
     LIMIT_READS_PER_MINUTE: '100000000',
     LIMIT_WRITES_PER_MINUTE: '100000000',
     LIMIT_CONCURRENT_REQUESTS: '1000',

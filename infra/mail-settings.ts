@@ -1,20 +1,15 @@
 /** Where and as whom a mailbox is connected: settings from the directory, the secret from the vault. */
 import type { Directory } from '../commands/kernel/directory.ts';
 import { GatewayError, notFound } from '../commands/kernel/errors.ts';
-import type { HostSettings } from '../commands/kernel/mail-port.ts';
-import type { MailCredentials, Secrets } from '../commands/kernel/ports.ts';
-
-export interface MailSettings {
-  readonly imap: HostSettings;
-  readonly credentials: MailCredentials;
-}
+import type { Secrets } from '../commands/kernel/ports.ts';
+import type { MailboxSettings } from './mail/imap-gateway.ts';
 
 /** Throws `not_found`, `conflict` for a paused mailbox, `mailbox_auth_failed` when no credentials are stored. */
 export async function mailSettingsOf(
   directory: Directory,
   secrets: Secrets,
   mailboxId: string,
-): Promise<MailSettings> {
+): Promise<MailboxSettings> {
   const mailbox = directory.state.mailboxes.get(mailboxId);
   if (!mailbox || mailbox.state === 'removed') throw notFound('mailbox');
   if (mailbox.state === 'paused') {
@@ -27,5 +22,5 @@ export async function mailSettingsOf(
       'No credentials are stored; store them with PUT …/credentials.',
     );
   }
-  return { imap: mailbox.imap, credentials };
+  return { imap: mailbox.imap, smtp: mailbox.smtp, ...credentials };
 }

@@ -10,7 +10,7 @@ import { openDirectory } from './directory-copy.ts';
 import { openEventStore } from './event-store/event-store-client.ts';
 import { startEventNode } from './event-store/node/start-event-node.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
-import { openMailPort } from './mail/imap-gateway.ts';
+import { ImapGateway } from './mail/imap-gateway.ts';
 import { openDirectConnection, refuseTransactionPooler } from './postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { startLeases } from './postgres/leases.ts';
@@ -82,14 +82,15 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   const accessLog = openAccessStream({ events, ids, clock, log, runId: leases.runId });
   opened.defer(() => accessLog.close());
   const guard = createEgressGuard(config.egressAllowMail);
-  const mail = openMailPort({
+  const mail = new ImapGateway({
     loadSettings: (mailboxId) => mailSettingsOf(directory, secrets, mailboxId),
     guard,
-    connectionsPerMailbox: config.limits.providerConnections,
+    providerConnections: config.limits.providerConnections,
     log,
-    onTrouble: (mailboxId, error) =>
-      noteState(mailboxId, () => recordMailFailure(everything(), mailboxId, error)),
-    onHealthy: (mailboxId) => {
+    onMailboxTrouble: (mailboxId, error) => {
+      noteState(mailboxId, () => recordMailFailure(everything(), mailboxId, error));
+    },
+    onMailboxHealthy: (mailboxId) => {
       noteState(mailboxId, () => recordMailHealth(everything(), mailboxId));
     },
   });

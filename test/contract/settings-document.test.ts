@@ -1,0 +1,30 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { describeSettings } from '../../infra/config-schema.ts';
+
+const FILE = 'docs/settings.md';
+
+/** The document as the schema of the environment tells it. */
+function settingsDocument(): string {
+  const rows = describeSettings().map(({ name, description, fallback, secret }) => {
+    const alsoFile = secret === true ? ` Also from the file that \`${name}_FILE\` names.` : '';
+    return `| \`${name}\` | ${description}${alsoFile} | ${fallback} |`;
+  });
+  return [
+    '# Settings',
+    '',
+    'Everything is an environment variable. A wrong or misspelt one stops the start with one sentence each.',
+    '',
+    '| Variable | Meaning | When not set |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+describe('docs/settings.md', () => {
+  it('says what the schema of the environment says', async () => {
+    if (process.env['GOLDEN'] === '1') await writeFile(FILE, settingsDocument());
+    expect(await readFile(FILE, 'utf8')).to.equal(settingsDocument());
+  });
+});
