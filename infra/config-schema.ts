@@ -60,7 +60,7 @@ export const Settings = z.strictObject({
     .optional()
     .register(settings, {
       description: 'Address under which callers reach the gateway; it stands in every token.',
-      fallback: 'http://localhost:PORT',
+      fallback: 'http://HOST:PORT',
     }),
   METRICS_PORT: port(1).optional().register(settings, {
     description: 'Loopback port of the Prometheus metrics.',

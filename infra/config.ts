@@ -10,7 +10,7 @@ import type { SettingDescription } from './config-schema.ts';
 export interface Config {
   readonly host: string;
   readonly port: number;
-  /** Null = `http://localhost:<the port listened on>`. */
+  /** Null = `http://<host>:<the port listened on>`. */
   readonly baseUrl: string | null;
   readonly metricsPort: number | null;
   /** Absolute. */
