@@ -20,6 +20,8 @@ export interface DovecotSettings {
   /** Who owns the mail; the server itself runs as this account too unless it is started by root. */
   readonly account: DovecotAccount;
   readonly asRoot: boolean;
+  /** The password of every user, without blanks; any user name is a mailbox of its own. */
+  readonly password: string;
   /** PEM files; without them there is no TLS. */
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
   /** What the server says it can; null = everything it can. */
@@ -76,10 +78,10 @@ const tls = ({ tls: files }: DovecotSettings): string[] =>
         'ssl_min_protocol = TLSv1.2',
       ];
 
-const accounts = ({ folder, account }: DovecotSettings): string[] => [
+const accounts = ({ folder, account, password }: DovecotSettings): string[] => [
   'passdb {',
-  '  driver = passwd-file',
-  `  args = scheme=PLAIN username_format=%u ${join(folder, 'users')}`,
+  '  driver = static',
+  `  args = password=${password}`,
   '}',
   'userdb {',
   '  driver = static',

@@ -14,17 +14,11 @@ import {
   type DovecotSettings,
 } from './dovecot-config.ts';
 
-export interface DovecotUser {
-  readonly name: string;
-  readonly password: string;
-}
-
 export interface DovecotOptions extends Pick<
   DovecotSettings,
-  'folder' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections'
+  'folder' | 'password' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections'
 > {
   readonly program: string;
-  readonly users: readonly DovecotUser[];
   /** Ports of an earlier run that clients still know; absent = free ones. */
   readonly ports?: DovecotPorts;
 }
@@ -77,9 +71,8 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
     await mkdir(join(folder, name), { recursive: true, mode: 0o755 });
   await endOrphan(folder, configFile);
   if (asRoot) await chown(join(folder, 'mail'), account.uid, account.gid);
-  await writeUsers(folder, options.users);
   const ports = options.ports ?? (await freePorts());
-  await writeFile(configFile, dovecotConfig({ ...options, ports, account, asRoot }));
+  await writeFile(configFile, dovecotConfig({ ...options, ports, account, asRoot }), { mode: 0o600 });
   const group = spawnGroup(options.program, ['-F', '-c', configFile]);
   await pollUntil(async () => group.isOver() || (await greets(ports.imap)), 10, START_TIMEOUT_MS);
   if (group.isOver() || !(await greets(ports.imap))) {
@@ -127,12 +120,6 @@ function spawnGroup(program: string, flags: readonly string[]): ProcessGroup {
       clearTimeout(patience);
     },
   };
-}
-
-/** Who may log in from now on; a running server reads the file again by itself. */
-export async function writeUsers(folder: string, users: readonly DovecotUser[]): Promise<void> {
-  const lines = users.map(({ name, password }) => `${name}:${password}\n`);
-  await writeFile(join(folder, 'users'), lines.join(''), { mode: 0o644 });
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {

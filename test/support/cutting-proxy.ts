@@ -1,87 +1,102 @@
-/** A TCP proxy that breaks or holds a connection when a client sends a certain command. */
+/** A TCP proxy before a mail server that breaks a connection at a chosen command, and counts what it sees. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-export type Fault =
-  /** The command never reaches the server. */
-  | 'cut-before'
-  /** The server carries the command out, its answer never arrives. */
-  | 'cut-after'
-  /** As `cut-after`, but the client is left waiting instead of being cut off. */
-  | 'hold-after';
+/**
+ * `before`: the command never reaches the server. `after`: the server has done it, its answer never arrives. `hang`:
+ * the answer is held back and the line stays open.
+ */
+export type Cut = 'before' | 'after' | 'hang';
+
+/** How long the server gets to do what the cut command asks for, once its answer has begun. */
+const DRAIN_MS = 50;
 
 export class CuttingProxy {
-  readonly port: number;
   readonly #server: Server;
+  readonly #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
-  #armed: { readonly word: RegExp; readonly fault: Fault; readonly met: () => void } | null = null;
+  #cut: { readonly command: RegExp; readonly where: Cut } | null = null;
+  /** What matches is taken out of the server's answers. */
+  hide: RegExp | null = null;
+  /** Connections taken so far. */
+  connections = 0;
+  /** Client bytes so far, as text. */
+  transcript = '';
 
-  private constructor(server: Server, port: number) {
+  constructor(server: Server, target: { readonly host: string; readonly port: number }) {
     this.#server = server;
-    this.port = port;
-  }
-
-  /** Listens on a free loopback port and passes everything on to `target`. */
-  static async start(target: { host: string; port: number }): Promise<CuttingProxy> {
-    const server = createServer();
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const proxy = new CuttingProxy(server, typeof address === 'object' && address ? address.port : 0);
-    server.on('connection', (client: Socket) => {
-      proxy.#serve(client, connect(target.port, target.host));
-    });
-    return proxy;
-  }
-
-  /** The next client data that matches meets the fault; resolves when it did. */
-  arm(word: RegExp, fault: Fault): Promise<void> {
-    return new Promise((resolve) => {
-      this.#armed = { word, fault, met: resolve };
+    this.#target = target;
+    server.on('connection', (client) => {
+      this.#serve(client);
     });
   }
 
-  async stop(): Promise<void> {
-    this.#server.close();
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  /** The next command that matches meets the cut; after that all goes through again. */
+  cutAt(command: RegExp, where: Cut): void {
+    this.#cut = { command, where };
+  }
+
+  /** Ends every open connection, as a server does with idle ones. */
+  dropAll(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.dropAll();
+    this.#server.close();
     await once(this.#server, 'close');
   }
 
-  #serve(client: Socket, server: Socket): void {
-    let mute = false;
-    for (const socket of [client, server]) {
+  #serve(client: Socket): void {
+    this.connections += 1;
+    const upstream = connect(this.#target);
+    for (const socket of [client, upstream]) {
       this.#sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        if (!mute) for (const other of [client, server]) other.destroy();
+        client.destroy();
+        upstream.destroy();
       });
     }
+    let isHeld = false;
     client.on('data', (chunk: Buffer) => {
-      const armed = this.#armed;
-      if (!armed?.word.test(chunk.toString('latin1'))) {
-        server.write(chunk);
+      this.transcript += chunk.toString('latin1');
+      const cut = this.#cut;
+      if (cut === null || !cut.command.test(chunk.toString('latin1'))) {
+        upstream.write(chunk);
         return;
       }
-      this.#armed = null;
-      mute = armed.fault === 'hold-after';
-      if (armed.fault === 'cut-before') {
-        client.destroy();
-        server.destroy();
-        armed.met();
-        return;
+      this.#cut = null;
+      isHeld = true;
+      if (cut.where === 'before') client.destroy();
+      else upstream.write(chunk);
+      if (cut.where === 'after') {
+        upstream.once('data', () => setTimeout(() => client.destroy(), DRAIN_MS));
       }
-      server.removeAllListeners('data');
-      // The first answer means that the server has carried the command out.
-      server.once('data', () => {
-        if (!mute) client.destroy();
-        server.destroy();
-        armed.met();
-      });
-      server.write(chunk);
     });
-    server.on('data', (chunk: Buffer) => {
-      client.write(chunk);
+    upstream.on('data', (chunk: Buffer) => {
+      const { hide } = this;
+      if (isHeld) return;
+      client.write(
+        hide === null ? chunk : Buffer.from(chunk.toString('latin1').replaceAll(hide, ''), 'latin1'),
+      );
     });
   }
+}
+
+/** Listens on a free loopback port. */
+export async function startCuttingProxy(target: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<CuttingProxy> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return new CuttingProxy(server, target);
 }

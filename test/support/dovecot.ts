@@ -5,12 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { HostSettings } from '../../commands/kernel/mail-port.ts';
-import {
-  type DovecotOptions,
-  type DovecotProcess,
-  startDovecot,
-  writeUsers,
-} from '../../infra/demo/dovecot-process.ts';
+import { type DovecotOptions, type DovecotProcess, startDovecot } from '../../infra/demo/dovecot-process.ts';
 import { ensureDovecot } from './ensure-dovecot.ts';
 
 const run = promisify(execFile);
@@ -20,7 +15,6 @@ export interface Levers {
   readonly capability?: string;
   readonly specialUse?: boolean;
   readonly maxUserConnections?: number;
-  readonly users?: readonly string[];
 }
 
 const BASE = 'IMAP4rev1 SASL-IR LITERAL+ ID ENABLE IDLE NAMESPACE UNSELECT CHILDREN LIST-EXTENDED';
@@ -28,22 +22,20 @@ const BASE = 'IMAP4rev1 SASL-IR LITERAL+ ID ENABLE IDLE NAMESPACE UNSELECT CHILD
 export const NO_MOVE = `${BASE} UIDPLUS LIST-STATUS SPECIAL-USE CONDSTORE ESEARCH`;
 /** Neither MOVE nor UIDPLUS, CONDSTORE, LIST-STATUS or SPECIAL-USE. */
 export const BARE = 'IMAP4rev1 SASL-IR LITERAL+ IDLE NAMESPACE';
-/** MOVE, but no UIDPLUS: the server does not tell where a message went. */
+/** MOVE, but no UIDPLUS. Dovecot tells where a message went all the same. */
 export const MOVE_ONLY = `${BARE} MOVE`;
 
-export const PASSWORD = 'open sesame 42';
+export const PASSWORD = 'open-sesame-42';
 
 export class TestDovecot {
   readonly host = '127.0.0.1';
   readonly certificate: string;
   readonly #options: DovecotOptions;
   #process: DovecotProcess;
-  #users: string[];
 
   constructor(options: DovecotOptions, server: DovecotProcess, certificate: string) {
     this.#options = options;
     this.#process = server;
-    this.#users = options.users.map(({ name }) => name);
     this.certificate = certificate;
   }
 
@@ -61,13 +53,6 @@ export class TestDovecot {
     };
   }
 
-  /** A mailbox nobody used before. */
-  async addUser(name: string, password = PASSWORD): Promise<void> {
-    this.#users = [...this.#users.filter((known) => known !== name), name];
-    const users = this.#users.map((user) => ({ name: user, password: user === name ? password : PASSWORD }));
-    await writeUsers(this.#options.folder, users);
-  }
-
   /** Ends every connection of one user with a BYE. */
   async kick(user: string): Promise<void> {
     await run('doveadm', ['-c', this.#process.configFile, 'kick', user]);
@@ -80,8 +65,7 @@ export class TestDovecot {
 
   /** Starts it again on the same ports with the same mail. */
   async start(): Promise<void> {
-    const users = this.#users.map((name) => ({ name, password: PASSWORD }));
-    this.#process = await startDovecot({ ...this.#options, users, ports: this.ports });
+    this.#process = await startDovecot({ ...this.#options, ports: this.ports });
   }
 
   /** Ends the server and removes its mail. */
@@ -91,7 +75,7 @@ export class TestDovecot {
   }
 }
 
-/** Starts a server with one user per name in `users`; null where Dovecot cannot be had (see `ensureDovecot`). */
+/** Starts a server on which every user name is a mailbox with `PASSWORD`; null where Dovecot cannot be had (see `ensureDovecot`). */
 export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot | null> {
   const program = await ensureDovecot();
   if (program === null) return null;
@@ -106,7 +90,7 @@ export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot
     capability: levers.capability ?? null,
     specialUse: levers.specialUse ?? true,
     maxUserConnections: levers.maxUserConnections ?? 500,
-    users: (levers.users ?? ['anna']).map((name) => ({ name, password: PASSWORD })),
+    password: PASSWORD,
   };
   const server = await startDovecot(options);
   return new TestDovecot(options, server, await readFile(tls.certificateFile, 'utf8'));

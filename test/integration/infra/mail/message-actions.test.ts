@@ -1,0 +1,262 @@
+import { expect } from 'chai';
+import type { ActionOutcome, FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
+import { BARE, MOVE_ONLY, NO_MOVE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
+import {
+  ARCHIVE,
+  INBOX,
+  mailGateway,
+  type MailGatewayUnderTest,
+  queryOf,
+} from '../../../support/mail-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const seed = async (server: TestDovecot, user: string, count = 4): Promise<void> => {
+  const raws = Array.from({ length: count }, (_, n) => ({
+    raw: plainMessage({ subject: `message ${String(n + 1)}`, id: `<${String(n + 1)}@${user}.example.com>` }),
+  }));
+  await appendMessages(server.imap(), user, raws);
+};
+
+const subjectsIn = async (
+  { mail }: MailGatewayUnderTest,
+  folder = INBOX,
+): Promise<readonly (string | null)[]> =>
+  (await mail((session) => session.query(queryOf({ folders: [folder], order: 'subject_asc' })))).messages.map(
+    ({ subject }) => subject,
+  );
+
+const uidValidityOf = ({ mail }: MailGatewayUnderTest): Promise<number> =>
+  mail(async (session) => (await session.folderStatus(INBOX)).uidValidity);
+
+const outcomesOf = (outcomes: ReadonlyMap<number, ActionOutcome>): Record<number, string> =>
+  Object.fromEntries(
+    [...outcomes].map(([uid, outcome]) => [
+      uid,
+      outcome.outcome === 'failed' ? outcome.reason : outcome.outcome,
+    ]),
+  );
+
+/** Says that what is named by its new place is the message that was moved. */
+async function expectAt(
+  { mail }: MailGatewayUnderTest,
+  outcome: ActionOutcome | undefined,
+  subject: string,
+): Promise<void> {
+  if (outcome?.outcome !== 'done' || outcome.newUid === null || outcome.newUidValidity === null) {
+    throw new Error(`The new place is not known: ${JSON.stringify(outcome)}`);
+  }
+  const ref = { folder: ARCHIVE, uidValidity: outcome.newUidValidity, uid: outcome.newUid };
+  const [found]: readonly (FetchedMessage | null)[] = await mail((session) =>
+    session.fetch([ref], 'envelope', null),
+  );
+  expect(found?.subject).to.equal(subject);
+}
+
+const variants = [
+  { name: 'with MOVE', capability: undefined, tells: true },
+  { name: 'without MOVE', capability: NO_MOVE, tells: true },
+  { name: 'with MOVE but without UIDPLUS', capability: MOVE_ONLY, tells: false },
+];
+
+for (const { name, capability, tells } of variants) {
+  describe(`message actions on a server ${name}`, () => {
+    let server: TestDovecot;
+    let proxy: CuttingProxy;
+    let under: MailGatewayUnderTest;
+    let users = 0;
+
+    before(async function () {
+      server = await requireTestDovecot(this, capability === undefined ? {} : { capability });
+      proxy = await startCuttingProxy({ host: server.host, port: server.ports.imap });
+      proxy.hide = tells ? null : /\[COPYUID [^\]]*\] /g;
+    });
+    beforeEach(async () => {
+      users += 1;
+      const user = `user${String(users)}`;
+      await seed(server, user);
+      under = mailGateway({ host: '127.0.0.1', port: proxy.port, security: 'none' }, user);
+    });
+    afterEach(() => {
+      under.gateway.close();
+    });
+    after(async () => {
+      await proxy.close();
+      await server.dispose();
+    });
+
+    it('moves messages and tells where each went, and which were not there', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const outcomes = await under.mail((session) =>
+        session.moveMessages(INBOX, uidValidity, [2, 77, 4], ARCHIVE),
+      );
+      expect(outcomesOf(outcomes)).to.deep.equal({ 2: 'done', 4: 'done', 77: 'missing' });
+      expect(await subjectsIn(under)).to.deep.equal(['message 1', 'message 3']);
+      expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 2', 'message 4']);
+      if (tells) await expectAt(under, outcomes.get(4), 'message 4');
+      else expect(outcomes.get(4)).to.deep.equal({ outcome: 'done', newUid: null, newUidValidity: null });
+    });
+
+    it('leaves alone what another client marked for removal', async () => {
+      const uidValidity = await uidValidityOf(under);
+      await withClient(server.imap(), `user${String(users)}`, async (client) => {
+        await client.mailboxOpen('INBOX');
+        await client.messageFlagsAdd('1', ['\\Deleted'], { uid: true });
+      });
+      await under.mail((session) => session.moveMessages(INBOX, uidValidity, [2], ARCHIVE));
+      const there = await under.mail((session) => session.look(INBOX, uidValidity, [1, 2, 3]));
+      expect([...there.presentUids]).to.deep.equal([1, 3]);
+      expect(await subjectsIn(under)).to.deep.equal(['message 3', 'message 4']);
+    });
+
+    it('copies messages', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const outcomes = await under.mail((session) =>
+        session.copyMessages(INBOX, uidValidity, [1, 99], ARCHIVE),
+      );
+      expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'done', 99: 'missing' });
+      expect(await subjectsIn(under)).to.have.length(4);
+      if (tells) await expectAt(under, outcomes.get(1), 'message 1');
+    });
+
+    it('fails without a trace when the target folder does not exist', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const nowhere = { number: 9, path: 'Nowhere' };
+      for (const action of ['moveMessages', 'copyMessages'] as const) {
+        const outcomes = await under.mail((session) => session[action](INBOX, uidValidity, [1], nowhere));
+        expect(outcomes.get(1)).to.deep.equal({
+          outcome: 'failed',
+          reason: 'rejected',
+          text: 'The target folder does not exist on the mail server.',
+        });
+      }
+      expect(await subjectsIn(under)).to.have.length(4);
+    });
+
+    it('finds nothing at a stale UIDVALIDITY', async () => {
+      const stale = (await uidValidityOf(under)) - 1;
+      const outcomes = await under.mail((session) => session.moveMessages(INBOX, stale, [1, 2], ARCHIVE));
+      expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'missing', 2: 'missing' });
+      const [message] = await under.mail((session) =>
+        session.fetch([{ folder: INBOX, uidValidity: stale, uid: 1 }], 'envelope', null),
+      );
+      expect(message).to.equal(null);
+      const sighting = await under.mail((session) => session.look(INBOX, stale, [1]));
+      expect(sighting.presentUids.size).to.equal(0);
+    });
+
+    it('sets and clears flags and keywords', async () => {
+      const uidValidity = await uidValidityOf(under);
+      await under.mail(async (session) => {
+        await session.setFlags(INBOX, uidValidity, [1, 2], { add: ['\\Seen', '$Work'], remove: [] });
+        const outcomes = await session.setFlags(INBOX, uidValidity, [1, 50], {
+          add: ['\\Flagged'],
+          remove: ['\\Seen'],
+        });
+        expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'done', 50: 'missing' });
+        const { flagsByUid } = await session.look(INBOX, uidValidity, [1, 2]);
+        expect(flagsByUid.get(1)).to.include.members(['\\Flagged', '$Work']).and.not.include('\\Seen');
+        expect(flagsByUid.get(2)).to.include.members(['\\Seen', '$Work']);
+      });
+    });
+  });
+}
+
+describe('message actions on a server with neither MOVE nor UIDPLUS', () => {
+  let server: TestDovecot;
+  let under: MailGatewayUnderTest;
+
+  before(async function () {
+    server = await requireTestDovecot(this, { capability: BARE });
+    await seed(server, 'anna');
+    under = mailGateway(server.imap(), 'anna');
+  });
+  after(async () => {
+    under.gateway.close();
+    await server.dispose();
+  });
+
+  it('refuses to move, and changes nothing', async () => {
+    const uidValidity = await uidValidityOf(under);
+    const error = await rejection(
+      under.mail((session) => session.moveMessages(INBOX, uidValidity, [1], ARCHIVE)),
+    );
+    expect(error).to.have.property('code', 'operation_unsupported');
+    expect(await subjectsIn(under)).to.have.length(4);
+  });
+
+  it('copies', async () => {
+    const uidValidity = await uidValidityOf(under);
+    const outcomes = await under.mail((session) => session.copyMessages(INBOX, uidValidity, [1], ARCHIVE));
+    expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'done' });
+  });
+});
+
+describe('a connection that breaks in an action', () => {
+  let server: TestDovecot;
+  let proxy: CuttingProxy;
+  let under: MailGatewayUnderTest;
+  let users = 0;
+
+  before(async function () {
+    server = await requireTestDovecot(this);
+    proxy = await startCuttingProxy({ host: server.host, port: server.ports.imap });
+  });
+  beforeEach(async () => {
+    users += 1;
+    const user = `cut${String(users)}`;
+    await seed(server, user);
+    under = mailGateway({ host: '127.0.0.1', port: proxy.port, security: 'none' }, user, {
+      limits: { commandTimeoutMs: 400 },
+    });
+  });
+  afterEach(() => {
+    under.gateway.close();
+  });
+  after(async () => {
+    await proxy.close();
+    await server.dispose();
+  });
+
+  for (const where of ['before', 'after', 'hang'] as const) {
+    it(`leaves a MOVE that was cut off ${where} it unknown, and looking tells`, async () => {
+      const uidValidity = await uidValidityOf(under);
+      const before = await under.mail((session) => session.folderStatus(ARCHIVE));
+      proxy.cutAt(/UID MOVE/, where);
+      const outcomes = await under.mail((session) =>
+        session.moveMessages(INBOX, uidValidity, [1, 2, 66], ARCHIVE),
+      );
+      expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'unknown', 2: 'unknown', 66: 'missing' });
+
+      const isDone = where !== 'before';
+      await under.mail(async (session) => {
+        const { presentUids } = await session.look(INBOX, uidValidity, [1, 2]);
+        expect([...presentUids]).to.deep.equal(isDone ? [] : [1, 2]);
+        const id = `<2@cut${String(users)}.example.com>`;
+        expect(await session.findByMessageId(ARCHIVE, id, before.uidNext)).to.have.length(isDone ? 1 : 0);
+        expect(await session.findByMessageId(ARCHIVE, id, before.uidNext + 10)).to.deep.equal([]);
+        expect(await session.findByMessageId(ARCHIVE, id.slice(0, -2), 1)).to.deep.equal([]);
+      });
+    });
+  }
+
+  it('leaves a STORE unknown', async () => {
+    const uidValidity = await uidValidityOf(under);
+    proxy.cutAt(/UID STORE/, 'after');
+    const outcomes = await under.mail((session) =>
+      session.setFlags(INBOX, uidValidity, [3], { add: ['\\Seen'], remove: [] }),
+    );
+    expect(outcomesOf(outcomes)).to.deep.equal({ 3: 'unknown' });
+    const { flagsByUid } = await under.mail((session) => session.look(INBOX, uidValidity, [3]));
+    expect(flagsByUid.get(3)).to.include('\\Seen');
+  });
+
+  it('never repeats a write: the action after an idle drop runs once, on a new connection', async () => {
+    const uidValidity = await uidValidityOf(under);
+    proxy.dropAll();
+    const outcomes = await under.mail((session) => session.copyMessages(INBOX, uidValidity, [1], ARCHIVE));
+    expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'done' });
+    expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1']);
+  });
+});
