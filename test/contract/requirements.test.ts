@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { capabilities } from '../../read-api/capabilities.ts';
+import { REQUIREMENTS } from '../requirements.ts';
+import { allSources } from '../support/sources.ts';
+
+const registered = new Set(['transport', 'kernel', ...capabilities.map(({ name }) => name)]);
+
+const cited = new Set(
+  allSources()
+    .filter(({ path }) => path.startsWith('test/') && path.endsWith('.test.ts'))
+    .flatMap(({ text }) => [...text.matchAll(/\bverifies\(([^)]*)\)/g)])
+    .flatMap(([, ids = '']) => [...ids.matchAll(/['"`]([^'"`]+)['"`]/g)])
+    .map(([, id = '']) => id),
+);
+
+describe('requirements', () => {
+  it('are each cited by a test once what they belong to exists', () => {
+    const uncited = [...REQUIREMENTS]
+      .filter(([id, [owners]]) => [owners].flat().some((owner) => registered.has(owner)) && !cited.has(id))
+      .map(([id, [, text]]) => `${id}: ${text}`);
+    expect(uncited, `${String(uncited.length)} without a test:\n${uncited.join('\n')}`).to.deep.equal([]);
+  });
+
+  it('are the only ids that tests cite', () => {
+    expect([...cited].filter((id) => !REQUIREMENTS.has(id))).to.deep.equal([]);
+  });
+
+  it('leave no capability without a rule', () => {
+    const owners = new Set([...REQUIREMENTS.values()].flatMap(([owner]) => owner));
+    const unruled = capabilities.map(({ name }) => name).filter((name) => !owners.has(name));
+    expect(unruled).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,22 @@
+/**
+ * Every rule of the interface, and those of the contract about what exists. An owner is the name of a capability, whose
+ * rules count once it is registered, or `transport` or `kernel`, whose rules always count. Tests cite ids by `verifies`.
+ */
+import { contractCallers } from './requirements/contract-callers.ts';
+import { contractMail } from './requirements/contract-mail.ts';
+import { contractSurfaces } from './requirements/contract-surfaces.ts';
+import { interfaceRoutes } from './requirements/interface-routes.ts';
+import { interfaceRules } from './requirements/interface-rules.ts';
+import type { Requirement } from './requirements/requirement.ts';
+
+const table = {
+  ...interfaceRules,
+  ...interfaceRoutes,
+  ...contractCallers,
+  ...contractMail,
+  ...contractSurfaces,
+} as const;
+
+export type RequirementId = keyof typeof table;
+
+export const REQUIREMENTS: ReadonlyMap<string, Requirement> = new Map(Object.entries(table));

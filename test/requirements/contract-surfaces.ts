@@ -1,0 +1,138 @@
+import type { RequirementTable } from './requirement.ts';
+
+const AUDIT = ['list_audit_events'] as const;
+const VERBS = ['trash', 'spam', 'archive'] as const;
+
+/** Audit, limits, MCP, payloads and operation: sections 12, 15–18. */
+export const contractSurfaces = {
+  'contract:12:line': [
+    AUDIT,
+    'An audit line tells actor, surface, request, resource, action, outcome and position.',
+  ],
+  'contract:12:own-org': [
+    AUDIT,
+    'A caller pages the events of its own organisation, newest first, or order=asc.',
+  ],
+  'contract:12:filters': [AUDIT, 'Filters: time, actor, type, resource, mailbox, outcome, request id.'],
+  'contract:12:denials': [AUDIT, '401 of a known token, 403, 404, 409, 412, 422, 424 are events, one each.'],
+  'contract:12:denials-counted': [AUDIT, 'Above 60 a minute per token refusals are counted.'],
+  'contract:12:not-recorded': [AUDIT, '400, 405, 406, 413, 415 are not recorded.'],
+  'contract:12:unauthenticated-counted': [
+    AUDIT,
+    'Unauthenticated refusals and 429s are counted per minute and source.',
+  ],
+  'contract:12:body-reads': [AUDIT, 'Reads of bodies are events before they are answered.'],
+  'contract:12:store-down': [
+    AUDIT,
+    'With the store down reads of bodies answer 503, refusals are still answered.',
+  ],
+  'contract:12:sealed': [
+    AUDIT,
+    'Names, addresses and agents are sealed: erasing the key erases the person, not the trail.',
+  ],
+
+  'contract:15:rates': ['transport', '600 reads and 120 writes a minute per token, 20 at once; beyond: 429.'],
+  'contract:15:headers': ['transport', 'RateLimit-Policy, RateLimit and Retry-After tell the limit.'],
+  'contract:15:body-size': ['transport', 'A JSON body is at most 1 MiB, else 413.'],
+  'contract:15:connections': ['kernel', 'A mailbox has at most 4 connections to its server.'],
+  'contract:15:mcp-result': [
+    'transport',
+    'An MCP result is at most 128 KiB, shortened by whole items, then by body.',
+  ],
+  'contract:15:shown': ['get_identity', 'Identity shows the limits.'],
+
+  'contract:16:advertised-scopes': [
+    'transport',
+    'identity and toggle are always advertised, the others with their scopes.',
+  ],
+  'contract:16:granular-names': [
+    'transport',
+    'A granular tool is named as the last segment of its route; list_folders is the exception.',
+  ],
+  'contract:16:granular-listed': [
+    'transport',
+    'Granular tools are listed when switched on for the session and in scope.',
+  ],
+  'contract:16:out-of-scope': ['transport', 'A tool out of scope answers HTTP 403, with WWW-Authenticate.'],
+  'contract:16:unknown-tool': ['transport', 'An unknown tool answers −32602.'],
+  'contract:16:tool-description': [
+    'transport',
+    'A tool has title, description, input and output schema, annotations.',
+  ],
+  'contract:16:http-statuses': ['transport', '405 for GET, 406, 413, 415, 400 for headers and version.'],
+  'contract:16:json-rpc-codes': ['transport', '−32700, −32600 (also for a null id), −32601, −32602, −32603.'],
+  'contract:16:error-schema': ['transport', 'Every output schema admits the error object.'],
+  'contract:16:text-block-off': ['transport', 'MCP_TEXT_BLOCK=off answers content: [].'],
+  'contract:16:accept-on-post': ['transport', 'Accept is enforced on POST only.'],
+  'contract:16:old-revision': [
+    'transport',
+    'A 2025-03-26 session may omit the version header and post batches of up to 100.',
+  ],
+  'contract:16:batch-scope': ['transport', "A scope failure inside a batch is that item's isError."],
+  'contract:16:list-changed': [
+    'settings_toggle_advanced_tools',
+    'list_changed goes out as SSE on the answer of the toggling POST.',
+  ],
+  'contract:16:delete': ['transport', 'DELETE answers 204.'],
+  'contract:16:session-count': [
+    'transport',
+    'At most 500 sessions per token; the next ends the one unused longest.',
+  ],
+  'contract:16:other-revisions-ignore-task': [
+    'transport',
+    'Where there are no tasks the member task is ignored.',
+  ],
+  'contract:16:origin': [
+    'transport',
+    'A present Origin is the own or a listed one, else 403, null too, on both faces.',
+  ],
+  'contract:16:cors': ['transport', 'CORS for the same list, exposing the headers a client needs.'],
+
+  'contract:17:identity': ['get_identity', 'The payload of GET /identity.'],
+  'contract:17:messages': ['list_messages', 'The parameters of GET …/messages.'],
+  'contract:17:email-query': ['email_query', 'The body of email.query.'],
+  'contract:17:email-act': ['email_act', 'The body of email.act.'],
+  'contract:17:move-copy': [['move', 'copy'], 'move and copy take message_ids, folder, cardinality.'],
+  'contract:17:trash-spam-archive': [VERBS, 'trash, spam and archive take message_ids and cardinality.'],
+  'contract:17:set-flags': ['set_flags', 'set_flags takes message_ids, the three flags and keywords.'],
+  'contract:17:list-folders': ['list_folders', 'folders/list answers a collection of folders.'],
+  'contract:17:create-mailbox': [
+    'create_mailbox',
+    'POST /mailboxes answers at once and connects in the background.',
+  ],
+  'contract:17:update-mailbox': [
+    'update_mailbox',
+    'A change of host, port or security needs auth, else 400.',
+  ],
+  'contract:17:credentials': ['put_mailbox_credentials', 'Credentials are replaced, never readable; 204.'],
+  'contract:17:connection-tests': [
+    'test_mailbox_connection',
+    'Stored credentials are tried only at the host and port they were stored with.',
+  ],
+  'contract:17:folder-roles': [
+    ['set_folder_roles', 'get_folder_roles'],
+    'GET and PUT folder-roles take and answer a bare map.',
+  ],
+  'contract:17:grants': [
+    'create_grant',
+    'Grants: scopes or preset, folder roles, expiry; read, changed, removed.',
+  ],
+  'contract:17:tokens': [
+    'create_token',
+    'Tokens: made with the secret in the answer, listed without, removed.',
+  ],
+  'contract:17:agents': [
+    ['create_agent', 'list_agents', 'get_agent'],
+    'Agents: made with name and owner, listed, read.',
+  ],
+  'contract:17:audit': [AUDIT, 'The parameters of GET /audit, and one event by its id.'],
+
+  'contract:17:openapi': ['get_openapi', 'openapi.json is made from the registry and needs any token.'],
+
+  'contract:18:public-routes': ['transport', 'Health needs no bearer; everything else that exists does.'],
+  'contract:18:egress': [
+    'create_mailbox',
+    'Mail hosts are public addresses on mail ports unless EGRESS_ALLOW_MAIL opens them: target_blocked.',
+  ],
+  'contract:18:metrics': ['transport', 'Prometheus is on METRICS_PORT of the loopback and nothing else is.'],
+} as const satisfies RequirementTable;
