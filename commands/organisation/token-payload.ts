@@ -10,6 +10,7 @@ export const Token = z.object({
   mailbox_ids: z.array(z.string()).nullable().describe('Null = every mailbox its principal has a grant on.'),
   surface: z.enum(['rest', 'mcp']),
   expires_at: z.string(),
+  last_used_at: z.string().nullable().optional().describe('To the minute; null = never.'),
   created_by: z.string(),
   created_at: z.string(),
   status: z.enum(['active', 'expired', 'revoked']),

@@ -1,9 +1,12 @@
 /** GET /tokens and /tokens/:token_id. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
+import type { TokenEntry } from '../../commands/kernel/directory.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
 import { describeToken, Token } from '../../commands/organisation/token-payload.ts';
 import { managesToken } from '../../commands/organisation/visible-tokens.ts';
+import { listTokenUses } from '../../projections/token-use.ts';
 import { collectionOf, pageFields } from '../page.ts';
 import { pageOfEntries } from '../page-of-entries.ts';
 
@@ -28,9 +31,9 @@ export const listTokens = defineCapability<z.output<typeof ListInput>, z.output<
     const { caller, ports } = context;
     const { state } = ports.directory;
     const entries = [...state.tokens.values()].filter((entry) => managesToken(caller, state, entry));
-    const now = ports.clock.now();
-    const describe = (entry: (typeof entries)[number]) => describeToken(entry, now);
-    return pageOfEntries(context, { route: 'tokens', query: null }, input, { entries, describe });
+    const binding = { route: 'tokens', query: null };
+    const { items, page } = pageOfEntries(context, binding, input, { entries, describe: (entry) => entry });
+    return { items: await withLastUse(ports, items), page };
   },
 });
 
@@ -50,6 +53,23 @@ export const getToken = defineCapability<z.output<typeof GetInput>, Token>({
     const { state } = ports.directory;
     const entry = state.tokens.get(token_id);
     if (!entry || !managesToken(caller, state, entry)) throw notFound('token');
-    return describeToken(entry, ports.clock.now());
+    const [described] = await withLastUse(ports, [entry]);
+    if (!described) throw notFound('token');
+    return described;
   },
 });
+
+async function withLastUse(
+  { sql, clock }: Pick<Ports, 'sql' | 'clock'>,
+  entries: readonly TokenEntry[],
+): Promise<Token[]> {
+  const uses = await listTokenUses(
+    sql,
+    entries.map(({ id }) => id),
+  );
+  const now = clock.now();
+  return entries.map((entry) => ({
+    ...describeToken(entry, now),
+    last_used_at: uses.get(entry.id)?.toISOString() ?? null,
+  }));
+}

@@ -23,6 +23,7 @@ import { ManualClock } from './manual-clock.ts';
 import { MemoryDirectory } from './memory-directory.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { randomKey } from './random-key.ts';
+import { ScriptedSql } from './scripted-sql.ts';
 import { silentLog } from './silent-log.ts';
 
 /** Reversible on purpose: a test can look into an event without a key. */
@@ -75,6 +76,7 @@ export function memoryPorts() {
   const events = new MemoryEventStore(() => clock.now());
   const secrets = new MemorySecrets();
   const mail = new FakeMailPort();
+  const sql = new ScriptedSql();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
   const ports: Partial<Ports> = {
@@ -88,6 +90,7 @@ export function memoryPorts() {
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
     directory: new MemoryDirectory(events, plainPersonalData),
     leases: memoryLeases('run_1'),
+    sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
     log: silentLog,
@@ -107,7 +110,7 @@ export function memoryPorts() {
       strictOutput: true,
     },
   };
-  return { ports: ports as Ports, clock, events, secrets, mail };
+  return { ports: ports as Ports, clock, events, secrets, mail, sql };
 }
 
 export interface CallOptions {

@@ -42,6 +42,12 @@ describe('tokens', () => {
     expect(ports.directory.state.tokenIdByHash.get(hash ?? '')).to.equal(made.id);
     expect(JSON.stringify(events.all.map(({ data }) => data))).not.to.contain(made.token);
     expect(await gateway.call(getToken, { token_id: made.id })).not.to.have.property('token');
+    expect(await gateway.call(getToken, { token_id: made.id })).to.include({ last_used_at: null });
+    const last_used_at = new Date('2026-03-01T13:00:00Z');
+    gateway.sql.rows.set('work.token_use', [{ token_id: made.id, last_used_at }]);
+    expect(await gateway.call(getToken, { token_id: made.id })).to.include({
+      last_used_at: last_used_at.toISOString(),
+    });
   });
 
   it('for MCP are signed and name their id, scopes and principal', async () => {

@@ -1,0 +1,91 @@
+/** GET /audit and /audit/:event_id: what happened in the organisation, who did it and how it ended. */
+import { z } from 'zod';
+import { defineCapability } from '../../commands/kernel/capability.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
+import { InstantField } from '../../commands/kernel/future-instant.ts';
+import { type AuditFilter, getAudit, listAudit } from '../../projections/audit-queries.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
+import { AuditLine, AuditOutcomeField, describeLine } from './audit-line.ts';
+
+const AuditLines = collectionOf(AuditLine);
+const name = z.string().min(1).max(100).optional();
+const ListInput = z.strictObject({
+  from: InstantField.optional().describe('Included.'),
+  to: InstantField.optional().describe('Not included.'),
+  actor: name.describe('The id of who acted.'),
+  type: name.describe('An event type.'),
+  resource: name.describe('The id of what it was done to.'),
+  mailbox_id: name,
+  outcome: AuditOutcomeField.optional(),
+  request_id: name,
+  order: z.enum(['asc', 'desc']).optional().describe('desc = newest first, the default.'),
+  ...pageFields,
+});
+type ListInput = z.output<typeof ListInput>;
+const GetInput = z.strictObject({ event_id: z.string().min(1).max(64) });
+
+export const listAuditEvents = defineCapability<ListInput, z.output<typeof AuditLines>>({
+  name: 'list_audit_events',
+  title: 'Read the audit trail',
+  summary: 'What happened in the organisation, newest first.',
+  description:
+    'Every action, denial, failure and read of message bodies, with actor, token, request id, outcome and resource. Filters ' +
+    'must all fit.',
+  effect: 'read',
+  access: { any: ['audit:read'] },
+  rest: { method: 'get', path: '/audit' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: ListInput,
+  output: AuditLines,
+  handle: async (input, context) => {
+    const { ports, caller } = context;
+    const limit = pageLimit(context, input.limit);
+    const order = input.order ?? 'desc';
+    const filter = filterOf(input);
+    const binding = { route: 'audit', query: { ...filter, order } };
+    const after = input.cursor === undefined ? null : decodeCursor(context, binding, input.cursor, z.int());
+    const asOf = ports.clock.now().toISOString();
+    const found = await listAudit(ports.sql, caller.org.id, filter, { order, after, limit: limit + 1 });
+    const shown = found.slice(0, limit);
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    return {
+      items: await Promise.all(shown.map((entry) => describeLine(ports, entry))),
+      page: { next_cursor: last ? encodeCursor(context, binding, last.seq) : null, limit, as_of: asOf },
+    };
+  },
+});
+
+/** Times in UTC, so that the same moment makes the same cursor. */
+const filterOf = (input: ListInput): AuditFilter => ({
+  from: utc(input.from),
+  to: utc(input.to),
+  actor: input.actor,
+  type: input.type,
+  resource: input.resource,
+  mailboxId: input.mailbox_id,
+  outcome: input.outcome,
+  requestId: input.request_id,
+});
+
+const utc = (instant: string | undefined): string | undefined =>
+  instant === undefined ? undefined : new Date(instant).toISOString();
+
+export const getAuditEvent = defineCapability<z.output<typeof GetInput>, AuditLine>({
+  name: 'get_audit_event',
+  title: 'Get an audit line',
+  summary: 'One line of the audit trail.',
+  description: 'One line of the audit trail, with its data.',
+  effect: 'read',
+  access: { any: ['audit:read'] },
+  rest: { method: 'get', path: '/audit/:event_id' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: GetInput,
+  output: AuditLine,
+  handle: async ({ event_id }, { ports, caller }) => {
+    const entry = await getAudit(ports.sql, caller.org.id, event_id);
+    if (!entry) throw notFound('audit event');
+    return await describeLine(ports, entry);
+  },
+});
