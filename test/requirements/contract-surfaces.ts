@@ -114,11 +114,11 @@ export const contractSurfaces = {
     'GET and PUT folder-roles take and answer a bare map.',
   ],
   'contract:17:grants': [
-    'create_grant',
+    ['create_grant', 'list_grants', 'update_grant', 'delete_grant'],
     'Grants: scopes or preset, folder roles, expiry; read, changed, removed.',
   ],
   'contract:17:tokens': [
-    'create_token',
+    ['create_token', 'list_tokens', 'get_token', 'delete_token'],
     'Tokens: made with the secret in the answer, listed without, removed.',
   ],
   'contract:17:agents': [
