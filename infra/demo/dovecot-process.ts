@@ -79,7 +79,12 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
     await group.stop('SIGKILL');
     throw new Error(`Dovecot did not start; see ${join(folder, 'dovecot.log')}.`);
   }
-  return { ports, configFile, stop: (signal = 'SIGTERM') => group.stop(signal) };
+  const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+    await group.stop(signal);
+    // Children may hold the port a moment longer than their master.
+    await pollUntil(async () => !(await greets(ports.imap)), 5, STOP_PATIENCE_MS);
+  };
+  return { ports, configFile, stop };
 }
 
 interface ProcessGroup {

@@ -1,0 +1,244 @@
+import { expect } from 'chai';
+import type { HostSettings } from '../../../../commands/kernel/mail-port.ts';
+import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
+import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const CREDENTIALS = { username: 'anna', password: PASSWORD };
+
+describe('connections to a mailbox', () => {
+  let server: TestDovecot;
+  let proxy: CuttingProxy;
+  let viaProxy: HostSettings;
+
+  before(async function () {
+    server = await requireTestDovecot(this, { maxUserConnections: 5 });
+    await appendMessages(server.imap(), 'anna', [{ raw: plainMessage({ subject: 'one' }) }]);
+    proxy = await startCuttingProxy({ host: server.host, port: server.ports.imap });
+    viaProxy = { host: '127.0.0.1', port: proxy.port, security: 'none' };
+  });
+  after(async () => {
+    await proxy.close();
+    await server.dispose();
+  });
+
+  it('keeps a connection for the next caller and never lends more than the limit', async () => {
+    const under = mailGateway(viaProxy, 'anna', { providerConnections: 2 });
+    const before = proxy.connections;
+    let most = 0;
+    let now = 0;
+    const work = (): Promise<unknown> =>
+      under.mail(async (session) => {
+        now += 1;
+        most = Math.max(most, now);
+        await session.query(queryOf());
+        now -= 1;
+      });
+    await Promise.all(Array.from({ length: 8 }, work));
+    await work();
+    expect(most).to.equal(2);
+    expect(proxy.connections - before).to.equal(2);
+    expect(under.healthy).to.equal(2);
+    under.gateway.close();
+  });
+
+  it('keeps one connection out of reach of bulk work', async () => {
+    const under = mailGateway(server.imap(), 'anna', { providerConnections: 2, limits: { waitMs: 50 } });
+    const { gateway } = under;
+    await gateway.withMailbox('mbx_test', 'bulk', async () => {
+      const error = await rejection(gateway.withMailbox('mbx_test', 'bulk', () => Promise.resolve()));
+      expect(error).to.have.property('code', 'overloaded');
+      const { messages } = await under.mail((session) => session.query(queryOf()));
+      expect(messages).to.have.length(1);
+    });
+    gateway.close();
+  });
+
+  it('reads again, once, when the server ended a kept connection', async () => {
+    const under = mailGateway(viaProxy, 'anna');
+    await under.mail((session) => session.query(queryOf()));
+    proxy.cutAt(/NOOP/, 'before');
+    const { messages } = await under.mail((session) => session.query(queryOf()));
+    expect(messages).to.have.length(1);
+    expect(under.troubles).to.deep.equal([]);
+    under.gateway.close();
+  });
+
+  it('does not repeat a read that broke on a connection that had answered', async () => {
+    const under = mailGateway(viaProxy, 'anna');
+    proxy.cutAt(/FETCH/, 'before');
+    const error = await rejection(under.mail((session) => session.query(queryOf())));
+    expect(error).to.have.property('code', 'mailbox_unavailable');
+    expect(error).to.have.nested.property('details.reason', 'connection_lost');
+    expect(under.troubles.map(({ code }) => code)).to.deep.equal(['mailbox_unavailable']);
+    under.gateway.close();
+  });
+
+  it('gives a silent server up after the command timeout', async () => {
+    const under = mailGateway(viaProxy, 'anna', { limits: { commandTimeoutMs: 150 } });
+    proxy.cutAt(/FETCH/, 'hang');
+    const error = await rejection(under.mail((session) => session.query(queryOf())));
+    expect(error).to.have.nested.property('details.reason', 'timeout');
+    expect(error).to.have.property('retryAfterSeconds').that.is.above(0);
+    under.gateway.close();
+  });
+
+  it('tells a refused login from a server that lets nobody in', async () => {
+    const refused = mailGateway(server.imap(), 'anna', { password: 'wrong' });
+    const error = await rejection(refused.mail((session) => session.listFolders()));
+    expect(error).to.have.property('code', 'mailbox_auth_failed');
+    expect(refused.troubles.map(({ code }) => code)).to.deep.equal(['mailbox_auth_failed']);
+    refused.gateway.close();
+
+    const limited = mailGateway(server.imap(), 'limited', { providerConnections: 9 });
+    const held = Promise.withResolvers<undefined>();
+    const lent: Promise<unknown>[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      await new Promise<void>((started) => {
+        const hold = limited.mail(() => {
+          started();
+          return held.promise;
+        });
+        lent.push(hold);
+      });
+    }
+    const refusal = await rejection(limited.mail(() => Promise.resolve()));
+    expect(refusal).to.have.property('code', 'mailbox_unavailable');
+    expect(refusal).to.have.nested.property('details.server_code', 'LIMIT');
+    held.resolve(undefined);
+    await Promise.all(lent);
+    limited.gateway.close();
+  });
+
+  it('does not try a refused password again at once, unless it was changed', async () => {
+    const settings = { imap: viaProxy, smtp: null, username: 'anna', password: 'wrong' };
+    const under = mailGateway(viaProxy, 'anna', { loadSettings: () => Promise.resolve(settings) });
+    await rejection(under.mail((session) => session.listFolders()));
+    const attempts = proxy.connections;
+    const again = await rejection(under.mail((session) => session.listFolders()));
+    expect(again).to.have.property('code', 'mailbox_auth_failed');
+    expect(proxy.connections).to.equal(attempts);
+
+    settings.password = PASSWORD;
+    await under.gateway.disconnect('mbx_test');
+    expect(await under.mail((session) => session.listFolders())).to.have.length(6);
+    under.gateway.close();
+  });
+
+  it('ends lent connections only when they come back, and the others at once', async () => {
+    const under = mailGateway(viaProxy, 'anna');
+    const before = proxy.connections;
+    await under.mail(async (session) => {
+      await under.gateway.disconnect('mbx_test');
+      expect((await session.query(queryOf())).messages).to.have.length(1);
+    });
+    await under.mail((session) => session.query(queryOf()));
+    expect(proxy.connections - before).to.equal(2);
+    under.gateway.close();
+  });
+
+  it('reads no flag into a message', async () => {
+    const under = mailGateway(server.imap(), 'anna');
+    await under.mail((session) => session.query(queryOf({ textChars: 100 })));
+    await under.mail(async (session) => {
+      const { uidValidity } = await session.folderStatus(INBOX);
+      await session.setFlags(INBOX, uidValidity, [1], { add: ['$Read'], remove: [] });
+      await session.query(queryOf({ textChars: 100 }));
+    });
+    const flags = await withClient(server.imap(), 'anna', async (client) => {
+      await client.mailboxOpen('INBOX', { readOnly: true });
+      const message = await client.fetchOne('1', { flags: true }, { uid: true });
+      return message === false ? [] : [...(message.flags ?? [])];
+    });
+    expect(flags).to.include('$Read').and.not.include('\\Seen');
+    under.gateway.close();
+  });
+
+  it('answers 503 while the server is down and works again when it is back', async () => {
+    const under = mailGateway(server.imap(), 'anna');
+    await under.mail((session) => session.query(queryOf()));
+    await server.stop('SIGKILL');
+    const error = await rejection(under.mail((session) => session.query(queryOf())));
+    expect(error).to.have.property('code', 'mailbox_unavailable');
+    expect(error).to.have.nested.property('details.reason', 'refused');
+    await server.start();
+    const { messages } = await under.mail((session) => session.query(queryOf()));
+    expect(messages).to.have.length(1);
+    under.gateway.close();
+  });
+
+  it('reads on after the server said goodbye to the user', async () => {
+    const under = mailGateway(server.imap(), 'anna');
+    await under.mail((session) => session.query(queryOf()));
+    await server.kick('anna');
+    expect((await under.mail((session) => session.query(queryOf()))).messages).to.have.length(1);
+    under.gateway.close();
+  });
+});
+
+describe('encryption and targets', () => {
+  let server: TestDovecot;
+  before(async function () {
+    server = await requireTestDovecot(this);
+  });
+  after(() => server.dispose());
+
+  for (const security of ['tls', 'starttls', 'none'] as const) {
+    it(`logs in with security "${security}"`, async () => {
+      const { gateway } = mailGateway(server.imap(security), 'anna', {
+        extraCertificates: [server.certificate],
+      });
+      const report = await gateway.testImap(server.imap(security), CREDENTIALS);
+      expect(report).to.include({ ok: true, stage: 'ready' });
+    });
+  }
+
+  it('trusts no certificate it does not know, and no name that is not in it', async () => {
+    const { gateway } = mailGateway(server.imap('tls'), 'anna');
+    expect(await gateway.testImap(server.imap('tls'), CREDENTIALS)).to.include({ ok: false, stage: 'tls' });
+    const knowing = mailGateway(server.imap('tls'), 'anna', { extraCertificates: [server.certificate] });
+    const byAddress: HostSettings = { ...server.imap('tls'), host: '127.0.0.1' };
+    expect(await knowing.gateway.testImap(byAddress, CREDENTIALS)).to.include({ ok: false, stage: 'tls' });
+  });
+
+  it('never falls back to a plain connection when STARTTLS is hidden', async () => {
+    const proxy = await startCuttingProxy({ host: server.host, port: server.ports.imap });
+    proxy.hide = / STARTTLS/g;
+    const stripped: HostSettings = { host: 'localhost', port: proxy.port, security: 'starttls' };
+    const { gateway } = mailGateway(stripped, 'anna', { extraCertificates: [server.certificate] });
+    expect(await gateway.testImap(stripped, CREDENTIALS)).to.include({ ok: false });
+    expect(proxy.transcript).to.not.match(/LOGIN|AUTHENTICATE/);
+    await proxy.close();
+  });
+
+  it('refuses a plain connection to another machine, and private ones altogether', async () => {
+    const guard = createEgressGuard(['10.0.0.0/8'], () => Promise.resolve(['10.1.2.3']));
+    const { gateway } = mailGateway(server.imap(), 'anna', { guard });
+    const error = await rejection(
+      gateway.assertReachable({ host: 'mail.example.com', port: 143, security: 'none' }),
+    );
+    expect(error).to.have.property('code', 'target_blocked');
+    await gateway.assertReachable({ host: 'mail.example.com', port: 143, security: 'starttls' });
+    const blocked = await rejection(
+      gateway.assertReachable({ host: '192.168.0.1', port: 993, security: 'tls' }),
+    );
+    expect(blocked).to.have.property('code', 'target_blocked');
+    expect(await gateway.testImap({ host: '127.0.0.1', port: 993, security: 'tls' }, CREDENTIALS)).to.include(
+      {
+        ok: false,
+        stage: 'egress',
+      },
+    );
+  });
+
+  it('says how far it came', async () => {
+    const { gateway } = mailGateway(server.imap(), 'anna');
+    const wrong = await gateway.testImap(server.imap(), { username: 'anna', password: 'wrong' });
+    expect(wrong).to.include({ ok: false, stage: 'login' });
+    const closed = await gateway.testImap({ host: '127.0.0.1', port: 1, security: 'none' }, CREDENTIALS);
+    expect(closed).to.include({ ok: false, stage: 'connect' });
+  });
+});
