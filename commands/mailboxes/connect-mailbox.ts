@@ -41,17 +41,30 @@ export async function connectMailbox(ports: Ports, mailboxId: string): Promise<C
     await registerFolders(ports, author, mailboxId, listing);
     await note(ports, entry, (state) => recordConnected(state, capabilities));
     return { outcome: 'connected' };
-  } catch (error) {
+  } catch (thrown) {
+    const error = whileConnecting(thrown);
     const outcome = mailFailure(error);
-    if (outcome === null) throw error;
+    if (outcome === null) throw thrown;
     await recordMailFailure(ports, mailboxId, error);
     return { outcome, error: error as GatewayError };
   }
 }
 
+/** A mailbox whose folders cannot be listed is of no use; later, a refused command says nothing about the mailbox. */
+function whileConnecting(error: unknown): unknown {
+  const refused =
+    error instanceof GatewayError &&
+    (error.code === 'provider_rejected' || error.code === 'provider_timeout');
+  if (!refused) return error;
+  return new GatewayError('mailbox_unavailable', 'The mail server does not list its folders.', {
+    details: { reason: 'folders_refused' },
+    cause: error,
+  });
+}
+
 /**
- * Puts a failure of the mail side into the mailbox's state; an error that says nothing about it (a full pool, a store
- * that is away) changes nothing. Throws `store_unavailable`.
+ * Puts a failure of the mail side into the mailbox's state; an error that says nothing about it (a refused command, a
+ * full pool, a store that is away) changes nothing. Throws `store_unavailable`.
  */
 export async function recordMailFailure(ports: Ports, mailboxId: string, error: unknown): Promise<void> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
@@ -81,8 +94,6 @@ function mailFailure(error: unknown): 'auth_failed' | 'connection_failed' | null
       return 'auth_failed';
     case 'mailbox_unavailable':
     case 'target_blocked':
-    case 'provider_rejected':
-    case 'provider_timeout':
       return 'connection_failed';
     default:
       return null;

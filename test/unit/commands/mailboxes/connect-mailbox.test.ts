@@ -74,6 +74,15 @@ describe('connecting a mailbox', () => {
     expect(entry()).to.include({ state: 'connecting' });
   });
 
+  it('takes a refused folder list for a failure, but no command refused later', async () => {
+    expect(await meets('provider_rejected')).to.include({ outcome: 'connection_failed' });
+    expect(entry()).to.include({ state: 'connection_failed', stateReason: 'folders_refused' });
+    gateway.mail.failure = null;
+    await connectMailbox(gateway.ports, mailboxId);
+    await recordMailFailure(gateway.ports, mailboxId, new GatewayError('provider_rejected', 'no'));
+    expect(entry()).to.include({ state: 'connected' });
+  });
+
   it('leaves a paused or unknown mailbox alone', async () => {
     await gateway.call(updateMailbox, { mailbox_id: mailboxId, paused: true });
     expect(await connectMailbox(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'skipped' });
