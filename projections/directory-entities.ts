@@ -9,7 +9,7 @@ import type {
   TokenEntry,
 } from '../commands/kernel/directory.ts';
 import type { Role } from '../commands/kernel/scopes.ts';
-import type { Sealed } from '../commands/kernel/ports.ts';
+import type { Sealed, StoredEvent } from '../commands/kernel/ports.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { type Open, splitStreamName } from './projection.ts';
@@ -184,3 +184,34 @@ const grantOf = (
   createdAt: meta.occurred_at,
   createdBy: meta.actor.id,
 });
+
+const NAMED_KINDS: Readonly<Record<string, EntityKind>> = {
+  usr: 'person',
+  agt: 'agent',
+  tok: 'token',
+  grt: 'grant',
+};
+const NAMED_ID = /\b(usr|agt|tok|grt)_[0-9a-z]{26}\b/g;
+const SUBJECT_KINDS: Readonly<Record<string, EntityKind>> = {
+  account: 'person',
+  agent: 'agent',
+  token: 'token',
+  mailbox: 'mailbox',
+};
+
+/**
+ * What an event that cannot be read or applied takes away: the subject of its stream, and every person, agent, token and
+ * grant it names. Nobody knows what it would have changed, so nobody it concerns keeps access. An organisation itself
+ * stays: one bad event would lock out all of it.
+ */
+export function deniedBy({ streamName, data }: StoredEvent): readonly EntityKey[] {
+  const { category, id } = splitStreamName(streamName);
+  const subject = SUBJECT_KINDS[category];
+  const named = [...JSON.stringify(data).matchAll(NAMED_ID)].flatMap(
+    ([namedId, prefix = '']): EntityKey[] => {
+      const kind = NAMED_KINDS[prefix];
+      return kind ? [{ kind, id: namedId }] : [];
+    },
+  );
+  return subject ? [{ kind: subject, id }, ...named] : named;
+}

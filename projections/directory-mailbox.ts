@@ -45,7 +45,8 @@ const steps: Steps = {
   MailboxResumed: () => waiting,
   MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
   MailboxRestored: () => ({ ...waiting, eraseAt: null }),
-  MailboxErased: () => ({}),
+  // The entry stays for its number, which is never given out again.
+  MailboxErased: () => ({ email: '', displayName: null, folders: [], eraseAt: null }),
   FolderAdded: async ({ folders }, { data }, open) => ({
     folders: [
       ...folders,

@@ -1,15 +1,17 @@
 /** `read.directory`: one row per entity, from which every process fills its copy. */
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { Position, Sql } from '../commands/kernel/ports.ts';
 import {
   changesOf,
+  deniedBy,
   DIRECTORY_STREAMS,
   type Entity,
+  type EntityKind,
   type EntityKey,
   type EntityTypes,
   keysOf,
   type LookUp,
 } from './directory-entities.ts';
-import type { Projection } from './projection.ts';
+import { checkpointKey, type Projection, tableName } from './projection.ts';
 
 const textOf = ({ kind, id }: EntityKey): string => `${kind} ${id}`;
 
@@ -55,12 +57,10 @@ export const directory: Projection = {
   version: 1,
   tables: ['directory'],
   create: (tableOf) => [
-    `create table ${tableOf('directory')} (kind text not null, id text not null, body jsonb not null, primary key (kind, id))`,
+    `create table ${tableOf('directory')} (kind text not null, id text not null, body json not null, primary key (kind, id))`,
   ],
   apply: async ({ events, sql, open, tableOf }) => {
-    const relevant = events.filter(({ streamName }) =>
-      DIRECTORY_STREAMS.some((prefix) => streamName.startsWith(prefix)),
-    );
+    const relevant = events.filter(isOfDirectory);
     if (relevant.length === 0) return;
     const table = tableOf('directory');
     const entities = new Entities();
@@ -77,7 +77,14 @@ export const directory: Projection = {
     }
     await writeRows(sql, table, entities);
   },
+  parked: async (event, { sql, tableOf }) => {
+    if (!isOfDirectory(event)) return;
+    await removeRows(sql, tableOf('directory'), deniedBy(event));
+  },
 };
+
+const isOfDirectory = ({ streamName }: { readonly streamName: string }): boolean =>
+  DIRECTORY_STREAMS.some((prefix) => streamName.startsWith(prefix));
 
 interface EntityRow extends Record<string, unknown>, EntityKey {
   readonly body: EntityTypes[keyof EntityTypes];
@@ -97,21 +104,48 @@ const readRows = (sql: Sql, table: string, keys: readonly EntityKey[]): Promise<
 async function writeRows(sql: Sql, table: string, { written, removed }: Entities): Promise<void> {
   if (written.length > 0) {
     await sql.query(
-      `insert into ${table} (kind, id, body) select * from unnest($1::text[], $2::text[], $3::jsonb[])
+      `insert into ${table} (kind, id, body) select * from unnest($1::text[], $2::text[], $3::json[])
        on conflict (kind, id) do update set body = excluded.body`,
       [...columns(written), written.map(({ body }) => body)],
     );
   }
-  if (removed.length > 0) {
-    await sql.query(
-      `delete from ${table} where (kind, id) in (select * from unnest($1::text[], $2::text[]))`,
-      columns(removed),
-    );
-  }
+  await removeRows(sql, table, removed);
 }
 
-/** Every entity of the read model. */
-export async function readDirectory(sql: Sql): Promise<readonly Entity[]> {
-  const rows = await sql.query<EntityRow>('select kind, id, body from read.directory');
-  return rows.map(({ kind, body }) => ({ kind, value: body }) as Entity);
+async function removeRows(sql: Sql, table: string, keys: readonly EntityKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await sql.query(
+    `delete from ${table} where (kind, id) in (select * from unnest($1::text[], $2::text[]))`,
+    columns(keys),
+  );
+}
+
+interface SnapshotRow extends Record<string, unknown> {
+  readonly position: string;
+  /** Null when the table is empty. */
+  readonly kind: EntityKind | null;
+  readonly body: unknown;
+}
+
+export interface DirectorySnapshot {
+  /** The last event it holds, or -1n. */
+  readonly position: Position;
+  readonly entities: readonly Entity[];
+}
+
+/** The whole read model with its checkpoint; null when it was never built in this version. */
+export async function readDirectory(sql: Sql): Promise<DirectorySnapshot | null> {
+  const table = tableName('directory', directory.version);
+  const [there] = await sql.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
+  if (there?.there !== true) return null;
+  // One statement sees one moment: rows and checkpoint belong together.
+  const rows = await sql.query<SnapshotRow>(
+    `select c.position, d.kind, d.id, d.body from read.checkpoint c left join ${table} d on true
+     where c.projection = $1`,
+    [checkpointKey(directory)],
+  );
+  const [first] = rows;
+  if (!first) return null;
+  const entities = rows.flatMap(({ kind, body }) => (kind === null ? [] : [{ kind, value: body } as Entity]));
+  return { position: BigInt(first.position), entities };
 }
