@@ -1,0 +1,156 @@
+/** What each event says to an auditor: one line per event type. A new event does not compile until it stands here. */
+import { type ErrorCode, ERROR_TABLE } from '../commands/kernel/errors.ts';
+import type { PastFact } from '../commands/kernel/event.ts';
+import type { AnyEvent } from '../commands/event-catalogue.ts';
+import type { ItemResult, OperationDecided, Summary } from '../commands/operations/operation-events.ts';
+
+export const AUDIT_OUTCOMES = ['allowed', 'denied', 'pending', 'failed'] as const;
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
+
+export interface AuditResource {
+  readonly type: string;
+  readonly id: string;
+}
+
+type DataOf<E extends AnyEvent> = PastFact<E>['data'];
+type Told<E extends AnyEvent, Value> = Value | ((data: DataOf<E>) => Value);
+
+interface AuditRule<E extends AnyEvent> {
+  /** What was done or asked for: a capability's name, or `<thing>.<verb>`. */
+  readonly action: Told<E, string>;
+  readonly outcome: Told<E, AuditOutcome>;
+  /** Absent = the mailbox of the stream, if it is a mailbox's or an operation's. */
+  readonly mailboxId?: (data: DataOf<E>) => string | null;
+  /** Absent = what the stream is about. */
+  readonly resource?: (data: DataOf<E>) => AuditResource | null;
+  readonly policy?: (data: DataOf<E>) => object;
+}
+
+const done = <Action extends string>(action: Action) => ({ action, outcome: 'allowed' as const });
+
+/** Refusals by who the caller is or may be are `denied`; whatever else went wrong is `failed`. */
+function outcomeOfCode(code: string): AuditOutcome {
+  const status = code in ERROR_TABLE ? ERROR_TABLE[code as ErrorCode].status : 500;
+  return [401, 403, 404, 429].includes(status) ? 'denied' : 'failed';
+}
+
+const outcomeOfResults = ({ results }: { readonly results: readonly ItemResult[] }): AuditOutcome =>
+  outcomeOfCounts({
+    unknown: results.filter(({ outcome }) => outcome === 'unknown').length,
+    failed: results.filter(({ outcome }) => outcome === 'failed').length,
+  });
+
+const outcomeOfCounts = ({ unknown, failed }: Pick<Summary, 'unknown' | 'failed'>): AuditOutcome =>
+  unknown > 0 ? 'pending' : failed > 0 ? 'failed' : 'allowed';
+
+const DECISIONS = { allow: 'allowed', require: 'pending', deny: 'denied' } as const satisfies Record<
+  DataOf<typeof OperationDecided>['decision'],
+  AuditOutcome
+>;
+
+const grant = ({ grant_id }: { readonly grant_id: string }): AuditResource => ({
+  type: 'grant',
+  id: grant_id,
+});
+const mailboxOf = (id: string | null): AuditResource | null => (id === null ? null : { type: 'mailbox', id });
+
+type AuditRules = { readonly [E in AnyEvent as E['type']]: AuditRule<E> };
+
+const rules: AuditRules = {
+  BootstrapStarted: { action: 'bootstrap', outcome: 'pending' },
+  BootstrapFinished: done('bootstrap'),
+  OrganisationCreated: done('organisation.create'),
+  MemberAdded: { ...done('member.add'), resource: ({ user_id }) => ({ type: 'user', id: user_id }) },
+  AccountRegistered: { ...done('account.register') },
+  EmailReserved: done('email.reserve'),
+  AgentCreated: done('agent.create'),
+  TokenIssued: done('token.issue'),
+  TokenRevoked: done('token.revoke'),
+  MailboxNumberReserved: {
+    ...done('mailbox_number.reserve'),
+    mailboxId: ({ mailbox_id }) => mailbox_id,
+    resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
+  },
+  MailboxAdded: done('mailbox.add'),
+  MailboxChanged: done('mailbox.change'),
+  MailboxCredentialsStored: done('mailbox.store_credentials'),
+  MailboxConnectionStarted: { action: 'mailbox.connect', outcome: 'pending' },
+  MailboxConnected: done('mailbox.connect'),
+  MailboxConnectionFailed: { action: 'mailbox.connect', outcome: 'failed' },
+  MailboxAuthFailed: { action: 'mailbox.connect', outcome: 'failed' },
+  MailboxPaused: done('mailbox.pause'),
+  MailboxResumed: done('mailbox.resume'),
+  MailboxRemoved: done('mailbox.remove'),
+  MailboxRestored: done('mailbox.restore'),
+  MailboxErased: done('mailbox.erase'),
+  FolderAdded: done('folder.add'),
+  FolderAvailabilityChanged: done('folder.change'),
+  FolderRenamed: done('folder.rename'),
+  FolderRolesDetected: done('folder_roles.detect'),
+  FolderRolesSet: done('folder_roles.set'),
+  GrantGiven: { ...done('grant.give'), resource: grant },
+  GrantChanged: { ...done('grant.change'), resource: grant },
+  GrantRevoked: { ...done('grant.revoke'), resource: grant },
+  OperationSubmitted: {
+    action: ({ capability }) => capability,
+    outcome: 'pending',
+    mailboxId: ({ mailbox_id }) => mailbox_id,
+  },
+  OperationDecided: {
+    action: 'operation.decide',
+    outcome: ({ decision }) => DECISIONS[decision],
+    policy: ({ decision, rule_id, policy_version }) => ({ decision, rule_id, version: policy_version }),
+  },
+  ActionsIntended: { action: 'operation.run', outcome: 'pending' },
+  ActionOutcomesRecorded: { action: 'operation.run', outcome: outcomeOfResults },
+  ActionsReconciled: { action: 'operation.reconcile', outcome: outcomeOfResults },
+  OperationCompleted: { action: 'operation.complete', outcome: ({ summary }) => outcomeOfCounts(summary) },
+  RequestClaimed: {
+    action: ({ capability }) => capability,
+    outcome: 'pending',
+    mailboxId: ({ target_id }) => (target_id?.startsWith('mbx_') === true ? target_id : null),
+  },
+  RequestSettled: {
+    action: 'request.settle',
+    outcome: ({ outcome, code }) => (outcome === 'ok' ? 'allowed' : outcomeOfCode(code ?? 'internal_error')),
+  },
+  BodiesRead: {
+    ...done('messages.read_bodies'),
+    mailboxId: ({ mailbox_id }) => mailbox_id,
+    resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
+  },
+  RequestRefused: {
+    action: ({ capability }) => capability ?? 'request',
+    outcome: ({ code }) => outcomeOfCode(code),
+    mailboxId: ({ mailbox_id }) => mailbox_id,
+    resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
+  },
+  RefusalsCounted: {
+    action: 'request',
+    outcome: ({ code }) => outcomeOfCode(code),
+    resource: () => null,
+  },
+};
+
+/** What the rule of a type tells about one event; `undefined` where the stream has to tell. */
+export interface AuditFacts {
+  readonly action: string;
+  readonly outcome: AuditOutcome;
+  readonly mailboxId: string | null | undefined;
+  readonly resource: AuditResource | null | undefined;
+  readonly policy: object | null;
+}
+
+/** The auditor's view of a fact. */
+export function auditFacts(fact: PastFact<AnyEvent>): AuditFacts {
+  // A type's rule takes that type's data; the compiler cannot tie the two together.
+  const rule = rules[fact.type] as unknown as AuditRule<AnyEvent>;
+  const data = fact.data;
+  return {
+    action: typeof rule.action === 'function' ? rule.action(data) : rule.action,
+    outcome: typeof rule.outcome === 'function' ? rule.outcome(data) : rule.outcome,
+    mailboxId: rule.mailboxId?.(data),
+    resource: rule.resource?.(data),
+    policy: rule.policy?.(data) ?? null,
+  };
+}

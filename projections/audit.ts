@@ -1,0 +1,155 @@
+/** `read.audit`: one line per event of an organisation, numbered without gaps in the order of the log. */
+import type { Sql } from '../commands/kernel/ports.ts';
+import { auditFacts } from './audit-facts.ts';
+import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
+
+/** Column → type, in the order of the table. `json` and not `jsonb`: data stays as it was written, NUL escapes included. */
+const COLUMNS = {
+  org_id: 'text',
+  seq: 'bigint',
+  position: 'bigint',
+  event_id: 'uuid',
+  type: 'text',
+  occurred_at: 'timestamptz',
+  actor_type: 'text',
+  actor_id: 'text',
+  token_id: 'text',
+  session_id: 'text',
+  client: 'text',
+  surface: 'text',
+  request_id: 'text',
+  correlation_id: 'text',
+  causation_id: 'text',
+  resource_type: 'text',
+  resource_id: 'text',
+  mailbox_id: 'text',
+  action: 'text',
+  outcome: 'text',
+  policy: 'json',
+  data: 'json',
+} as const;
+type Column = keyof typeof COLUMNS;
+type AuditRow = Record<Column, string | null> & { readonly org_id: string; readonly position: string };
+
+const NULLABLE: readonly Column[] = [
+  'token_id', 'session_id', 'client', 'resource_type', 'resource_id', 'mailbox_id', 'policy',
+]; // prettier-ignore
+const columns = Object.keys(COLUMNS) as Column[];
+
+export const audit: Projection = {
+  name: 'audit',
+  version: 1,
+  tables: ['audit'],
+  create: (tableOf) => {
+    const table = tableOf('audit');
+    const defined = columns.map(
+      (name) => `${name} ${COLUMNS[name]}${NULLABLE.includes(name) ? '' : ' not null'}`,
+    );
+    return [
+      `create table ${table} (${defined.join(', ')}, primary key (org_id, seq))`,
+      `create unique index on ${table} (event_id)`,
+      `create index on ${table} (org_id, request_id)`,
+      `create index on ${table} (org_id, actor_id, seq)`,
+      `create index on ${table} (org_id, resource_id, seq)`,
+      `create index on ${table} (org_id, mailbox_id, seq) where mailbox_id is not null`,
+      `create index on ${table} (org_id, occurred_at)`,
+    ];
+  },
+  apply: async ({ events, sql, tableOf }) => {
+    const table = tableOf('audit');
+    const rows = events.flatMap(rowOf);
+    if (rows.length === 0) return;
+    await fillMailboxes(sql, table, rows);
+    await number(sql, table, rows);
+    const arrays = columns.map((name, index) => `$${String(index + 1)}::${COLUMNS[name]}[]`);
+    await sql.query(
+      `insert into ${table} (${columns.join(', ')}) select * from unnest(${arrays.join(', ')})`,
+      columns.map((name) => rows.map((row) => row[name])),
+    );
+  },
+};
+
+/** Events without an organisation are not an organisation's to see. */
+function rowOf({ id, streamName, position, fact, stored }: ProjectedEvent): AuditRow[] {
+  const { meta } = fact;
+  if (meta.org_id === null) return [];
+  const facts = auditFacts(fact);
+  const subject = subjectOf(streamName);
+  const resource = facts.resource === undefined ? subject : facts.resource;
+  const mailboxId =
+    facts.mailboxId === undefined ? (subject.type === 'mailbox' ? subject.id : null) : facts.mailboxId;
+  return [
+    {
+      org_id: meta.org_id,
+      seq: null,
+      position: String(position),
+      event_id: id,
+      type: fact.type,
+      occurred_at: meta.occurred_at,
+      actor_type: meta.actor.type,
+      actor_id: meta.actor.id,
+      token_id: meta.actor.token_id,
+      session_id: meta.actor.session_id,
+      client: meta.actor.client ?? null,
+      surface: meta.surface,
+      request_id: meta.request_id,
+      correlation_id: meta.$correlationId,
+      causation_id: meta.$causationId,
+      resource_type: resource?.type ?? null,
+      resource_id: resource && storableText(resource.id),
+      mailbox_id: mailboxId && storableText(mailboxId),
+      action: storableText(facts.action),
+      outcome: facts.outcome,
+      policy: facts.policy && JSON.stringify(facts.policy),
+      data: JSON.stringify(stored.data),
+    },
+  ];
+}
+
+/** Postgres text holds no NUL, and what a caller named in a refused request may. */
+export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd');
+
+/** What a stream is about, in the wire's spelling: `mailboxNumber-7` → `mailbox_number`, `7`. */
+function subjectOf(streamName: string): { readonly type: string; readonly id: string } {
+  const { category, id } = splitStreamName(streamName);
+  return { type: category.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), id };
+}
+
+/** Only the first event of an operation names its mailbox; the others have it from there. */
+async function fillMailboxes(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
+  const known = new Map<string, string>();
+  const unknown: AuditRow[] = [];
+  for (const row of rows) {
+    if (row.resource_type !== 'operation' || row.resource_id === null) continue;
+    row.mailbox_id ??= known.get(row.resource_id) ?? null;
+    if (row.mailbox_id === null) unknown.push(row);
+    else known.set(row.resource_id, row.mailbox_id);
+  }
+  if (unknown.length === 0) return;
+  const earlier = await sql.query<{ org_id: string; resource_id: string; mailbox_id: string }>(
+    `select distinct a.org_id, a.resource_id, a.mailbox_id
+     from unnest($1::text[], $2::text[]) as o(org_id, resource_id) join ${table} a using (org_id, resource_id)
+     where a.resource_type = 'operation' and a.mailbox_id is not null`,
+    [unknown.map(({ org_id }) => org_id), unknown.map(({ resource_id }) => resource_id)],
+  );
+  const found = new Map(
+    earlier.map(({ org_id, resource_id, mailbox_id }) => [`${org_id} ${resource_id}`, mailbox_id]),
+  );
+  for (const row of unknown) row.mailbox_id = found.get(`${row.org_id} ${String(row.resource_id)}`) ?? null;
+}
+
+/** Goes on counting where each organisation's last line is. */
+async function number(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
+  const orgIds = [...new Set(rows.map(({ org_id }) => org_id))];
+  const last = await sql.query<{ org_id: string; seq: string }>(
+    `select o.org_id, coalesce((select max(seq) from ${table} a where a.org_id = o.org_id), 0) as seq
+     from unnest($1::text[]) as o(org_id)`,
+    [orgIds],
+  );
+  const next = new Map(last.map(({ org_id, seq }) => [org_id, BigInt(seq)]));
+  for (const row of rows) {
+    const seq = (next.get(row.org_id) ?? 0n) + 1n;
+    next.set(row.org_id, seq);
+    row.seq = String(seq);
+  }
+}
