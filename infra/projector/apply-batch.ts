@@ -1,0 +1,146 @@
+/** One batch, one transaction: the rows of every projection and their checkpoints, or nothing. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Position, Sql, StoredEvent } from '../../commands/kernel/ports.ts';
+import {
+  type Batch,
+  checkpointKey,
+  type Open,
+  type ProjectedEvent,
+  projectedEvent,
+  type Projection,
+} from '../../projections/projection.ts';
+import { type Checkpoints, Fenced, moveCheckpoints } from './checkpoints.ts';
+import { tableOf } from './projection-tables.ts';
+
+export interface Parked {
+  readonly projection: string;
+  readonly event: StoredEvent;
+  readonly error: unknown;
+}
+
+export interface BatchToApply {
+  readonly projections: readonly Projection[];
+  readonly checkpoints: Checkpoints;
+  readonly events: readonly StoredEvent[];
+  /** Position of the last of them. */
+  readonly to: Position;
+}
+
+/** An event with its meaning, or with what is wrong with it. */
+type ReadEvent =
+  | { readonly stored: StoredEvent; readonly projected: ProjectedEvent }
+  | { readonly stored: StoredEvent; readonly unreadable: unknown };
+
+/**
+ * Applies a batch and says which events were parked. When an event cannot be read, or a projection fails on the batch, all
+ * of it is rolled back and applied again event by event, so that only the culprit is left out. Throws `Fenced`, or what
+ * is wrong with the database.
+ */
+export async function applyBatch(sql: Sql, open: Open, batch: BatchToApply): Promise<readonly Parked[]> {
+  const events = batch.events.flatMap(readEvent);
+  const projected = events.flatMap((event) => ('projected' in event ? [event.projected] : []));
+  if (projected.length === events.length) {
+    try {
+      await inTransaction(sql, batch, async (projection, held, inside) => {
+        const fresh = projected.filter(({ position }) => position > held);
+        if (fresh.length > 0) await projection.apply(batchOf(projection, fresh, inside, open));
+      });
+      return [];
+    } catch (error) {
+      if (!isPoison(error)) throw error;
+    }
+  }
+  const parked: Parked[] = [];
+  await inTransaction(sql, batch, async (projection, held, inside) => {
+    const fresh = events.filter(({ stored }) => stored.position > held);
+    parked.push(...(await applyOneByOne(projection, fresh, inside, open)));
+  });
+  return parked;
+}
+
+async function inTransaction(
+  sql: Sql,
+  { projections, checkpoints, to }: BatchToApply,
+  apply: (projection: Projection, held: Position, inside: Sql) => Promise<void>,
+): Promise<void> {
+  await sql.transaction(async (inside) => {
+    // First, so that a second leader waits here and stops before it has written anything.
+    await moveCheckpoints(inside, checkpoints, to);
+    for (const projection of projections) {
+      await apply(projection, checkpoints.get(checkpointKey(projection)) ?? -1n, inside);
+    }
+  });
+}
+
+async function applyOneByOne(
+  projection: Projection,
+  events: readonly ReadEvent[],
+  sql: Sql,
+  open: Open,
+): Promise<readonly Parked[]> {
+  const parked: Parked[] = [];
+  for (const event of events) {
+    const error = await failureOf(projection, event, sql, open);
+    if (error === null) continue;
+    const one = { projection: checkpointKey(projection), event: event.stored, error };
+    // At once, so that what the projection does about it comes before the events that follow.
+    await park(sql, projection, one);
+    parked.push(one);
+  }
+  return parked;
+}
+
+/** Why the event cannot be applied; null when it was. */
+async function failureOf(projection: Projection, event: ReadEvent, sql: Sql, open: Open): Promise<unknown> {
+  if ('unreadable' in event) return event.unreadable;
+  try {
+    await sql.transaction((inside) => projection.apply(batchOf(projection, [event.projected], inside, open)));
+    return null;
+  } catch (error) {
+    if (!isPoison(error)) throw error;
+    return error;
+  }
+}
+
+const batchOf = (projection: Projection, events: readonly ProjectedEvent[], sql: Sql, open: Open): Batch => ({
+  events,
+  sql,
+  open,
+  tableOf: tableOf(projection),
+});
+
+async function park(sql: Sql, projection: Projection, { event, error }: Parked): Promise<void> {
+  await sql.query(
+    `insert into work.parked_event as p (projection, position, event_id, type, error) values ($1, $2, $3, $4, $5)
+     on conflict (projection, position) do update
+       set attempts = p.attempts + 1, error = excluded.error, parked_at = now()`,
+    [checkpointKey(projection), String(event.position), event.id, event.type, describeError(error)],
+  );
+  await projection.parked?.(event, { sql, tableOf: tableOf(projection) });
+}
+
+const describeError = (error: unknown): string => String(error).replaceAll('\u0000', '').slice(0, 1_000);
+
+/** Nothing for a type this version does not know: a newer gateway wrote it. */
+function readEvent(stored: StoredEvent): readonly ReadEvent[] {
+  try {
+    const projected = projectedEvent(stored);
+    return projected ? [{ stored, projected }] : [];
+  } catch (error) {
+    return [{ stored, unreadable: error }];
+  }
+}
+
+/** SQLSTATE classes that blame the data: data exceptions and violated constraints. */
+const DATA_CLASSES = ['22', '23'];
+
+/**
+ * True when the event itself is to blame and another attempt would fail in the same way. A missing table, a deadlock or a
+ * full disk is not the event's fault: then everything waits, because parking would lose it.
+ */
+function isPoison(error: unknown): boolean {
+  if (error instanceof Fenced || error instanceof GatewayError || !(error instanceof Error)) return false;
+  const sqlState =
+    'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+  return sqlState === null || DATA_CLASSES.includes(sqlState.slice(0, 2));
+}

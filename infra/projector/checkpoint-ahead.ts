@@ -1,0 +1,23 @@
+/** A read model newer than the log it was made from. */
+import type { EventStore, Position } from '../../commands/kernel/ports.ts';
+
+/** The log was replaced or restored from an older backup; what the read models tell is no longer true. */
+export class CheckpointAheadOfLog extends Error {
+  constructor(checkpoint: Position, head: Position) {
+    super(
+      `The read models hold events up to ${String(checkpoint)} but the event log ends at ${String(head)}: restore the ` +
+        'event store and the database of the same time, or drop the schema "read", which is built again from the log.',
+    );
+    this.name = 'CheckpointAheadOfLog';
+  }
+}
+
+/** The end of the log. Throws `CheckpointAheadOfLog`, or `store_unavailable`. */
+export async function refuseCheckpointAhead(
+  events: Pick<EventStore, 'headPosition'>,
+  checkpoint: Position,
+): Promise<Position> {
+  const head = await events.headPosition();
+  if (checkpoint > head) throw new CheckpointAheadOfLog(checkpoint, head);
+  return head;
+}

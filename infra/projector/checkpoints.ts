@@ -1,0 +1,42 @@
+/** How far each projection is; moved only by compare-and-set, so that of two believers in leadership one stops. */
+import type { Position, Sql } from '../../commands/kernel/ports.ts';
+
+/** By checkpoint key. */
+export type Checkpoints = ReadonlyMap<string, Position>;
+
+/** Somebody else moved a checkpoint: this process does not lead any more, whatever it thought. */
+export class Fenced extends Error {
+  constructor(keys: readonly string[]) {
+    super(`another process moved the checkpoint of ${keys.join(', ')}`);
+    this.name = 'Fenced';
+  }
+}
+
+/** The checkpoints of `keys`; -1n where nothing was applied yet. */
+export async function readCheckpoints(sql: Sql, keys: readonly string[]): Promise<Checkpoints> {
+  const rows = await sql.query<{ projection: string; position: string }>(
+    'select projection, position from read.checkpoint where projection = any($1)',
+    [keys],
+  );
+  const known = new Map(rows.map(({ projection, position }) => [projection, BigInt(position)]));
+  return new Map(keys.map((key) => [key, known.get(key) ?? -1n]));
+}
+
+/** Moves every checkpoint behind `to` from where it is known to be. Throws `Fenced` when one is elsewhere. */
+export async function moveCheckpoints(sql: Sql, from: Checkpoints, to: Position): Promise<void> {
+  const behind = [...from].filter(([, position]) => position < to);
+  const moved = await sql.query(
+    `update read.checkpoint c set position = $3, updated_at = now()
+     from unnest($1::text[], $2::bigint[]) as known(projection, position)
+     where c.projection = known.projection and c.position = known.position
+     returning c.projection`,
+    [behind.map(([key]) => key), behind.map(([, position]) => String(position)), String(to)],
+  );
+  if (moved.length < behind.length) throw new Fenced(behind.map(([key]) => key));
+}
+
+/** The lowest of some positions; -1n of none. */
+export const lowest = (positions: Iterable<Position>): Position => {
+  const [first = -1n, ...rest] = positions;
+  return rest.reduce((low, position) => (position < low ? position : low), first);
+};

@@ -1,0 +1,98 @@
+/** What a leader does: one subscription to `$all` feeds all its projections, batch by batch. */
+import type { Clock, EventStore, Log, PersonalData, Position, Sql } from '../../commands/kernel/ports.ts';
+import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import { applyBatch, type Parked } from './apply-batch.ts';
+import { refuseCheckpointAhead } from './checkpoint-ahead.ts';
+import { type Checkpoints, lowest, readCheckpoints } from './checkpoints.ts';
+import { ItemBuffer } from './item-buffer.ts';
+
+const AT_ONCE = 500;
+const READ_AHEAD = 2_000;
+
+export interface LeadParts {
+  readonly sql: Sql;
+  readonly events: EventStore;
+  readonly personal: Pick<PersonalData, 'open'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface LeadWatch {
+  /** After each batch, and once at the start. */
+  held(projections: readonly Projection[], position: Position): void;
+  parked(parked: Parked): void;
+  /** Everything that was in the log when the subscription began is applied. */
+  caughtUp(): Promise<void>;
+}
+
+/** Events received and not applied, and when the oldest of them was stored. */
+export interface Lag {
+  readonly events: number;
+  readonly oldestAt: Date | null;
+}
+
+export class Lead {
+  readonly #parts: LeadParts;
+  readonly #projections: readonly Projection[];
+  readonly #watch: LeadWatch;
+  #buffer: ItemBuffer | null = null;
+
+  constructor(parts: LeadParts, projections: readonly Projection[], watch: LeadWatch) {
+    this.#parts = parts;
+    this.#projections = projections;
+    this.#watch = watch;
+  }
+
+  /** While catching up, `events` is at most what is read ahead; `oldestAt` tells the whole distance. */
+  get lag(): Lag {
+    const events = (this.#buffer?.items ?? []).flatMap((item) => (item.kind === 'event' ? [item.event] : []));
+    return { events: events.length, oldestAt: events[0]?.storedAt ?? null };
+  }
+
+  /**
+   * Until the signal aborts. Starts from the lowest checkpoint; each projection leaves out what it holds. Throws `Fenced`,
+   * `CheckpointAheadOfLog`, or what is wrong with store or database; then nothing of the last batch is written.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { sql, events } = this.#parts;
+    let checkpoints = await readCheckpoints(sql, this.#projections.map(checkpointKey));
+    for (const position of checkpoints.values()) await refuseCheckpointAhead(events, position);
+    const from = lowest(checkpoints.values());
+    this.#watch.held(this.#projections, from);
+    const turn = new AbortController();
+    const either = AbortSignal.any([signal, turn.signal]);
+    const buffer = new ItemBuffer(events.subscribeToAll(from < 0n ? null : from, either), READ_AHEAD);
+    this.#buffer = buffer;
+    try {
+      for (let items = await buffer.take(AT_ONCE); items; items = await buffer.take(AT_ONCE)) {
+        if (signal.aborted) return;
+        // Server checkpoints are left aside: a stored position is always that of an event, and can be looked for.
+        const stored = items.flatMap((item) => (item.kind === 'event' ? [item.event] : []));
+        checkpoints = await this.#apply(stored, checkpoints);
+        if (items.some(({ kind }) => kind === 'caught-up')) await this.#watch.caughtUp();
+      }
+    } finally {
+      turn.abort();
+      buffer.close();
+      this.#buffer = null;
+    }
+  }
+
+  async #apply(
+    events: Parameters<typeof applyBatch>[2]['events'],
+    checkpoints: Checkpoints,
+  ): Promise<Checkpoints> {
+    const to = events.at(-1)?.position;
+    if (to === undefined) return checkpoints;
+    const { sql, personal } = this.#parts;
+    const open = personal.open.bind(personal);
+    const projections = this.#projections;
+    const parked = await applyBatch(sql, open, { projections, checkpoints, events, to });
+    parked.forEach((one) => {
+      this.#watch.parked(one);
+    });
+    const moved = new Map([...checkpoints].map(([key, position]) => [key, position > to ? position : to]));
+    this.#watch.held(projections, lowest(moved.values()));
+    return moved;
+  }
+}

@@ -1,0 +1,51 @@
+/** Who waits until a position is reached. */
+import type { Position } from '../../commands/kernel/ports.ts';
+
+interface Waiter {
+  readonly position: Position;
+  readonly settle: (reached: boolean) => void;
+}
+
+export class PositionWaiters {
+  #reached: Position = -1n;
+  readonly #waiting = new Set<Waiter>();
+
+  get reached(): Position {
+    return this.#reached;
+  }
+
+  get anyWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Never goes back. */
+  advance(position: Position): void {
+    if (position <= this.#reached) return;
+    this.#reached = position;
+    for (const waiter of this.#waiting) if (waiter.position <= position) waiter.settle(true);
+  }
+
+  /** True as soon as the position is reached, false when `timeoutMs` passed first or the waiting was given up. */
+  waitFor(position: Position, timeoutMs: number): Promise<boolean> {
+    if (position <= this.#reached) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        position,
+        settle: (reached) => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiter);
+          resolve(reached);
+        },
+      };
+      const timer = setTimeout(() => {
+        waiter.settle(false);
+      }, timeoutMs);
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Sends everybody away. */
+  giveUp(): void {
+    for (const waiter of this.#waiting) waiter.settle(false);
+  }
+}

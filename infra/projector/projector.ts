@@ -1,0 +1,246 @@
+/**
+ * Keeps the read models: leads the projections whose lock it gets, follows the others. One process leads each projection;
+ * when it dies another takes over within a second.
+ */
+import type { Client } from 'pg';
+import type { Position, ReadModels } from '../../commands/kernel/ports.ts';
+import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import { CheckpointAheadOfLog, refuseCheckpointAhead } from './checkpoint-ahead.ts';
+import { lowest, readCheckpoints } from './checkpoints.ts';
+import { Lead, type LeadParts, type LeadWatch } from './lead.ts';
+import { LeaderLocks } from './leader-locks.ts';
+import { PositionWaiters } from './position-waiters.ts';
+import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './projection-tables.ts';
+
+/** How often a follower asks for leadership, and a leader for what it does not lead yet. */
+const ASK_EVERY_MS = 500;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** How often a process that does not lead looks how far the leader is, while somebody waits for it. */
+const LOOK_EVERY_MS = 20;
+
+export interface ProjectorOptions extends LeadParts {
+  readonly projections: readonly Projection[];
+  /** A connection for the locks, not through a transaction pooler. */
+  readonly directConnection: () => Promise<Client>;
+  readonly metrics?: ProjectorMetrics;
+}
+
+export interface ProjectorMetrics {
+  eventParked(projection: string): void;
+  watch(name: string, help: string, read: () => number): void;
+}
+
+export interface ProjectorStatus {
+  /** True when this process leads every projection. */
+  readonly leader: boolean;
+  /** What every projection holds, as far as this process knows. */
+  readonly position: Position;
+  /** Received and not applied; while catching up at most what is read ahead. */
+  readonly lagEvents: number;
+  /** Age of the oldest event received and not applied. */
+  readonly lagSeconds: number;
+}
+
+export interface Projector {
+  readonly readModels: ReadModels;
+  status(): ProjectorStatus;
+  /** Finishes the batch under way and gives up the locks. */
+  close(): Promise<void>;
+}
+
+/** Makes the tables, then leads or follows until closed. Throws one sentence when a checkpoint is ahead of the log. */
+export async function startProjector(options: ProjectorOptions): Promise<Projector> {
+  const { sql, events, projections, metrics } = options;
+  await prepareTables(sql, projections);
+  const checkpoints = await readCheckpoints(sql, projections.map(checkpointKey));
+  for (const position of checkpoints.values()) await refuseCheckpointAhead(events, position);
+  const projector = new RunningProjector(options);
+  projector.start(lowest(checkpoints.values()));
+  metrics?.watch('gateway_projector_lag_events', 'Events received and not applied yet.', () => {
+    return projector.status().lagEvents;
+  });
+  metrics?.watch('gateway_projector_lag_seconds', 'Age of the oldest event not applied yet.', () => {
+    return projector.status().lagSeconds;
+  });
+  return projector;
+}
+
+class RunningProjector implements Projector {
+  readonly #options: ProjectorOptions;
+  readonly #keys: readonly string[];
+  readonly #ending = new AbortController();
+  readonly #waiters = new PositionWaiters();
+  readonly #leads = new Set<Lead>();
+  /** What the projections led by this process hold, by key. */
+  readonly #held = new Map<string, Position>();
+  #looking = false;
+  #running: Promise<void> = Promise.resolve();
+
+  readonly readModels: ReadModels = {
+    waitFor: (position, timeoutMs) => {
+      const reached = this.#waiters.waitFor(position, timeoutMs);
+      if (!this.#leadsAll && !this.#looking) void this.#look();
+      return reached;
+    },
+  };
+
+  constructor(options: ProjectorOptions) {
+    this.#options = options;
+    this.#keys = options.projections.map(checkpointKey);
+  }
+
+  start(position: Position): void {
+    this.#waiters.advance(position);
+    this.#running = this.#run();
+  }
+
+  status(): ProjectorStatus {
+    const lags = [...this.#leads].map(({ lag }) => lag);
+    const oldest = Math.min(...lags.map(({ oldestAt }) => oldestAt?.getTime() ?? Infinity));
+    const ageMs = this.#options.clock.now().getTime() - oldest;
+    return {
+      leader: this.#leadsAll,
+      position: this.#waiters.reached,
+      lagEvents: Math.max(0, ...lags.map(({ events }) => events)),
+      lagSeconds: Math.max(0, Number.isFinite(ageMs) ? ageMs / 1_000 : 0),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    this.#waiters.giveUp();
+    await this.#running;
+  }
+
+  get #leadsAll(): boolean {
+    return this.#keys.every((key) => this.#held.has(key));
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#ending;
+    let pauseMs = FIRST_PAUSE_MS;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      try {
+        await this.#leadOrFollow(signal);
+      } catch (error) {
+        const line = { error: String(error), pause_ms: pauseMs };
+        if (error instanceof CheckpointAheadOfLog) log.error('the read models are stopped', line);
+        else log.warn('the projector starts again', line);
+      }
+      // A long run means that the trouble before it was over.
+      if (performance.now() - startedAt > 2 * LONGEST_PAUSE_MS) pauseMs = FIRST_PAUSE_MS;
+      await clock.sleep(pauseMs * (0.5 + Math.random() / 2), signal);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+    }
+  }
+
+  async #leadOrFollow(signal: AbortSignal): Promise<void> {
+    const locks = await LeaderLocks.open(this.#options.directConnection);
+    try {
+      while (!signal.aborted) {
+        const held = await locks.take(this.#keys);
+        if (held.length > 0) await this.#leadThese(held, locks, signal);
+        else await this.#options.clock.sleep(ASK_EVERY_MS, signal);
+      }
+    } finally {
+      await locks.close();
+    }
+  }
+
+  /** Leads until there is more to lead, or until something fails. What is built anew has a subscription of its own. */
+  async #leadThese(keys: readonly string[], locks: LeaderLocks, signal: AbortSignal): Promise<void> {
+    const { sql, projections } = this.#options;
+    const led = projections.filter((projection) => keys.includes(checkpointKey(projection)));
+    await prepareTables(sql, led);
+    const building: Projection[] = [];
+    for (const projection of led) if (await isBehindView(sql, projection)) building.push(projection);
+    const live = led.filter((projection) => !building.includes(projection));
+    const turn = new AbortController();
+    const either = AbortSignal.any([signal, turn.signal]);
+    const endTurn = (): void => {
+      turn.abort();
+    };
+    const swap = async (): Promise<void> => {
+      for (const projection of building) await swapViews(sql, projection);
+      endTurn();
+    };
+    for (const projection of live) await dropOlderVersions(sql, projection);
+    const work = [
+      this.#lead(live, either, () => Promise.resolve()),
+      this.#lead(building, either, swap),
+      this.#askForMore(locks, keys.length, either).then(endTurn),
+    ];
+    work.forEach((part) => {
+      part.catch(endTurn);
+    });
+    try {
+      const ends = await Promise.allSettled(work);
+      for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    } finally {
+      this.#held.clear();
+    }
+  }
+
+  async #lead(
+    projections: readonly Projection[],
+    signal: AbortSignal,
+    caughtUp: () => Promise<void>,
+  ): Promise<void> {
+    if (projections.length === 0) return;
+    const lead = new Lead(this.#options, projections, this.#watch(caughtUp));
+    this.#leads.add(lead);
+    try {
+      await lead.run(signal);
+    } finally {
+      this.#leads.delete(lead);
+    }
+  }
+
+  #watch(caughtUp: () => Promise<void>): LeadWatch {
+    return {
+      caughtUp,
+      held: (projections, position) => {
+        for (const projection of projections) this.#held.set(checkpointKey(projection), position);
+        if (this.#leadsAll) this.#waiters.advance(lowest(this.#held.values()));
+      },
+      parked: ({ projection, event, error }) => {
+        this.#options.metrics?.eventParked(projection);
+        this.#options.log.error('an event was parked: a read model cannot apply it', {
+          projection,
+          event_id: event.id,
+          type: event.type,
+          position: String(event.position),
+          error: String(error),
+        });
+      },
+    };
+  }
+
+  /** Resolves when a lock more is held than `count`. Throws when the connection with the locks is lost. */
+  async #askForMore(locks: LeaderLocks, count: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(ASK_EVERY_MS, signal);
+      if ((await locks.take(this.#keys)).length > count) return;
+    }
+  }
+
+  /** Reads the checkpoints while anybody waits. */
+  async #look(): Promise<void> {
+    this.#looking = true;
+    const { sql, clock, log } = this.#options;
+    try {
+      while (!this.#leadsAll) {
+        this.#waiters.advance(lowest((await readCheckpoints(sql, this.#keys)).values()));
+        if (!this.#waiters.anyWaiting) return;
+        await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
+      }
+    } catch (error) {
+      log.warn('the checkpoints could not be read', { error: String(error) });
+    } finally {
+      this.#looking = false;
+    }
+  }
+}
