@@ -1,0 +1,184 @@
+/**
+ * The `Directory` port: this process's copy in memory, loaded from `read.directory` and then followed by a subscription
+ * of its own, so that no request asks the database who its caller is.
+ */
+import { GatewayError } from '../commands/kernel/errors.ts';
+import type {
+  Clock,
+  EventStore,
+  Log,
+  PersonalData,
+  Position,
+  Sql,
+  StoredEvent,
+  SubscriptionItem,
+} from '../commands/kernel/ports.ts';
+import type { Directory, DirectoryState } from '../commands/kernel/directory.ts';
+import { readDirectory } from '../projections/directory.ts';
+import { changesOf, deniedBy, DIRECTORY_STREAMS } from '../projections/directory-entities.ts';
+import { projectedEvent } from '../projections/projection.ts';
+import { type AuthzEpoch, watchAuthzEpoch } from './authz-epoch.ts';
+import { DirectoryMaps } from './directory-maps.ts';
+import { refuseCheckpointAhead } from './projector/checkpoint-ahead.ts';
+import { ItemBuffer } from './projector/item-buffer.ts';
+import { PositionWaiters } from './projector/position-waiters.ts';
+
+const READ_AHEAD = 1_000;
+const AT_ONCE = 500;
+const WAIT_MS = 1_000;
+const RESUBSCRIBE_AFTER_MS = 500;
+
+export interface DirectoryCopyOptions {
+  readonly sql: Sql;
+  readonly events: EventStore;
+  readonly personal: Pick<PersonalData, 'open'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface DirectoryCopy extends Directory {
+  /** False while the copy may be behind a change that was answered somewhere: then nobody's rights are known. */
+  readonly isCurrent: boolean;
+  /** Since this process last learned how new its copy must be, in milliseconds. */
+  readonly ageMs: number;
+  close(): Promise<void>;
+}
+
+/** Loads the copy; resolves when it holds everything that was in the log. Throws one sentence when the log is too short. */
+export async function openDirectory(options: DirectoryCopyOptions): Promise<DirectoryCopy> {
+  const snapshot = await readDirectory(options.sql);
+  const head = await refuseCheckpointAhead(options.events, snapshot?.position ?? -1n);
+  const epoch = await watchAuthzEpoch(options.sql, options.log, head);
+  const copy = new FollowingDirectory(options, epoch);
+  snapshot?.entities.forEach((entity) => {
+    copy.maps.put(entity);
+  });
+  await copy.start(snapshot?.position ?? -1n);
+  return copy;
+}
+
+class FollowingDirectory implements DirectoryCopy {
+  readonly maps = new DirectoryMaps();
+  readonly #options: DirectoryCopyOptions;
+  readonly #epoch: AuthzEpoch;
+  readonly #ending = new AbortController();
+  readonly #waiters = new PositionWaiters();
+  #following: Promise<void> = Promise.resolve();
+  #version = 0;
+
+  constructor(options: DirectoryCopyOptions, epoch: AuthzEpoch) {
+    this.#options = options;
+    this.#epoch = epoch;
+  }
+
+  get state(): DirectoryState {
+    return this.maps.state;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get isCurrent(): boolean {
+    return this.#epoch.allows(this.#waiters.reached);
+  }
+
+  get ageMs(): number {
+    return this.#epoch.ageMs();
+  }
+
+  /** Follows from `position`; resolves when caught up for the first time. */
+  async start(position: Position): Promise<void> {
+    this.#waiters.advance(position);
+    await new Promise<void>((resolve) => {
+      this.#following = this.#follow(resolve);
+    });
+  }
+
+  /** `position` is that of an event of the directory's streams. */
+  async waitFor(position: Position): Promise<void> {
+    if (!(await this.#waiters.waitFor(position, WAIT_MS))) {
+      throw new GatewayError(
+        'store_unavailable',
+        'The change is stored, but this gateway has not seen it yet; read the object again shortly.',
+      );
+    }
+    await this.#epoch.raise(position);
+  }
+
+  async close(): Promise<void> {
+    this.#epoch.close();
+    this.#ending.abort();
+    this.#waiters.giveUp();
+    await this.#following;
+  }
+
+  async #follow(onCaughtUp: () => void): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      try {
+        await this.#followOnce(onCaughtUp);
+      } catch (error) {
+        log.warn('the directory is followed again', { error: String(error) });
+        await clock.sleep(RESUBSCRIBE_AFTER_MS, signal);
+      }
+    }
+    onCaughtUp();
+  }
+
+  /** Until the end of the subscription. Every event is applied once: the next subscription starts after the last one. */
+  async #followOnce(onCaughtUp: () => void): Promise<void> {
+    const turn = new AbortController();
+    const signal = AbortSignal.any([this.#ending.signal, turn.signal]);
+    const from = this.#waiters.reached < 0n ? null : this.#waiters.reached;
+    const filter = { streamPrefixes: DIRECTORY_STREAMS };
+    const buffer = new ItemBuffer(this.#options.events.subscribeToAll(from, signal, filter), READ_AHEAD);
+    try {
+      for (let items = await buffer.take(AT_ONCE); items; items = await buffer.take(AT_ONCE)) {
+        for (const item of items) await this.#take(item, onCaughtUp);
+      }
+    } finally {
+      turn.abort();
+      buffer.close();
+    }
+  }
+
+  async #take(item: SubscriptionItem, onCaughtUp: () => void): Promise<void> {
+    if (item.kind === 'event') await this.#apply(item.event);
+    else if (item.kind === 'checkpoint') this.#waiters.advance(item.position);
+    else onCaughtUp();
+  }
+
+  async #apply(stored: StoredEvent): Promise<void> {
+    try {
+      const event = projectedEvent(stored);
+      if (event) await this.#change(event);
+    } catch (error) {
+      // The database is away, the event may be fine.
+      if (error instanceof GatewayError) throw error;
+      this.#deny(stored, error);
+    }
+    this.#waiters.advance(stored.position);
+  }
+
+  async #change({ streamName, fact }: NonNullable<ReturnType<typeof projectedEvent>>): Promise<void> {
+    const open = this.#options.personal.open.bind(this.#options.personal);
+    const { put, remove } = await changesOf(streamName, fact, this.maps.lookUp, open);
+    for (const entity of put) this.maps.put(entity);
+    for (const key of remove) this.maps.remove(key);
+    this.#version += 1;
+  }
+
+  #deny(stored: StoredEvent, error: unknown): void {
+    const denied = deniedBy(stored);
+    for (const key of denied) this.maps.remove(key);
+    this.#version += 1;
+    this.#options.log.error('an event of the directory could not be applied: what it names is denied', {
+      event_id: stored.id,
+      type: stored.type,
+      denied: denied.map(({ id }) => id),
+      error: String(error),
+    });
+  }
+}
