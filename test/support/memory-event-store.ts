@@ -123,11 +123,7 @@ export class MemoryEventStore implements EventStore {
   }
 
   /** The same ids in the same place were appended before: told as a success again, whatever their content. */
-  #repeatOf(
-    streamName: string,
-    expected: ExpectedRevision,
-    events: readonly NewEvent[],
-  ): Appended {
+  #repeatOf(streamName: string, expected: ExpectedRevision, events: readonly NewEvent[]): Appended {
     const stream = this.#streams.get(streamName) ?? [];
     const start = expected === 'no-stream' ? 0 : Number(expected) + 1;
     const there = stream.slice(start, start + events.length);

@@ -1,0 +1,75 @@
+/** A projector on a real database and an event log in memory. */
+import type { Log, PersonalData, Sql } from '../../../../commands/kernel/ports.ts';
+import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import {
+  type Projector,
+  type ProjectorOptions,
+  startProjector,
+} from '../../../../infra/projector/projector.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { audit } from '../../../../projections/audit.ts';
+import { directory } from '../../../../projections/directory.ts';
+import { operations } from '../../../../projections/operations.ts';
+import { openSample } from '../../../support/event-author.ts';
+import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+
+export const personal: PersonalData = {
+  seal: () => Promise.reject(new Error('nothing is sealed here')),
+  open: openSample,
+};
+
+export interface Rig extends AsyncDisposable {
+  readonly events: MemoryEventStore;
+  readonly sql: Sql;
+  readonly url: string;
+  /** One more projector on the same log and database. */
+  start(changes?: Partial<ProjectorOptions>): Promise<Projector>;
+  /** Waits until a projector holds everything in the log. Throws after three seconds. */
+  settle(projector: Projector): Promise<void>;
+}
+
+export async function openRig(log: Log = silentLog): Promise<Rig> {
+  const database = await testDatabase();
+  const pool = openPool({ url: database.url, log: silentLog, size: 6 });
+  const sql = postgresSql(pool);
+  const events = new MemoryEventStore();
+  const projectors: Projector[] = [];
+  return {
+    events,
+    sql,
+    url: database.url,
+    start: async (changes = {}) => {
+      const projector = await startProjector({
+        sql,
+        events,
+        personal,
+        clock: systemClock,
+        log,
+        projections: [directory, operations, audit],
+        directConnection: () => openDirectConnection(database.url, 'projector under test'),
+        ...changes,
+      });
+      projectors.push(projector);
+      return projector;
+    },
+    settle: async (projector) => {
+      const head = await events.headPosition();
+      if (!(await projector.readModels.waitFor(head, 3_000)))
+        throw new Error('the read models did not catch up');
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(projectors.map((projector) => projector.close()));
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** Rows of a table, oldest column first, as text that can be compared byte by byte. */
+export async function rowsOf(sql: Sql, table: string): Promise<string> {
+  const rows = await sql.query<{ line: string }>(`select t::text as line from ${table} t order by t::text`);
+  return rows.map(({ line }) => line).join('\n');
+}
