@@ -9,6 +9,7 @@ import { audit } from '../projections/audit.ts';
 import { directory } from '../projections/directory.ts';
 import { operations } from '../projections/operations.ts';
 import { runMailboxConnector } from './background/mailbox-connector.ts';
+import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
@@ -63,7 +64,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opened.defer(() => metricsServer.close());
   }
   const stopping = new AbortController();
-  const loops = [runMailboxConnector(ports, stopping.signal), runOperationSweeper(ports, stopping.signal)];
+  const loops = [runMailboxConnector, runMailboxEraser, runOperationSweeper].map((run) =>
+    run(ports, stopping.signal),
+  );
   opened.defer(async () => {
     stopping.abort();
     await Promise.all(loops);

@@ -14,9 +14,14 @@ const lacks = (required: readonly Scope[]): GatewayError =>
 export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
   capability.access === 'any-token' || capability.access.any.some((scope) => caller.scopes.has(scope));
 
-/** Throws `insufficient_scope` before the input is even read. */
-export function requireAny(caller: Caller, capability: Capability): void {
-  if (capability.access !== 'any-token' && !mayCall(caller, capability)) throw lacks(capability.access.any);
+/**
+ * Throws `insufficient_scope` before the input is even read. Where a mailbox decides, only the token's own scopes can tell
+ * this early: an unseen mailbox must answer `not_found`, whatever the caller's grants on others are.
+ */
+export function requireAny(caller: Caller, { access }: Pick<Capability, 'access'>): void {
+  if (access === 'any-token') return;
+  const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
+  if (!access.any.some((scope) => held.has(scope))) throw lacks(access.any);
 }
 
 /**

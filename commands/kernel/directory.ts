@@ -3,7 +3,7 @@
  * subscription (`architecture.md` 5). Read at each request, never from a token's claims.
  */
 import type { FolderRole, HostSettings } from './mail-port.ts';
-import type { Position } from './ports.ts';
+import type { Position } from './position.ts';
 import type { MailboxScope, Role, Scope } from './scopes.ts';
 
 export interface OrganisationEntry {

@@ -2,10 +2,10 @@
  * Everything outside the process, as small interfaces named for the role. `infra` implements them, one composition
  * root hands them in; tests own the clock and the ids.
  */
-import type { GatewayError } from './errors.ts';
 import type { IdPrefix } from './ids.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Directory } from './directory.ts';
+import type { Position } from './position.ts';
 
 export interface Clock {
   now(): Date;
@@ -21,9 +21,6 @@ export interface Ids {
   /** HMAC-SHA-256 of `text` as hex, for stream names that must not tell what they reserve. */
   reservationName(text: string): string;
 }
-
-/** A place in `$all`: the commit position, compared and never calculated with. */
-export type Position = bigint;
 
 export interface NewEvent {
   /** UUIDv5(stream, attempt id, index): the identical append may be resent, nothing else repeats it. */
@@ -263,4 +260,4 @@ export interface Ports {
   readonly server: ServerInfo;
 }
 
-export type { GatewayError };
+export type { Position };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import {
   type BootstrapPorts,
   bootstrapOrganisation,
-} from '../../commands/organisation/bootstrap-organisation.ts';
+} from '../../commands/bootstrap-organisation.ts';
 
 export interface BootstrapArguments {
   readonly org: string;

@@ -4,7 +4,7 @@ import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
 import {
   bootstrapOrganisation,
   issueFirstTokens,
-} from '../../commands/organisation/bootstrap-organisation.ts';
+} from '../../commands/bootstrap-organisation.ts';
 import type { Gateway } from '../gateway.ts';
 import type { DemoFacts } from './demo-facts.ts';
 import type { DemoMail } from './demo-mail.ts';

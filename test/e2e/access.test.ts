@@ -167,7 +167,7 @@ describe('who may do what', function () {
     expect((await list()).status).to.equal(200);
     const grants = await gateway.rest('GET', `/mailboxes/${mailboxId}/grants`);
     const grant = grants.body.items.find(
-      (item: { principal_id: string }) => item.principal_id === gateway.tokens.agentId,
+      (item: { principal: { id: string } }) => item.principal.id === gateway.tokens.agentId,
     );
     const narrowed = await gateway.rest('PATCH', `/mailboxes/${mailboxId}/grants/${String(grant.id)}`, {
       scopes: ['folders:read'],
@@ -177,7 +177,7 @@ describe('who may do what', function () {
     expect(
       (await gateway.rest('DELETE', `/mailboxes/${mailboxId}/grants/${String(grant.id)}`)).status,
     ).to.equal(204);
-    expect((await list()).body.error).to.include({ status: 403 });
+    expect((await list()).body.error).to.include({ status: 404, code: 'not_found' });
     const back = await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
       principal_id: gateway.tokens.agentId,
       preset: 'operator',

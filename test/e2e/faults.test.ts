@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CuttingProxy } from '../support/cutting-proxy.ts';
+import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
+import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { callRest, eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
@@ -21,6 +22,13 @@ const countIn = (dovecot: TestDovecot, folder: string, subject: string): Promise
     }
   });
 
+/** As if the thirty seconds of the dead process had passed. */
+async function expireLeases(database: TestDatabase): Promise<void> {
+  const client = await openDirectConnection(database.url, 'test');
+  await client.query('update work.lease set until = now()');
+  await client.end();
+}
+
 describe('a mail server that fails', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
@@ -30,14 +38,14 @@ describe('a mail server that fails', function () {
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
-    proxy = await CuttingProxy.start(dovecot.imap());
+    proxy = await startCuttingProxy(dovecot.imap());
     gateway = await startTestGateway();
     mailboxId = await gateway.addMailbox({ host: '127.0.0.1', port: proxy.port }, 'anna');
   });
 
   after(async () => {
     await gateway.stop();
-    await proxy.stop();
+    await proxy.close();
     await dovecot.dispose();
   });
 
@@ -63,9 +71,8 @@ describe('a mail server that fails', function () {
 
   it('settles a MOVE whose answer was lost as done, by looking', async () => {
     const id = await arrive('Lost answer');
-    const cut = proxy.arm(/UID MOVE/, 'cut-after');
+    proxy.cutAt(/UID MOVE/, 'after');
     const { status, body } = await archive(id, 'lost-answer');
-    await cut;
     expect(status).to.equal(200);
     expect(body.results[0].outcome).to.equal('unknown');
     const settled = await eventually(async () => {
@@ -84,9 +91,8 @@ describe('a mail server that fails', function () {
 
   it('settles a MOVE that never reached the server as failed, and repeats nothing', async () => {
     const id = await arrive('Never sent');
-    const cut = proxy.arm(/UID MOVE/, 'cut-before');
+    proxy.cutAt(/UID MOVE/, 'before');
     const { body } = await archive(id, 'never-sent');
-    await cut;
     expect(body.results[0].outcome).to.equal('unknown');
     const settled = await eventually(async () => {
       const again = await archive(id, 'never-sent');
@@ -112,22 +118,18 @@ describe('a mail server that fails', function () {
   });
 
   it('answers 424 when the server refuses the credentials, until others are stored', async () => {
-    await dovecot.addUser('anna', 'changed password 1');
-    await dovecot.kick('anna');
+    const store = (password: string) =>
+      gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password });
+    expect((await store('not the password')).status).to.equal(204);
     await eventually(async () => {
       const refused = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
       expect(refused.status).to.equal(424);
       expect(refused.body.error.code).to.equal('mailbox_auth_failed');
     }, 15_000);
     await gateway.waitForState(mailboxId, 'auth_failed');
-    const stored = await gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, {
-      password: 'changed password 1',
-    });
-    expect(stored.status).to.equal(204);
+    expect((await store(PASSWORD)).status).to.equal(204);
     await gateway.waitForState(mailboxId, 'connected', 20_000);
     expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
-    await dovecot.addUser('anna', PASSWORD);
-    await gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password: PASSWORD });
   });
 });
 
@@ -141,14 +143,14 @@ describe('a gateway that is killed between intent and outcome', function () {
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
-    proxy = await CuttingProxy.start(dovecot.imap());
+    proxy = await startCuttingProxy(dovecot.imap());
     database = await testDatabase();
     dataDir = await mkdtemp(join(tmpdir(), 'gateway-kill-'));
   });
 
   after(async () => {
     for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
-    await proxy.stop();
+    await proxy.close();
     await dovecot.dispose();
     await database.drop();
     await rm(dataDir, { recursive: true, force: true });
@@ -219,19 +221,21 @@ describe('a gateway that is killed between intent and outcome', function () {
         actions: [{ type: 'archive' }],
       },
     };
-    const held = proxy.arm(/UID MOVE/, 'hold-after');
+    proxy.cutAt(/UID MOVE/, 'hang');
     const cut = rest('POST', `${mailbox}/email.act`, operation, 'killed').catch(() => null);
-    await held;
+    await eventually(async () => {
+      expect(await countIn(dovecot, 'Archive', 'Killed')).to.equal(1);
+    }, 10_000);
     first.kill('SIGKILL');
     await once(first, 'close');
     expect(await cut).to.equal(null);
     await run();
-    // The lease of the dead process runs out after thirty seconds; until then the key is in progress.
     const waiting = await rest('POST', `${mailbox}/email.act`, operation, 'killed');
     if (waiting.status !== 200) {
       expect(waiting.body.error).to.include({ status: 409, code: 'idempotency_in_progress' });
       expect(waiting.body.error.retry_after_seconds).to.be.greaterThan(0);
     }
+    await expireLeases(database);
     const settled = await eventually(async () => {
       const answer = await rest('POST', `${mailbox}/email.act`, operation, 'killed');
       expect(answer.status).to.equal(200);

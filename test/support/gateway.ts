@@ -7,7 +7,7 @@ import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
 import {
   bootstrapOrganisation,
   type Bootstrapped,
-} from '../../commands/organisation/bootstrap-organisation.ts';
+} from '../../commands/bootstrap-organisation.ts';
 import { loadConfig } from '../../infra/config.ts';
 import { type Gateway, startGateway } from '../../infra/gateway.ts';
 import { PASSWORD, type TestDovecot } from './dovecot.ts';
@@ -130,7 +130,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
     DATA_DIR: dataDir,
     DATABASE_URL: database.url,
     PORT: '0',
-    EGRESS_ALLOW_MAIL: '127.0.0.0/8:*,::1/128:*',
+    EGRESS_ALLOW_MAIL: '127.0.0.0/8:*',
     LIMIT_READS_PER_MINUTE: '1000000',
     LIMIT_WRITES_PER_MINUTE: '1000000',
     LIMIT_CONCURRENT_REQUESTS: '1000',

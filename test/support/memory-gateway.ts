@@ -14,7 +14,7 @@ import type {
 import {
   type Bootstrapped,
   bootstrapOrganisation,
-} from '../../commands/organisation/bootstrap-organisation.ts';
+} from '../../commands/bootstrap-organisation.ts';
 import { createIds } from '../../infra/security/ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
 import { createTokens } from '../../infra/security/tokens.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { bootstrapOrganisation } from '../../../../commands/organisation/bootstrap-organisation.ts';
-import { PRESETS } from '../../../../commands/kernel/scopes.ts';
+import { bootstrapOrganisation } from '../../../commands/bootstrap-organisation.ts';
+import { PRESETS } from '../../../commands/kernel/scopes.ts';
 import { memoryLeases, memoryPorts, OWNER } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 

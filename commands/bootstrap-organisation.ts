@@ -1,11 +1,11 @@
 /** Sets up the first organisation, its owner, an agent and their tokens. Not a capability: there is no caller yet. */
-import { account, emailReservation, registerAccount, reserveEmail } from '../accounts/account.ts';
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Ports, Position } from '../kernel/ports.ts';
-import { MAILBOX_SCOPES, PRESETS, type Scope } from '../kernel/scopes.ts';
-import { systemAuthor } from '../kernel/system-author.ts';
-import { agent, createAgent } from './agent.ts';
+import { account, emailReservation, registerAccount, reserveEmail } from './accounts/account.ts';
+import { type Author, decideAndAppend, loadAggregate } from './kernel/decide-and-append.ts';
+import { GatewayError } from './kernel/errors.ts';
+import type { Ports, Position } from './kernel/ports.ts';
+import { MAILBOX_SCOPES, PRESETS, type Scope } from './kernel/scopes.ts';
+import { systemAuthor } from './kernel/system-author.ts';
+import { agent, createAgent } from './organisation/agent.ts';
 import {
   bootstrap,
   BOOTSTRAP_ID,
@@ -14,10 +14,10 @@ import {
   finishBootstrap,
   organisationExists,
   startBootstrap,
-} from './bootstrap.ts';
-import { mintToken } from './mint-token.ts';
-import { createOrganisation, organisation } from './organisation.ts';
-import { issueToken, token } from './token.ts';
+} from './organisation/bootstrap.ts';
+import { mintToken } from './organisation/mint-token.ts';
+import { createOrganisation, organisation } from './organisation/organisation.ts';
+import { issueToken, token } from './organisation/token.ts';
 
 export interface BootstrapOrganisation {
   readonly orgName: string;

@@ -1,0 +1,2 @@
+/** A place in `$all`: the commit position, compared and never calculated with. */
+export type Position = bigint;
