@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { bootstrapOrganisation } from '../../../commands/bootstrap-organisation.ts';
 import { PRESETS } from '../../../commands/kernel/scopes.ts';
-import { memoryLeases, memoryPorts, OWNER } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { memoryLeases, memoryPorts, OWNER } from '../../support/memory-gateway.ts';
+import { rejection } from '../../support/rejection.ts';
 
 const typesIn = (events: ReturnType<typeof memoryPorts>['events']) => events.all.map(({ type }) => type);
 
