@@ -21,7 +21,8 @@ const running = new Set<ReturnType<typeof spawn>>();
 /** Runs a script with this Node. Resolves when the process is gone, whatever became of it. */
 export function runNode(args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...process.env, NO_COLOR: '1' };
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     let output = '';
     const keep = (chunk: Buffer): void => {

@@ -1,4 +1,4 @@
-/** The test files as jobs: one mocha process per folder, so that two run at a time and share nothing. */
+/** The test files as jobs: a mocha process each, so that several run at a time and share nothing. */
 import { existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,11 +10,14 @@ const TIMEOUT_MS = 180_000;
 /** How long a process may live on after its last test before something counts as left open. */
 const LINGER_MS = 15_000;
 
-/** `test/unit` is quick and goes as one; elsewhere every folder is a job of its own. The longest come first. */
+/**
+ * `test/unit` is quick and goes as one, each file of `test/e2e` is long and goes alone, elsewhere every folder is a job.
+ * The largest come first.
+ */
 export function mochaJobs(): readonly Job[] {
   const groups = new Map<string, string[]>();
   for (const file of globSync('test/**/*.test.ts').sort()) {
-    const group = file.startsWith('test/unit/') ? 'test/unit' : dirname(file);
+    const group = groupOf(file);
     groups.set(group, [...(groups.get(group) ?? []), file]);
   }
   const sizeOf = (files: readonly string[]): number =>
@@ -22,6 +25,11 @@ export function mochaJobs(): readonly Job[] {
   return [...groups]
     .sort(([, files], [, others]) => sizeOf(others) - sizeOf(files))
     .map(([name, files]) => mochaJob(name, files));
+}
+
+function groupOf(file: string): string {
+  if (file.startsWith('test/unit/')) return 'test/unit';
+  return file.startsWith('test/e2e/') ? file : dirname(file);
 }
 
 /** One mocha process over these files. */
