@@ -103,6 +103,8 @@ class OwnAccessStream implements AccessStream {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#timer);
+    // The last chance, whatever was found out a moment ago.
+    this.#awayUntil = 0;
     try {
       await this.#flushCounts(this.#counts.takeAll());
     } catch (error) {
@@ -110,6 +112,10 @@ class OwnAccessStream implements AccessStream {
     }
     this.#closed = true;
     await this.#appending;
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
   }
 
   #count(code: string, source: string, orgId: string | null): void {
@@ -125,7 +131,7 @@ class OwnAccessStream implements AccessStream {
   }
 
   #append(entry: AccessEntry): Promise<void> {
-    if (this.#closed || this.#waiting.length >= MOST_WAITING || performance.now() < this.#awayUntil) {
+    if (this.#closed || this.#waiting.length >= MOST_WAITING || this.#now() < this.#awayUntil) {
       return Promise.reject(unavailable());
     }
     return new Promise((resolve, reject) => {
@@ -147,7 +153,7 @@ class OwnAccessStream implements AccessStream {
         for (const { resolve } of batch) resolve();
       } catch (error) {
         this.#revision = null;
-        this.#awayUntil = performance.now() + AWAY_MS;
+        this.#awayUntil = this.#now() + AWAY_MS;
         for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
       }
     }

@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { allEvents, type AnyEvent } from '../../../commands/event-catalogue.ts';
+import type { PastFact } from '../../../commands/kernel/event.ts';
+import { AUDIT_OUTCOMES, auditFacts } from '../../../projections/audit-facts.ts';
+import { projectedEvent } from '../../../projections/projection.ts';
+import { openSealedFields, sealedFieldsOf } from '../../../projections/sealed-fields.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { openSample, sealSample } from '../../support/event-author.ts';
+import { sampleHistory } from '../../support/sample-history.ts';
+
+/** Data in which every rule finds what it looks for. */
+const anyData = {
+  capability: 'archive',
+  code: 'not_found',
+  decision: 'deny',
+  mailbox_id: null,
+  target_id: null,
+  outcome: 'ok',
+  results: [],
+  summary: { done: 0, failed: 0, unknown: 0 },
+};
+
+const factsOf = (type: string, data: object): ReturnType<typeof auditFacts> =>
+  auditFacts({ type, data } as unknown as PastFact<AnyEvent>);
+
+describe('audit facts', () => {
+  it('has an action and an outcome for every event of the catalogue', () => {
+    for (const { type } of allEvents) {
+      const { action, outcome } = factsOf(type, anyData);
+      expect(action, type).to.match(/^[a-z][a-z_.]+$/);
+      expect(AUDIT_OUTCOMES, type).to.include(outcome);
+    }
+  });
+
+  it('tells a refusal by who the caller is from a request that failed', () => {
+    const outcomes = ['insufficient_scope', 'not_found', 'token_revoked', 'rate_limited'].map(
+      (code) => factsOf('RequestRefused', { ...anyData, code }).outcome,
+    );
+    expect(outcomes).to.deep.equal(['denied', 'denied', 'denied', 'denied']);
+    expect(factsOf('RequestRefused', { ...anyData, code: 'conflict' }).outcome).to.equal('failed');
+    expect(factsOf('RequestRefused', { ...anyData, code: 'no such code' }).outcome).to.equal('failed');
+  });
+
+  it('follows an operation from pending to what became of it', () => {
+    const summary = { done: 1, failed: 0, unknown: 0 };
+    const end = (counts: object) =>
+      factsOf('OperationCompleted', { summary: { ...summary, ...counts } }).outcome;
+    expect(factsOf('OperationSubmitted', anyData).outcome).to.equal('pending');
+    expect([end({}), end({ failed: 1 }), end({ failed: 1, unknown: 1 })]).to.deep.equal([
+      'allowed',
+      'failed',
+      'pending',
+    ]);
+  });
+
+  it('names the rule that decided', () => {
+    const decided = { decision: 'require', rule_id: 'r1', policy_version: 3 };
+    const { outcome, policy } = factsOf('OperationDecided', decided);
+    expect({ outcome, policy }).to.deep.equal({
+      outcome: 'pending',
+      policy: { decision: 'require', rule_id: 'r1', version: 3 },
+    });
+  });
+
+  it('leaves resource and mailbox to the stream where the data do not name them', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const facts = events.all.flatMap((stored) => {
+      const event = projectedEvent(stored);
+      return event ? [auditFacts(event.fact)] : [];
+    });
+    expect(facts.filter(({ resource }) => resource?.type === 'grant')).to.have.length(2);
+    expect(facts.filter(({ mailboxId }) => mailboxId === undefined)).not.to.have.length(0);
+  });
+});
+
+describe('sealed fields', () => {
+  it('are known from the schema of the event', () => {
+    expect(sealedFieldsOf('AccountRegistered')).to.deep.equal(['email', 'name']);
+    expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason']);
+    expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
+  });
+
+  it('are opened, and nothing else that looks like one', async () => {
+    const data = { reason: sealSample('because'), mailbox_id: sealSample('stolen') };
+    expect(await openSealedFields('OperationSubmitted', data, openSample)).to.deep.equal({
+      reason: 'because',
+      mailbox_id: 'sealed:stolen',
+    });
+    const erased = await openSealedFields('OperationSubmitted', data, () => Promise.resolve(null));
+    expect(erased['reason']).to.equal(null);
+  });
+});

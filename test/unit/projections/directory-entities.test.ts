@@ -1,0 +1,166 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { AnyEvent } from '../../../commands/event-catalogue.ts';
+import type { Fact } from '../../../commands/kernel/event.ts';
+import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { mailbox } from '../../../commands/mailboxes/mailbox.ts';
+import { DirectoryMaps } from '../../../infra/directory-maps.ts';
+import { changesOf, deniedBy, keysOf } from '../../../projections/directory-entities.ts';
+import { projectedEvent } from '../../../projections/projection.ts';
+import { happened, openSample, sealSample } from '../../support/event-author.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import {
+  AGENT,
+  AGENT_GRANT,
+  GRANT,
+  grantGiven,
+  MAILBOX,
+  mailboxAdded,
+  ORG,
+  OWNER,
+  sampleHistory,
+  TOKEN,
+} from '../../support/sample-history.ts';
+
+/** The directory after every event of a log. */
+async function directoryAfter(events: MemoryEventStore): Promise<DirectoryMaps> {
+  const maps = new DirectoryMaps();
+  for (const stored of events.all) {
+    const event = projectedEvent(stored);
+    if (!event) continue;
+    const keys = keysOf(event.streamName, event.fact).map(({ kind, id }) => `${kind} ${id}`);
+    const { put, remove } = await changesOf(
+      event.streamName,
+      event.fact,
+      (kind, id) => {
+        expect(keys).to.include(`${kind} ${id}`);
+        return maps.lookUp(kind, id);
+      },
+      openSample,
+    );
+    for (const entity of put) maps.put(entity);
+    for (const key of remove) maps.remove(key);
+  }
+  return maps;
+}
+
+describe('directory', () => {
+  it('knows people, agents, tokens, mailboxes and grants from their events', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const { state } = await directoryAfter(events);
+    expect(state.organisations.get(ORG)).to.deep.equal({ id: ORG, name: 'Example' });
+    expect(state.people.get(OWNER)).to.deep.equal({ id: OWNER, name: 'Olga', email: 'owner@example.com' });
+    expect(state.roles.get(`${ORG}/${OWNER}`)).to.equal('owner');
+    expect(state.agents.get(AGENT)).to.deep.include({ ownerId: OWNER, orgId: ORG, name: 'Bot' });
+    expect(state.tokenIdByHash.get('hash-1')).to.equal(TOKEN);
+    expect(state.tokens.get(TOKEN)).to.deep.include({ revokedAt: null, surface: 'rest', orgId: ORG });
+    expect(state.mailboxIdByNumber.get(1)).to.equal(MAILBOX);
+    expect(state.mailboxes.get(MAILBOX)).to.deep.include({
+      email: 'box@example.com',
+      state: 'connected',
+      capabilities: ['MOVE'],
+      detectedRoles: { inbox: 1, archive: 2 },
+      version: 9,
+      folders: [
+        { number: 1, path: 'INBOX', availability: 'selectable' },
+        { number: 2, path: 'Archive', availability: 'selectable' },
+      ],
+    });
+    expect(state.grantIds.get(MAILBOX)?.get(AGENT)).to.equal(AGENT_GRANT);
+    expect([...(state.mailboxIdsByPrincipal.get(OWNER) ?? [])]).to.deep.equal([MAILBOX]);
+  });
+
+  it('keeps a revoked token and says since when', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    await happened(events, `token-${TOKEN}`, [{ type: 'TokenRevoked', data: {} }]);
+    const { state } = await directoryAfter(events);
+    expect(Date.parse(state.tokens.get(TOKEN)?.revokedAt ?? '')).to.be.closeTo(Date.now(), 5_000);
+  });
+
+  it('forgets a revoked grant in every index, and takes the next grant for the same principal', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const revoked = { type: 'GrantRevoked', data: { grant_id: GRANT } } as const;
+    await happened(events, `mailbox-${MAILBOX}`, [revoked]);
+    const { state } = await directoryAfter(events);
+    expect(state.grants.has(GRANT)).to.equal(false);
+    expect(state.grantIds.get(MAILBOX)?.has(OWNER)).to.equal(false);
+    expect(state.mailboxIdsByPrincipal.has(OWNER)).to.equal(false);
+    await happened(events, `mailbox-${MAILBOX}`, [grantGiven('grt_next', OWNER), revoked]);
+    const later = (await directoryAfter(events)).state;
+    expect(later.grantIds.get(MAILBOX)?.get(OWNER)).to.equal('grt_next');
+  });
+
+  it('keeps the number of an erased mailbox and none of its texts', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    await happened(events, `mailbox-${MAILBOX}`, [
+      { type: 'MailboxRemoved', data: { erase_at: '2026-02-01T00:00:00.000Z' } },
+      { type: 'MailboxErased', data: {} },
+    ]);
+    const { state } = await directoryAfter(events);
+    expect(state.mailboxIdByNumber.get(1)).to.equal(MAILBOX);
+    expect(state.mailboxes.get(MAILBOX)).to.deep.include({ state: 'removed', email: '', folders: [] });
+  });
+
+  it('agrees with the aggregate of a mailbox after any events', async () => {
+    const host = { host: 'other.example', port: 143, security: 'none' as const };
+    const fact = fc.constantFrom<Fact<AnyEvent>>(
+      { type: 'MailboxChanged', data: { imap: host, trusted_authserv_ids: ['mx.example'] } },
+      { type: 'MailboxCredentialsStored', data: {} },
+      { type: 'MailboxConnectionStarted', data: {} },
+      { type: 'MailboxConnected', data: { capabilities: ['UIDPLUS'] } },
+      { type: 'MailboxConnectionFailed', data: { reason: 'timeout' } },
+      { type: 'MailboxAuthFailed', data: { reason: 'refused' } },
+      { type: 'MailboxPaused', data: {} },
+      { type: 'MailboxResumed', data: {} },
+      { type: 'MailboxRemoved', data: { erase_at: '2026-02-01T00:00:00.000Z' } },
+      { type: 'MailboxRestored', data: {} },
+      { type: 'FolderAdded', data: { number: 1, path: sealSample('A'), path_key: 'a' } },
+      { type: 'FolderAvailabilityChanged', data: { number: 1, availability: 'missing' } },
+      { type: 'FolderRolesDetected', data: { roles: { archive: 1 } } },
+      { type: 'FolderRolesSet', data: { roles: { archive: null } } },
+      grantGiven(GRANT, OWNER),
+      { type: 'GrantRevoked', data: { grant_id: GRANT } },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(fact, { maxLength: 12 }), async (facts) => {
+        const events = new MemoryEventStore();
+        await happened(events, `mailbox-${MAILBOX}`, [mailboxAdded(), ...facts]);
+        const { state: record } = await loadAggregate(events, mailbox, MAILBOX);
+        const { state } = await directoryAfter(events);
+        const entry = state.mailboxes.get(MAILBOX);
+        expect(entry).to.deep.include({
+          state: record.state,
+          stateReason: record.stateReason,
+          eraseAt: record.eraseAt,
+          imap: record.imap,
+          capabilities: record.capabilities,
+          folderRoles: record.folderRoles,
+          detectedRoles: record.detectedRoles,
+          trustedAuthservIds: record.trustedAuthservIds,
+          version: record.version,
+        });
+        expect([...state.grants.keys()]).to.deep.equal([...record.grants.keys()]);
+        expect(entry?.folders.map(({ number, availability }) => [number, availability])).to.deep.equal(
+          [...record.folders.values()].map(({ number, availability }) => [number, availability]),
+        );
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('denies the subject of an event it cannot read and whoever it names, but no organisation', async () => {
+    const events = new MemoryEventStore();
+    await sampleHistory(events);
+    const [token] = await events.readStream(`token-${TOKEN}`);
+    const [created] = await events.readStream(`organisation-${ORG}`);
+    expect(token && deniedBy(token)).to.deep.equal([
+      { kind: 'token', id: TOKEN },
+      { kind: 'person', id: OWNER },
+    ]);
+    expect(created && deniedBy(created)).to.deep.equal([]);
+  });
+});
