@@ -31,7 +31,7 @@ export class EventLog {
 
   private constructor(options: EventLogOptions) {
     this.#options = options;
-    this.rows = new LogRows(options.pool);
+    this.rows = new LogRows(options.pool, { prepared: false });
     this.states = new StreamStates(this.rows);
     this.recent = new RecentEvents(0);
     this.#writer = new LogWriter(this, (error) => {

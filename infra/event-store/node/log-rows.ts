@@ -1,9 +1,9 @@
 /** SQL over `log.event`: the pages reads are made of, and the state a stream is decided on. */
-import type { Pool } from 'pg';
+import type { QueryArrayConfig } from 'pg';
 import type { KnownRecord } from './write-request.ts';
 import { MAX_RECORD_SIZE } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
-import { EMPTY_STREAM, NO_METADATA, parseStreamMetadata } from './stream-state.ts';
+import { NO_METADATA, parseStreamMetadata } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 
 export type Direction = 'forwards' | 'backwards';
@@ -16,6 +16,14 @@ const PAGE_SPAN = 2 * MAX_RECORD_SIZE;
 type EventRow = [string, string, string, string, string, boolean, Buffer, Buffer, string];
 
 const COLUMNS = 'position, stream, revision, id, type, is_json, data, metadata, created';
+
+const STATES = `
+  SELECT s.stream, e.revision, m.revision, m.data
+  FROM unnest($1::text[]) AS s (stream)
+  LEFT JOIN LATERAL (SELECT revision FROM log.event WHERE stream = s.stream COLLATE "C"
+                     ORDER BY revision DESC LIMIT 1) e ON true
+  LEFT JOIN LATERAL (SELECT revision, data FROM log.event WHERE stream = ('$$' || s.stream) COLLATE "C"
+                     ORDER BY revision DESC LIMIT 1) m ON true`;
 
 function toRecord(row: EventRow): StoredRecord {
   return {
@@ -31,20 +39,29 @@ function toRecord(row: EventRow): StoredRecord {
   };
 }
 
-export class LogRows {
-  readonly #pool: Pool;
+/** A pool or one connection of the driver. */
+export interface Queries {
+  query(config: QueryArrayConfig<unknown[]>): Promise<{ rows: unknown[][] }>;
+}
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+export class LogRows {
+  readonly #queries: Queries;
+  readonly #prepared: boolean;
+
+  /** `prepared` only on a direct connection: a pooler may lend the next statement another session. */
+  constructor(queries: Queries, options: { readonly prepared: boolean }) {
+    this.#queries = queries;
+    this.#prepared = options.prepared;
   }
 
-  async #events(name: string, text: string, values: readonly number[] | readonly (number | string)[]) {
-    const { rows } = await this.#pool.query<EventRow>({
-      name: `log_${name}`,
-      text: `SELECT ${COLUMNS} FROM log.event ${text}`,
-      values: [...values],
-      rowMode: 'array',
-    });
+  async #select<Row extends unknown[]>(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    const named = this.#prepared ? { name: `log_${name}` } : {};
+    const { rows } = await this.#queries.query({ ...named, text, values, rowMode: 'array' });
+    return rows as Row[];
+  }
+
+  async #events(name: string, where: string, values: unknown[]): Promise<readonly StoredRecord[]> {
+    const rows = await this.#select<EventRow>(name, `SELECT ${COLUMNS} FROM log.event ${where}`, values);
     return rows.map(toRecord);
   }
 
@@ -88,50 +105,39 @@ export class LogRows {
 
   /** Ids and places of a stream's events from a revision on. */
   async knownFrom(stream: string, revision: number, count: number): Promise<readonly KnownRecord[]> {
-    const { rows } = await this.#pool.query<{ id: string; revision: string; position: string }>({
-      name: 'log_known_from',
-      text: `SELECT id, revision, position FROM log.event WHERE stream = $1 AND revision >= $2 AND revision < $3
-             ORDER BY revision`,
-      values: [stream, revision, revision + count],
-    });
-    return rows.map((row) => ({
-      id: row.id,
+    const rows = await this.#select<[string, string, string]>(
+      'known_from',
+      `SELECT id, revision, position FROM log.event WHERE stream = $1 AND revision >= $2 AND revision < $3
+       ORDER BY revision`,
+      [stream, revision, revision + count],
+    );
+    return rows.map(([id, at, position]) => ({
+      id,
       stream,
-      revision: Number(row.revision),
-      position: Number(row.position),
+      revision: Number(at),
+      position: Number(position),
     }));
   }
 
   async holdsPosition(position: number): Promise<boolean> {
-    const { rowCount } = await this.#pool.query('SELECT FROM log.event WHERE position = $1', [position]);
-    return rowCount === 1;
+    const rows = await this.#select('holds', 'SELECT 1 FROM log.event WHERE position = $1', [position]);
+    return rows.length === 1;
   }
 
   /** States of streams and their metadata streams in one query. */
   async states(streams: readonly string[]): Promise<Map<string, StreamState>> {
-    const { rows } = await this.#pool.query<{
-      stream: string;
-      head: string | null;
-      meta_head: string | null;
-      meta: Buffer | null;
-    }>({
-      name: 'log_states',
-      text: `SELECT s.stream, e.revision AS head, m.revision AS meta_head, m.data AS meta
-             FROM unnest($1::text[]) AS s (stream)
-             LEFT JOIN LATERAL (SELECT revision FROM log.event WHERE stream = s.stream COLLATE "C"
-                                ORDER BY revision DESC LIMIT 1) e ON true
-             LEFT JOIN LATERAL (SELECT revision, data FROM log.event WHERE stream = ('$$' || s.stream) COLLATE "C"
-                                ORDER BY revision DESC LIMIT 1) m ON true`,
-      values: [streams],
-    });
-    const states = new Map(streams.map((stream) => [stream, EMPTY_STREAM]));
-    for (const row of rows) {
-      states.set(row.stream, {
-        head: row.head === null ? -1 : Number(row.head),
-        metaHead: row.meta_head === null ? -1 : Number(row.meta_head),
-        metadata: row.meta === null ? NO_METADATA : parseStreamMetadata(row.meta),
-      });
-    }
-    return states;
+    const rows = await this.#select<[string, string | null, string | null, Buffer | null]>('states', STATES, [
+      streams,
+    ]);
+    return new Map(
+      rows.map(([stream, head, metaHead, metadata]) => [
+        stream,
+        {
+          head: head === null ? -1 : Number(head),
+          metaHead: metaHead === null ? -1 : Number(metaHead),
+          metadata: metadata === null ? NO_METADATA : parseStreamMetadata(metadata),
+        },
+      ]),
+    );
   }
 }

@@ -20,7 +20,6 @@ const MOST_REQUESTS = 512;
 const MOST_BYTES = 8 * 1_048_576;
 
 export interface LogParts {
-  readonly rows: LogRows;
   readonly states: StreamStates;
   readonly recent: RecentEvents;
 }
@@ -111,7 +110,10 @@ export class LogWriter {
 
   async #commit(session: WriterSession, batch: readonly WriteRequest[]): Promise<Draft['answers']> {
     const draft: Draft = {
-      states: await this.#parts.states.forWriting(batch.map(({ stream }) => baseStream(stream))),
+      states: await this.#parts.states.forWriting(
+        session.rows,
+        batch.map(({ stream }) => baseStream(stream)),
+      ),
       changed: new Map(),
       records: [],
       answers: [],
@@ -119,7 +121,11 @@ export class LogWriter {
       createdMs: Date.now(),
     };
     for (const request of batch) {
-      const decision = decideWrite(request, stateIn(draft, request.stream), this.#memory(draft));
+      const decision = decideWrite(
+        request,
+        stateIn(draft, request.stream),
+        this.#memory(session.rows, draft),
+      );
       this.#plan(draft, request, decision instanceof Promise ? await decision : decision);
     }
     if (draft.records.length > 0) {
@@ -148,8 +154,8 @@ export class LogWriter {
   }
 
   /** The log as the next decision sees it: what is committed, and what this commit has planned so far. */
-  #memory(draft: Draft): Memory {
-    const { rows, recent } = this.#parts;
+  #memory(rows: LogRows, draft: Draft): Memory {
+    const { recent } = this.#parts;
     return {
       lastPosition: recent.lastPosition,
       recentById: (id) => draft.records.find((record) => record.id === id) ?? recent.byId(id),

@@ -16,8 +16,8 @@ export class StreamStates {
     this.#rows = rows;
   }
 
-  /** For the writer: the states of base streams, loaded where unknown. */
-  async forWriting(bases: readonly string[]): Promise<Map<string, StreamState>> {
+  /** For the writer: the states of base streams, loaded over its own connection where unknown. */
+  async forWriting(rows: LogRows, bases: readonly string[]): Promise<Map<string, StreamState>> {
     const found = new Map<string, StreamState>();
     const missing: string[] = [];
     for (const base of new Set(bases)) {
@@ -26,7 +26,7 @@ export class StreamStates {
       else missing.push(base);
     }
     if (missing.length > 0) {
-      for (const [base, state] of await this.#rows.states(missing)) found.set(base, state);
+      for (const [base, state] of await rows.states(missing)) found.set(base, state);
     }
     return found;
   }

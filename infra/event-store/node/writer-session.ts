@@ -3,6 +3,7 @@
  * `log.node_epoch`: a writer whose lock went to another node cannot commit even if it does not know yet.
  */
 import type { Client } from 'pg';
+import { LogRows } from './log-rows.ts';
 import { boolArray, byteaArray, int8Array, textArray, uuidArray } from './postgres-arrays.ts';
 import type { StoredRecord } from './stored-record.ts';
 
@@ -10,6 +11,7 @@ import type { StoredRecord } from './stored-record.ts';
 const WRITER_LOCK = 0x6c_6f_67;
 
 const STATEMENT_TIMEOUT_MS = 10_000;
+const ANSWER_GRACE_MS = 2_000;
 
 export class WriterLockHeld extends Error {
   constructor() {
@@ -36,11 +38,14 @@ const COMMIT = `
   WHERE EXISTS (SELECT FROM fence)`;
 
 export class WriterSession {
+  /** Reads over the writer's connection: what is decided on is what this session can still commit to. */
+  readonly rows: LogRows;
   readonly #client: Client;
   readonly #epoch: string;
   #logEnd: number;
 
   private constructor(client: Client, epoch: string, logEnd: number) {
+    this.rows = new LogRows(client, { prepared: true });
     this.#client = client;
     this.#epoch = epoch;
     this.#logEnd = logEnd;
@@ -51,10 +56,7 @@ export class WriterSession {
    * `onLost` is called when the connection ends by itself.
    */
   static async open(client: Client, onLost: (error: Error) => void): Promise<WriterSession> {
-    client.once('error', onLost);
-    client.once('end', () => {
-      onLost(new Error('The database closed the writer connection.'));
-    });
+    client.on('error', ignore);
     try {
       await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`);
       const lock = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1::bigint) AS held', [
@@ -66,6 +68,11 @@ export class WriterSession {
       );
       const row = rows[0];
       if (!row) throw new Error('log.node_epoch has no row; run the migrations.');
+      // Only now: a session that never opened cannot be lost.
+      client.once('error', onLost);
+      client.once('end', () => {
+        onLost(new Error('The database closed the writer connection.'));
+      });
       return new WriterSession(client, row.epoch, Number(row.log_end));
     } catch (error) {
       await endQuietly(client);
@@ -83,38 +90,55 @@ export class WriterSession {
    * any other error the outcome is unknown and the session must be given up.
    */
   async commit(records: readonly StoredRecord[], logEnd: number): Promise<void> {
-    const { rowCount } = await this.#client.query({
-      name: 'log_commit',
-      text: COMMIT,
-      values: [
-        this.#epoch,
-        this.#logEnd,
-        logEnd,
-        int8Array(records.map((r) => r.position)),
-        textArray(records.map((r) => r.stream)),
-        int8Array(records.map((r) => r.revision)),
-        uuidArray(records.map((r) => r.id)),
-        textArray(records.map((r) => r.type)),
-        boolArray(records.map((r) => r.isJson)),
-        byteaArray(records.map((r) => r.data)),
-        byteaArray(records.map((r) => r.metadata)),
-        int8Array(records.map((r) => r.createdMs * 10_000)),
-      ],
-    });
+    const { rowCount } = await answeredInTime(
+      this.#client.query({
+        name: 'log_commit',
+        text: COMMIT,
+        values: [
+          this.#epoch,
+          this.#logEnd,
+          logEnd,
+          int8Array(records.map((r) => r.position)),
+          textArray(records.map((r) => r.stream)),
+          int8Array(records.map((r) => r.revision)),
+          uuidArray(records.map((r) => r.id)),
+          textArray(records.map((r) => r.type)),
+          boolArray(records.map((r) => r.isJson)),
+          byteaArray(records.map((r) => r.data)),
+          byteaArray(records.map((r) => r.metadata)),
+          int8Array(records.map((r) => r.createdMs * 10_000)),
+        ],
+      }),
+    );
     if (rowCount !== records.length) throw new WriterFenced();
     this.#logEnd = logEnd;
   }
 
   /** Ends the connection and with it the lock. */
   async close(): Promise<void> {
-    this.#client.removeAllListeners('end');
     await endQuietly(this.#client);
   }
 }
 
+/** The server ends a statement by itself; a machine that has frozen does not even do that. */
+async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error('The database does not answer a commit.'));
+    }, STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS);
+  });
+  try {
+    return await Promise.race([answer, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const ignore = (): void => undefined;
+
 /** A connection that is given up may be broken already; what it says then is of no use to anybody. */
 async function endQuietly(client: Client): Promise<void> {
-  client.removeAllListeners('error');
-  client.on('error', () => undefined);
-  await client.end().catch(() => undefined);
+  client.removeAllListeners('end').removeAllListeners('error').on('error', ignore);
+  await client.end().catch(ignore);
 }

@@ -165,6 +165,10 @@ for (const batchAppend of [true, false]) {
         lockTimeoutMs: 100,
       });
       expect(await rejection(second)).to.have.property('name', 'WriterLockHeld');
+      const { rows } = await pool.query<{ left: string }>(
+        `SELECT count(*) AS left FROM pg_stat_activity WHERE application_name = 'second node'`,
+      );
+      expect(rows).to.deep.equal([{ left: '0' }]);
       await pool.end();
     });
   });
