@@ -58,7 +58,8 @@ async function run(invocation: Invocation): Promise<Outcome> {
   const answer = { position: null as Position | null, replayed: false };
   const author = authorOf(invocation);
   // Keyed: inputs hold passwords, and a plain hash of one could be guessed from the log.
-  const fingerprint = ports.ids.reservationName(fingerprintOf(capability.name, input));
+  const fingerprint =
+    rule.kind === 'none' ? '' : ports.ids.reservationName(fingerprintOf(capability.name, input));
   const claims = new RequestClaims(ports, author, {
     capability: capability.name,
     fingerprint,
