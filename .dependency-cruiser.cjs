@@ -107,7 +107,7 @@ module.exports = {
       comment: 'A capability, projection or adapter that no entry reaches does nothing.',
       severity: 'error',
       from: { path: ENTRIES },
-      to: { path: `^(${LAYERS.join('|')})/.+\\.ts$`, pathNot: ENTRIES, reachable: false },
+      to: { path: `^(${LAYERS.join('|')})/.+\\.ts$`, pathNot: [ENTRIES, '\\.d\\.ts$'], reachable: false },
     },
   ],
   options: {
