@@ -66,10 +66,19 @@ async function liveVersion(sql: Sql, table: string): Promise<number | null> {
   return row?.version == null ? null : Number(row.version);
 }
 
-/** Drops and makes the view anew: another version may have other columns. */
+/** SQLSTATE of a view whose columns may not be replaced in place. */
+const INVALID_TABLE_DEFINITION = '42P16';
+
+/** In place when only columns were added, so that queries that wait for it go on; else dropped and made anew. */
 async function pointView(sql: Sql, projection: Projection, table: string): Promise<void> {
-  await sql.query(`drop view if exists read.${table}`);
-  await sql.query(`create view read.${table} as select * from ${tableOf(projection)(table)}`);
+  const definition = `view read.${table} as select * from ${tableOf(projection)(table)}`;
+  try {
+    await sql.transaction((inside) => inside.query(`create or replace ${definition}`));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === INVALID_TABLE_DEFINITION)) throw error;
+    await sql.query(`drop view read.${table}`);
+    await sql.query(`create ${definition}`);
+  }
 }
 
 /** True while queries read an older version than this one. A newer one, of a newer gateway, stays where it is. */
