@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';
 import type { Projection } from '../../../../projections/projection.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { happened, sampleAuthor } from '../../../support/event-author.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { rejection } from '../../../support/rejection.ts';
@@ -93,7 +93,7 @@ describe('projector', () => {
   it('takes over within seconds when the leader dies, and counts nothing twice', async () => {
     await sampleHistory(rig.events);
     const first = await rig.start();
-    await rig.settle(first);
+    await eventually(() => first.status().leader);
     const second = await rig.start();
     expect(second.status().leader).to.equal(false);
     await first.close();
@@ -146,6 +146,7 @@ describe('projector', () => {
 
   it('lets a process that does not lead wait for the one that does', async () => {
     const leader = await rig.start();
+    await eventually(() => leader.status().leader);
     const follower = await rig.start();
     await sampleHistory(rig.events);
     await rig.settle(follower);
@@ -302,11 +303,3 @@ describe('projector', () => {
     expect(await rowsOf(rig.sql, 'read.audit')).to.equal('');
   });
 });
-
-async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('it did not happen in time');
-    await systemClock.sleep(20);
-  }
-}
