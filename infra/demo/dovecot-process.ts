@@ -13,6 +13,7 @@ import {
   dovecotConfig,
   type DovecotSettings,
 } from './dovecot-config.ts';
+import { freeOrAny } from './free-port.ts';
 
 export interface DovecotOptions extends Pick<
   DovecotSettings,
@@ -21,6 +22,8 @@ export interface DovecotOptions extends Pick<
   readonly program: string;
   /** Ports of an earlier run that clients still know; absent = free ones. */
   readonly ports?: DovecotPorts;
+  /** The one port clients know; absent or 0 = a free one. */
+  readonly imapPort?: number;
 }
 
 export interface DovecotProcess {
@@ -71,7 +74,9 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
     await mkdir(join(folder, name), { recursive: true, mode: 0o755 });
   await endOrphan(folder, configFile);
   if (asRoot) await chown(join(folder, 'mail'), account.uid, account.gid);
-  const ports = options.ports ?? (await freePorts());
+  const free = await freePorts();
+  const imap = await freeOrAny(options.imapPort);
+  const ports = options.ports ?? { ...free, imap: imap === 0 ? free.imap : imap };
   await writeFile(configFile, dovecotConfig({ ...options, ports, account, asRoot }), { mode: 0o600 });
   const group = spawnGroup(options.program, ['-F', '-c', configFile]);
   await pollUntil(async () => group.isOver() || (await greets(ports.imap)), 10, START_TIMEOUT_MS);

@@ -5,6 +5,7 @@ import { deeper, type Depth } from './fetched-message.ts';
 import { candidatesOf } from './folder-candidates.ts';
 import { type QueryDeps, QueryFolders, type Searched, tooWide } from './query-folders.ts';
 import { planQuery } from './query-plan.ts';
+import { isRefusedSearch } from './search-uids.ts';
 
 /** Messages fetched at once to check them: few at first, as most pages fill early. */
 const FIRST_CHUNK = 64;
@@ -13,7 +14,17 @@ const LARGEST_CHUNK = 512;
 /** One page, or a count. Throws `filter_unsupported` where the limits of a mailbox without index are reached. */
 export async function runQuery(deps: QueryDeps, query: MailQuery): Promise<MailQueryAnswer> {
   const plan = planQuery(query.filter);
-  const folders = new QueryFolders(deps, query, plan);
+  try {
+    return await answer(new QueryFolders(deps, query, plan));
+  } catch (error) {
+    // What only narrows may be left out where a server does not understand it; old ones know no parentheses.
+    if (plan.search === null || plan.serverLeaves.length > 0 || !isRefusedSearch(error)) throw error;
+    return await answer(new QueryFolders(deps, query, { ...plan, search: null, isExact: false }));
+  }
+}
+
+async function answer(folders: QueryFolders): Promise<MailQueryAnswer> {
+  const { query, plan } = folders;
   const evaluatedBy = plan.serverLeaves.length > 0 ? 'mail_server' : 'gateway';
   if (query.countOnly) return { messages: [], next: null, count: await countHits(folders), evaluatedBy };
   const page =

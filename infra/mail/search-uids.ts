@@ -3,6 +3,7 @@ import type { SearchObject } from 'imapflow';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
+const REFUSED = 'search_refused';
 /** imapflow's codes for a query it cannot put into IMAP's words. */
 const UNSPEAKABLE = new Set([
   'InvalidStringValue',
@@ -29,9 +30,13 @@ export async function searchUids(
   throw new GatewayError(
     'filter_unsupported',
     'The mail server cannot search for this; leave body_contains and header out, or change their value.',
-    { details: { reason: 'search_refused', server_code: connection.lastRefusal } },
+    { details: { reason: REFUSED, server_code: connection.lastRefusal } },
   );
 }
+
+/** True for what `searchUids` throws when the server does not take a search. */
+export const isRefusedSearch = (error: unknown): boolean =>
+  error instanceof GatewayError && error.details['reason'] === REFUSED;
 
 const isUnspeakable = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && UNSPEAKABLE.has(error.code);

@@ -1,0 +1,219 @@
+/** The demo's IMAP server where there is no Dovecot: hoodiecrow, with mail that survives and its worst quirks mended. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import createServer, { type FolderSeed, type ImapServer, type StoredMessage } from 'hoodiecrow-imap';
+import type { Log } from '../../commands/kernel/ports.ts';
+import { type KeptFolder, MailStore } from './mail-store.ts';
+
+export interface DemoImapOptions {
+  readonly folder: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly log: Log;
+}
+
+export interface DemoImapServer {
+  readonly port: number;
+  /** Puts a message into INBOX and tells connected clients. */
+  deliver(raw: Buffer): void;
+  stop(): Promise<void>;
+}
+
+const STANDARD_FOLDERS = ['Drafts', 'Sent', 'Trash', 'Junk', 'Archive'];
+const PLUGINS = ['ID', 'SASL-IR', 'AUTH-PLAIN', 'NAMESPACE', 'IDLE', 'ENABLE', 'LITERALPLUS', 'UNSELECT'];
+const MORE_PLUGINS = ['SPECIAL-USE', 'UIDPLUS', 'MOVE'];
+const CHANGING =
+  /^(?:UID )?(?:APPEND|STORE|MOVE|COPY|EXPUNGE|CREATE|DELETE|RENAME|CLOSE|SUBSCRIBE|UNSUBSCRIBE)$/i;
+const SAVE_DELAY_MS = 100;
+
+/** Starts the server on loopback with what it held last time. Throws when the port is taken. */
+export async function startDemoImapServer(options: DemoImapOptions): Promise<DemoImapServer> {
+  const store = new MailStore(options.folder);
+  const kept = (await store.load()) ?? emptyMailbox();
+  const server = createServer({
+    users: { [options.user]: { password: options.password } },
+    plugins: [...PLUGINS, ...MORE_PLUGINS, mend],
+    storage: storageOf(kept),
+  });
+  const saver = new Saver(() => store.save(foldersOf(server), false), options.log);
+  server.outputHandlers.push((_connection, _response, _description, parsed) => {
+    if (CHANGING.test(parsed?.command ?? '')) saver.soon();
+  });
+  const sockets = new Set<Socket>();
+  server.server.on('connection', (socket) => {
+    // Its small writes would wait for each other's acknowledgement, 40 ms a command.
+    socket.setNoDelay(true);
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  const listening = once(server.server, 'listening');
+  server.listen(options.port, '127.0.0.1', () => undefined);
+  await listening;
+  await saver.now();
+  const address = server.server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    deliver: (raw) => {
+      server.appendMessage('INBOX', [], internalDate(new Date()), raw.toString('latin1'));
+      saver.soon();
+    },
+    stop: async () => {
+      const closed = once(server.server, 'close');
+      server.server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      await saver.end();
+      await store.save(foldersOf(server), true);
+    },
+  };
+}
+
+/** Saves a moment after a change, one save at a time; a failed one is logged and tried again at the next change. */
+class Saver {
+  readonly #save: () => Promise<void>;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(save: () => Promise<void>, log: Log) {
+    this.#save = save;
+    this.#log = log;
+  }
+
+  soon(): void {
+    this.#timer ??= setTimeout(() => {
+      void this.now();
+    }, SAVE_DELAY_MS);
+  }
+
+  now(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#running = this.#running.then(this.#save).catch((error: unknown) => {
+      this.#log.error('the demo mail could not be saved', { error: String(error) });
+    });
+    return this.#running;
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+}
+
+/** What clients rely on and hoodiecrow does otherwise. */
+function mend(server: ImapServer): void {
+  const create = server.createMailbox.bind(server);
+  // A folder made again must not have the UIDVALIDITY of the one before.
+  server.createMailbox = (path, folder) => {
+    create(path, folder ?? { uidvalidity: freshUidValidity(), uidnext: 1, messages: [] });
+    // Parents made on the way all have 1.
+    for (const made of Object.values(server.folderCache)) {
+      if (made.uidvalidity <= 1) made.uidvalidity = freshUidValidity();
+    }
+  };
+  // RFC 5530: a refused password says so, a server in trouble does not.
+  server.outputHandlers.push((_connection, response, description) => {
+    if (response.command !== 'NO' || !/^(LOGIN|AUTHENTICATE PLAIN) FAILED$/.test(description ?? '')) return;
+    const code = { type: 'SECTION', section: [{ type: 'ATOM', value: 'AUTHENTICATIONFAILED' }] };
+    response.attributes = [code, ...(response.attributes ?? [])];
+  });
+  // RFC 3501 6.4.4: LARGER is "more than", keywords are the same in every case.
+  server.searchHandlers['LARGER'] = (_connection, message, _index, size) => message.raw.length > Number(size);
+  server.searchHandlers['KEYWORD'] = (_connection, message, _index, flag) => hasFlag(message, flag);
+  server.searchHandlers['UNKEYWORD'] = (_connection, message, _index, flag) => !hasFlag(message, flag);
+  // It takes the first eleven characters of a Date header for a date, which have no year.
+  server.searchHandlers['SENTSINCE'] = (_connection, message, _index, day) => sentDay(message) >= dayOf(day);
+  server.searchHandlers['SENTBEFORE'] = (_connection, message, _index, day) => sentDay(message) < dayOf(day);
+}
+
+const dayOf = (date: string): number => Math.floor(Date.parse(`${date} UTC`) / 86_400_000);
+
+/** The day of the Date header as written there; a message without one is found by no search for a date. */
+function sentDay({ raw }: StoredMessage): number {
+  const head = raw.slice(0, Math.max(0, raw.indexOf('\r\n\r\n')));
+  const [, day = ''] = /^Date:[ \t]*(?:[a-z]{3},[ \t]*)?(\d{1,2} [a-z]{3} \d{4})/im.exec(head) ?? [];
+  return dayOf(day);
+}
+
+const hasFlag = ({ flags }: StoredMessage, flag: string): boolean =>
+  flags.some((own) => own.toLowerCase() === flag.toLowerCase());
+
+let lastUidValidity = 0;
+function freshUidValidity(): number {
+  lastUidValidity = Math.max(lastUidValidity + 1, Math.floor(Date.now() / 1_000));
+  return lastUidValidity;
+}
+
+const emptyMailbox = (): readonly KeptFolder[] =>
+  ['INBOX', ...STANDARD_FOLDERS].map((path) => ({
+    path,
+    uidValidity: freshUidValidity(),
+    uidNext: 1,
+    subscribed: true,
+    ...(path === 'INBOX' ? {} : { specialUse: `\\${path}` }),
+    messages: [],
+  }));
+
+function storageOf(folders: readonly KeptFolder[]): Parameters<typeof createServer>[0]['storage'] {
+  const root: Record<string, FolderSeed> = {};
+  let inbox: FolderSeed = { uidvalidity: freshUidValidity(), uidnext: 1, messages: [] };
+  // Parents first.
+  for (const folder of folders.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
+    if (folder.path === 'INBOX') inbox = seedOf(folder);
+    else place(root, folder.path.split('/'), seedOf(folder));
+  }
+  return { INBOX: inbox, '': { separator: '/', folders: root } };
+}
+
+function place(
+  level: Record<string, FolderSeed>,
+  [name = '', ...rest]: readonly string[],
+  seed: FolderSeed,
+): void {
+  if (rest.length === 0) {
+    level[name] = { ...seed, ...(level[name]?.folders ? { folders: level[name].folders } : {}) };
+    return;
+  }
+  const parent = (level[name] ??= { uidvalidity: freshUidValidity(), uidnext: 1, messages: [] });
+  parent.folders ??= {};
+  place(parent.folders, rest, seed);
+}
+
+const seedOf = ({ uidValidity, uidNext, subscribed, specialUse, messages }: KeptFolder): FolderSeed => ({
+  uidvalidity: uidValidity,
+  uidnext: uidNext,
+  subscribed,
+  ...(specialUse === undefined ? {} : { 'special-use': specialUse }),
+  messages: messages.map(({ uid, flags, internalDate: internaldate, raw }) => ({
+    uid,
+    flags: [...flags],
+    internaldate,
+    raw,
+  })),
+});
+
+const foldersOf = (server: ImapServer): readonly KeptFolder[] =>
+  Object.values(server.folderCache).map((folder) => ({
+    path: folder.path,
+    uidValidity: folder.uidvalidity,
+    uidNext: folder.uidnext,
+    subscribed: folder.subscribed,
+    ...(folder['special-use'] === undefined ? {} : { specialUse: folder['special-use'] }),
+    messages: folder.messages.map(({ uid, flags, internaldate, raw }) => ({
+      uid,
+      flags,
+      internalDate: internaldate,
+      raw,
+    })),
+  }));
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** RFC 3501 date-time in UTC. */
+function internalDate(date: Date): string {
+  const day = String(date.getUTCDate()).padStart(2, ' ');
+  const time = date.toISOString().slice(11, 19);
+  return `${day}-${MONTHS[date.getUTCMonth()] ?? ''}-${String(date.getUTCFullYear())} ${time} +0000`;
+}

@@ -1,0 +1,137 @@
+/** The demo's mail server: Dovecot where there is one, else servers from npm. Its mail lives in the data folder. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Log } from '../../commands/kernel/ports.ts';
+import { dovecotFor, startDemoDovecot } from './demo-dovecot.ts';
+import { startDemoImapServer } from './demo-imap-server.ts';
+import { startDemoSmtpServer } from './demo-smtp-server.ts';
+import { freeOrAny } from './free-port.ts';
+
+/** Where one protocol of the demo mailbox is, without TLS, on loopback. */
+export interface DemoMailAccess {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+}
+
+export interface DemoMail {
+  readonly kind: 'dovecot' | 'npm';
+  /** One line that says which server it is and why. */
+  readonly line: string;
+  readonly imap: DemoMailAccess;
+  readonly smtp: DemoMailAccess;
+  stop(): Promise<void>;
+}
+
+const Account = z.object({
+  kind: z.enum(['dovecot', 'npm']),
+  user: z.string(),
+  password: z.string(),
+  imapPort: z.int(),
+  smtpPort: z.int(),
+});
+type Account = z.output<typeof Account>;
+
+const HOST = '127.0.0.1';
+const USER = 'anna@example.com';
+
+interface Running {
+  readonly kind: DemoMail['kind'];
+  readonly line: string;
+  readonly port: number;
+  deliver(raw: Buffer): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the servers, on the ports of last time when those are free. Throws one sentence when they do not start. */
+export async function startDemoMail(options: {
+  readonly dataDir: string;
+  readonly log: Log;
+}): Promise<DemoMail> {
+  const folder = join(options.dataDir, 'demo-mail');
+  await mkdir(folder, { recursive: true });
+  const earlier = await readAccount(folder);
+  const user = earlier?.user ?? USER;
+  const password = earlier?.password ?? randomBytes(12).toString('hex');
+  const login = { user, password };
+  const running = await startImap({
+    folder,
+    earlier,
+    log: options.log,
+    ...login,
+    port: earlier?.imapPort ?? 0,
+  });
+  try {
+    const smtpPort = await freeOrAny(earlier?.smtpPort);
+    const smtp = await startDemoSmtpServer({ ...login, port: smtpPort, deliver: running.deliver });
+    const account: Account = { kind: running.kind, ...login, imapPort: running.port, smtpPort: smtp.port };
+    await writeAccount(folder, account);
+    return {
+      kind: running.kind,
+      line: running.line,
+      imap: { host: HOST, port: running.port, ...login },
+      smtp: { host: HOST, port: smtp.port, ...login },
+      stop: async () => {
+        await smtp.stop();
+        await running.stop();
+      },
+    };
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+}
+
+interface ImapStart {
+  readonly folder: string;
+  readonly earlier: Account | null;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly log: Log;
+}
+
+async function startImap({ folder, earlier, ...options }: ImapStart): Promise<Running> {
+  const dovecotFolder = join(folder, 'dovecot');
+  // Mail does not move between the two: a mailbox that began on npm's server stays there.
+  const dovecot =
+    earlier?.kind === 'npm'
+      ? { reason: 'the mailbox of this data folder began on it' }
+      : await dovecotFor(dovecotFolder);
+  if ('program' in dovecot) {
+    const server = await startDemoDovecot({ ...options, program: dovecot.program, folder: dovecotFolder });
+    return {
+      ...server,
+      kind: 'dovecot',
+      line: `Mail server: Dovecot (${dovecot.program}), mail in ${dovecotFolder}`,
+    };
+  }
+  const npmFolder = join(folder, 'npm');
+  const port = await freeOrAny(options.port);
+  const server = await startDemoImapServer({ ...options, port, folder: npmFolder });
+  return {
+    kind: 'npm',
+    line: `Mail server: hoodiecrow from npm, mail in ${npmFolder} (${dovecot.reason})`,
+    port: server.port,
+    deliver: (raw) => {
+      server.deliver(raw);
+      return Promise.resolve();
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function writeAccount(folder: string, account: Account): Promise<void> {
+  const file = join(folder, 'account.json');
+  await writeFile(`${file}.new`, JSON.stringify(account), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}
+
+async function readAccount(folder: string): Promise<Account | null> {
+  const text = await readFile(join(folder, 'account.json'), 'utf8').catch(() => null);
+  if (text === null) return null;
+  return Account.parse(JSON.parse(text));
+}
