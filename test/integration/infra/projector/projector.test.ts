@@ -277,6 +277,33 @@ describe('projector', () => {
     });
   });
 
+  it('swaps a view whose columns changed', async () => {
+    const streams = (version: number, column: string): Projection => ({
+      name: 'streams',
+      version,
+      tables: ['stream'],
+      create: (tableOf) => [`create table ${tableOf('stream')} (${column} text primary key)`],
+      apply: async ({ events, sql, tableOf }) => {
+        const names = events.map(({ streamName }) => streamName);
+        await sql.query(
+          `insert into ${tableOf('stream')} select * from unnest($1::text[]) on conflict do nothing`,
+          [names],
+        );
+      },
+    });
+    await sampleHistory(rig.events);
+    const first = await rig.start({ projections: [streams(1, 'stream_name')] });
+    await rig.settle(first);
+    const rows = await rowsOf(rig.sql, 'read.stream');
+    await first.close();
+    await rig.settle(await rig.start({ projections: [streams(2, 'name')] }));
+    await eventually(async () => {
+      const [row] = await rig.sql.query('select * from read.stream');
+      return row !== undefined && 'name' in row;
+    });
+    expect(await rowsOf(rig.sql, 'read.stream')).to.equal(rows);
+  });
+
   it('waits for a database that is away and loses nothing', async () => {
     await sampleHistory(rig.events);
     const projector = await rig.start();

@@ -1,0 +1,25 @@
+/** A process of its own that keeps the read models until it is killed; says `leading` when it leads. */
+import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
+import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { startProjector } from '../../../../infra/projector/projector.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { audit } from '../../../../projections/audit.ts';
+import { directory } from '../../../../projections/directory.ts';
+import { operations } from '../../../../projections/operations.ts';
+import { openSample } from '../../../support/event-author.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+
+const [databaseUrl = '', eventStoreUrl = ''] = process.argv.slice(2);
+const projector = await startProjector({
+  sql: postgresSql(openPool({ url: databaseUrl, log: silentLog, size: 4 })),
+  events: openEventStore({ url: eventStoreUrl, log: silentLog }),
+  personal: { open: openSample },
+  clock: systemClock,
+  log: silentLog,
+  projections: [directory, operations, audit],
+  directConnection: () => openDirectConnection(databaseUrl, 'projector in a process'),
+});
+await eventually(() => projector.status().leader);
+process.stdout.write('leading\n');
