@@ -80,14 +80,11 @@ const LEAF_TESTS: LeafTests = {
 export const leafKeys = (filter: Filter): readonly LeafKey[] =>
   (Object.keys(LEAF_TESTS) as LeafKey[]).filter((key) => filter[key] !== undefined);
 
-function leafHolds<K extends LeafKey>(
-  key: K,
-  filter: Filter,
-  message: FetchedMessage,
-  context: MatchContext,
-): boolean {
-  const value = filter[key];
-  return value === undefined || LEAF_TESTS[key](message, value as Exclude<Filter[K], undefined>, context);
+type LeafTest = (message: FetchedMessage, value: unknown, context: MatchContext) => boolean;
+
+function leafHolds(key: LeafKey, filter: Filter, message: FetchedMessage, context: MatchContext): boolean {
+  // The table gives each key the test of its own value; TypeScript cannot follow that through a variable key.
+  return (LEAF_TESTS[key] as LeafTest)(message, filter[key], context);
 }
 
 /** True when every condition and every group of the filter holds; an empty filter holds for all messages. */

@@ -42,7 +42,7 @@ interface Running {
   readonly kind: DemoMail['kind'];
   readonly line: string;
   readonly port: number;
-  deliver(raw: Buffer): Promise<void>;
+  readonly deliver: (raw: Buffer) => Promise<void>;
   stop(): Promise<void>;
 }
 

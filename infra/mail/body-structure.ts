@@ -62,14 +62,18 @@ export function textPartOf(root: MessageStructureObject): TextPart | null {
   const bodies = leavesOf(root).filter(isBody);
   const withText = bodies.filter(({ size }) => (size ?? 0) > 0);
   const chosen = withText.find(({ type }) => type === 'text/plain') ?? withText[0] ?? bodies[0];
-  if (chosen === undefined) return null;
+  return chosen === undefined ? null : toTextPart(chosen);
+}
+
+function toTextPart(node: MessageStructureObject): TextPart {
+  const { parameters = {}, encoding = '7bit', size = 0 } = node;
   return {
-    part: partOf(chosen),
-    contentType: chosen.type === 'text/html' ? 'text/html' : 'text/plain',
-    charset: chosen.parameters?.['charset'] ?? null,
-    format: chosen.parameters?.['format'] ?? null,
-    delSp: chosen.parameters?.['delsp'] ?? null,
-    encoding: chosen.encoding ?? '7bit',
-    size: chosen.size ?? 0,
+    part: partOf(node),
+    contentType: node.type === 'text/html' ? 'text/html' : 'text/plain',
+    charset: parameters['charset'] ?? null,
+    format: parameters['format'] ?? null,
+    delSp: parameters['delsp'] ?? null,
+    encoding,
+    size,
   };
 }

@@ -25,7 +25,7 @@ export interface EgressGuard {
 const DNS_TIMEOUT_MS = 10_000;
 
 const resolveAll: Resolve = async (host) =>
-  (await lookup(host, { all: true, verbatim: false })).map(({ address }) => address);
+  (await lookup(host, { all: true, order: 'ipv4first' })).map(({ address }) => address);
 
 /** A guard with the operator's rules. Throws one sentence for a rule that cannot be read. */
 export function createEgressGuard(allow: readonly string[], resolve: Resolve = resolveAll): EgressGuard {

@@ -1,5 +1,10 @@
 /** Turns what imapflow fetched into the port's message. */
-import type { FetchMessageObject, FetchQueryObject, MessageAddressObject } from 'imapflow';
+import type {
+  FetchMessageObject,
+  FetchQueryObject,
+  MessageAddressObject,
+  MessageEnvelopeObject,
+} from 'imapflow';
 import type { Address, FetchedMessage, FolderRef, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { attachmentsOf } from './body-structure.ts';
 
@@ -29,15 +34,22 @@ export function toFetchedMessage(
   folder: FolderRef,
   uidValidity: number,
 ): FetchedMessage {
-  const { envelope, bodyStructure } = fetched;
-  const flags = flagsOf(fetched);
-  const headers = headerLines(fetched.headers);
-  const references = messageIds(headers.get('references')).slice(-MAX_REFERENCES);
-  const messageId = firstMessageId(envelope?.messageId);
-  const inReplyTo = firstMessageId(envelope?.inReplyTo);
-  const attachments = bodyStructure ? attachmentsOf(bodyStructure) : [];
+  const attachments = fetched.bodyStructure ? attachmentsOf(fetched.bodyStructure) : [];
   return {
     ref: { folder, uidValidity, uid: fetched.uid },
+    ...ofPlace(fetched),
+    ...ofEnvelope(fetched.envelope ?? {}),
+    ...ofThread(fetched),
+    hasAttachments: attachments.some(({ inline }) => !inline),
+    attachments,
+  };
+}
+
+type OfPlace = 'seen' | 'flagged' | 'answered' | 'draft' | 'keywords' | 'size' | 'receivedAt';
+
+function ofPlace(fetched: FetchMessageObject): Pick<FetchedMessage, OfPlace> {
+  const flags = flagsOf(fetched);
+  return {
     seen: flags.has('\\seen'),
     flagged: flags.has('\\flagged'),
     answered: flags.has('\\answered'),
@@ -45,20 +57,37 @@ export function toFetchedMessage(
     keywords: [...(fetched.flags ?? [])].filter((flag) => !flag.startsWith('\\')),
     size: fetched.size ?? 0,
     receivedAt: dateOf(fetched.internalDate) ?? new Date(0),
-    sentAt: dateOf(envelope?.date),
+  };
+}
+
+type OfEnvelope = 'sentAt' | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'replyTo';
+
+function ofEnvelope(envelope: MessageEnvelopeObject): Pick<FetchedMessage, OfEnvelope> {
+  const { date, subject = null, from, to, cc, bcc, replyTo } = envelope;
+  return {
+    sentAt: dateOf(date),
+    subject,
+    from: addressesOf(from),
+    to: addressesOf(to),
+    cc: addressesOf(cc),
+    bcc: addressesOf(bcc),
+    replyTo: isSameList(replyTo, from) ? [] : addressesOf(replyTo),
+  };
+}
+
+type OfThread = 'messageId' | 'inReplyTo' | 'references' | 'threadRoot' | 'autoSubmitted';
+
+function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedMessage, OfThread> {
+  const headers = headerLines(raw);
+  const references = messageIds(headers.get('references')).slice(0, MAX_REFERENCES);
+  const messageId = firstMessageId(envelope?.messageId);
+  const inReplyTo = firstMessageId(envelope?.inReplyTo);
+  return {
     messageId,
     inReplyTo,
     references,
-    subject: envelope?.subject ?? null,
-    from: addressesOf(envelope?.from),
-    to: addressesOf(envelope?.to),
-    cc: addressesOf(envelope?.cc),
-    bcc: addressesOf(envelope?.bcc),
-    replyTo: isSameList(envelope?.replyTo, envelope?.from) ? [] : addressesOf(envelope?.replyTo),
-    autoSubmitted: headers.get('auto-submitted')?.toLowerCase() ?? null,
-    hasAttachments: attachments.some(({ inline }) => !inline),
-    attachments,
     threadRoot: references[0] ?? inReplyTo ?? messageId,
+    autoSubmitted: headers.get('auto-submitted')?.toLowerCase() ?? null,
   };
 }
 

@@ -66,16 +66,21 @@ export function* candidatesOf(
   { order, after }: Pick<MailQuery, 'order' | 'after'>,
 ): Generator<Keyset> {
   const { from, until } = plan.window;
-  const isDescending = order.endsWith('_desc');
-  const total = dates.uids.length;
-  for (let step = 0; step < total; step += 1) {
-    const at = isDescending ? total - 1 - step : step;
-    const value = dates.dates[at] ?? 0;
-    if (isDescending ? value < from : value >= until) return;
-    const keyset = { value, folderNumber: searched.folder.number, uid: dates.uids[at] ?? 0 };
-    const isAfter = after === null || compareKeysets(order, keyset, after) > 0;
-    const isInWindow = value >= from && value < until;
-    if (isAfter && isInWindow && (searched.found?.has(keyset.uid) ?? true)) yield keyset;
+  for (const { date: value, uid } of inOrder(dates, order.endsWith('_desc'))) {
+    if (value < from || value >= until) continue;
+    if (searched.found !== null && !searched.found.has(uid)) continue;
+    const keyset = { value, folderNumber: searched.folder.number, uid };
+    if (after === null || compareKeysets(order, keyset, after) > 0) yield keyset;
+  }
+}
+
+function* inOrder(
+  { uids, dates }: ReceivedDates,
+  isDescending: boolean,
+): Generator<{ date: number; uid: number }> {
+  for (let step = 0; step < uids.length; step += 1) {
+    const at = isDescending ? uids.length - 1 - step : step;
+    yield { date: dates[at] ?? 0, uid: uids[at] ?? 0 };
   }
 }
 

@@ -55,21 +55,21 @@ export class ImapConnection {
    * (the connection then ends, as its state is unknown), `provider_rejected` when the server refuses.
    */
   async run<T>(work: (client: ImapFlow) => Promise<T>): Promise<T> {
-    if (!this.isUsable) throw connectionLost();
+    this.#assertAlive();
     this.#refusal = null;
-    let timedOut = false;
+    const expiry = { isOver: false };
     const timer = setTimeout(() => {
-      timedOut = true;
+      expiry.isOver = true;
       this.#client.close();
     }, this.#commandTimeoutMs);
     try {
       const result = await work(this.#client);
       // Some commands resolve on a dead link (NOOP does): an answer counts only from a living one.
-      if (!this.isUsable) throw connectionLost();
+      this.#assertAlive();
       this.hasAnswered = true;
       return result;
     } catch (error) {
-      throw timedOut ? commandTimeout() : commandError(error);
+      throw expiry.isOver ? commandTimeout() : commandError(error);
     } finally {
       clearTimeout(timer);
     }
@@ -98,6 +98,10 @@ export class ImapConnection {
   /** Every message up to UIDNEXT has been seen: the UIDs of what arrived are known now. */
   markScanned(): void {
     this.#arrived = false;
+  }
+
+  #assertAlive(): void {
+    if (!this.#client.usable) throw connectionLost();
   }
 
   #folder(mailbox: MailboxObject | null): OpenFolder {

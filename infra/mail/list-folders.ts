@@ -39,10 +39,21 @@ function listingOf(folder: ListResponse, taken: Set<FolderRole>): FolderListing 
     parentPath: parentPath === '' ? null : parentPath,
     selectable,
     role: isFirst ? role : null,
-    roleSource: isFirst ? (folder.specialUseSource === 'extension' ? 'extension' : 'name') : null,
+    roleSource: isFirst ? sourceOf(folder) : null,
+    ...countsOf(status),
+  };
+}
+
+const sourceOf = ({ specialUseSource }: ListResponse): FolderListing['roleSource'] =>
+  specialUseSource === 'extension' ? 'extension' : 'name';
+
+/** A folder that may not be opened has no counts. */
+function countsOf(status: ListResponse['status']): Pick<FolderListing, 'total' | 'unseen' | 'uidValidity'> {
+  const uidValidity = status?.uidValidity;
+  return {
     total: status?.messages ?? null,
     unseen: status?.unseen ?? null,
-    uidValidity: status?.uidValidity === undefined ? null : Number(status.uidValidity),
+    uidValidity: uidValidity === undefined ? null : Number(uidValidity),
   };
 }
 

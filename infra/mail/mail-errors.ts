@@ -11,8 +11,7 @@ interface ClientError {
   readonly tlsFailed?: unknown;
 }
 
-const fieldsOf = (error: unknown): ClientError =>
-  typeof error === 'object' && error !== null ? (error as ClientError) : {};
+const fieldsOf = (error: unknown): ClientError => (typeof error === 'object' && error !== null ? error : {});
 
 const RETRY_SECONDS = 5;
 

@@ -8,7 +8,7 @@ import { type LeafKey, leafKeys } from '../../commands/kernel/matches.ts';
 
 const DAY_MS = 86_400_000;
 /** RFC 3501 atom: a keyword that is none cannot be on any message. */
-const ATOM = /^[^\s(){%*"\\\]\u0000-\u001f\u007f-\uffff]+$/; // eslint-disable-line no-control-regex -- as the RFC says
+const ATOM = /^[^\s(){%*"\\\]\u0000-\u001f\u007f-\uffff]+$/;
 
 /** Null = the server cannot narrow it. */
 type Narrowing = SearchObject | null;

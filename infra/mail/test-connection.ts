@@ -1,6 +1,6 @@
 /** Tries an IMAP or SMTP account and says how far it came. */
 import { createTransport } from 'nodemailer';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { GatewayError } from '../../commands/kernel/errors.ts';
 import type { ConnectionReport, HostSettings } from '../../commands/kernel/mail-port.ts';
 import type { MailCredentials } from '../../commands/kernel/ports.ts';
 import { assertPlainIsLocal, clientFor, type LoginOptions, tlsOptions } from './imap-login.ts';

@@ -106,7 +106,7 @@ describe('matches', () => {
 
   it('knows every key of the filter schema', () => {
     const everything = Object.fromEntries(FILTER_KEYS.map((key) => [key, 'x']));
-    expect([...leafKeys(everything as Filter)].sort()).to.deep.equal([...FILTER_KEYS].sort());
+    expect([...leafKeys(everything)].sort()).to.deep.equal([...FILTER_KEYS].sort());
   });
 
   it('finds no date in a message without one', () => {

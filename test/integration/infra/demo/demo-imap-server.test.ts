@@ -1,0 +1,159 @@
+import { expect } from 'chai';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTransport } from 'nodemailer';
+import type { FetchedMessage, FolderListing, HostSettings } from '../../../../commands/kernel/mail-port.ts';
+import { type DemoImapServer, startDemoImapServer } from '../../../../infra/demo/demo-imap-server.ts';
+import { startDemoSmtpServer } from '../../../../infra/demo/demo-smtp-server.ts';
+import { seedMailbox } from '../../../../infra/demo/seed-mailbox.ts';
+import { withClient } from '../../../support/mail-append.ts';
+import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+
+const USER = 'anna@example.com';
+const PASSWORD = 'demo';
+
+describe('the demo mail server from npm', () => {
+  let folder: string;
+  let server: DemoImapServer;
+  let imap: HostSettings;
+
+  const start = async (from: string): Promise<void> => {
+    server = await startDemoImapServer({
+      folder: from,
+      port: 0,
+      user: USER,
+      password: PASSWORD,
+      log: silentLog,
+    });
+    imap = { host: '127.0.0.1', port: server.port, security: 'none' };
+  };
+  const gateway = () => mailGateway(imap, USER, { password: PASSWORD });
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-test-demo-'));
+    await start(folder);
+    const access = { host: imap.host, port: imap.port, user: USER, password: PASSWORD };
+    expect(await seedMailbox(access)).to.be.at.least(300);
+    expect(await seedMailbox(access)).to.equal(0);
+  });
+  after(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** What a client can tell of a mailbox. */
+  const snapshot = async (): Promise<unknown> => {
+    const under = gateway();
+    const seen = await under.mail(async (session) => {
+      const listed: readonly FolderListing[] = await session.listFolders();
+      const folders = listed.map(({ path }, at) => ({ number: at + 1, path }));
+      const { messages } = await session.query(queryOf({ folders, limit: 1_000, depth: 'envelope' }));
+      return {
+        folders: listed.map(({ path, role, uidValidity, total }) => ({ path, role, uidValidity, total })),
+        messages: messages.map(({ ref, subject, keywords, seen: isSeen }: FetchedMessage) => [
+          ref.folder.path,
+          ref.uid,
+          subject,
+          keywords,
+          isSeen,
+        ]),
+      };
+    });
+    under.gateway.close();
+    return seen;
+  };
+
+  it('keeps UIDVALIDITY, UIDs, flags and folders over a restart', async () => {
+    const under = gateway();
+    await under.mail(async (session) => {
+      const { uidValidity } = await session.folderStatus(INBOX);
+      await session.setFlags(INBOX, uidValidity, [1], { add: ['$Kept'], remove: [] });
+      await session.moveMessages(INBOX, uidValidity, [2], { number: 2, path: 'Archive' });
+      await session.createFolder('Projekte/Größe');
+    });
+    under.gateway.close();
+    const before = await snapshot();
+    await server.stop();
+    await start(folder);
+    expect(await snapshot()).to.deep.equal(before);
+  });
+
+  it('gives out no UID twice after a crash', async () => {
+    const append = (subject: string): Promise<number> =>
+      withClient(
+        imap,
+        USER,
+        async (client) => {
+          const done = await client.append('INBOX', `Subject: ${subject}\r\n\r\nx`);
+          return done === false ? 0 : (done.uid ?? 0);
+        },
+        PASSWORD,
+      );
+    await append('saved');
+    const lost = await append('lost');
+    // What is on disk at this moment is what a killed process leaves behind.
+    const left = `${folder}-left`;
+    await mkdir(left);
+    await cp(join(folder, 'index.json'), join(left, 'index.json'));
+    await cp(join(folder, 'messages'), join(left, 'messages'), { recursive: true });
+    const living = server;
+    await start(left);
+    expect(await append('after')).to.be.above(lost);
+    await server.stop();
+    await rm(left, { recursive: true });
+    server = living;
+    imap = { ...imap, port: living.port };
+  });
+
+  it('refuses a wrong password so that it is known for one', async () => {
+    const under = mailGateway(imap, USER, { password: 'wrong' });
+    const error = await rejection(under.mail((session) => session.listFolders()));
+    expect(error).to.have.property('code', 'mailbox_auth_failed');
+    under.gateway.close();
+  });
+
+  it('answers queries it does not understand all the same', async () => {
+    const under = gateway();
+    const filter = {
+      any: [
+        { seen: false, flagged: true },
+        { subject_contains: 'buro', seen: true },
+      ],
+    };
+    const { count } = await under.mail((session) => session.query(queryOf({ filter, countOnly: true })));
+    expect(count).to.be.above(0);
+    under.gateway.close();
+  });
+
+  it('delivers what its SMTP server takes, and lets nothing leave', async () => {
+    const delivered: Buffer[] = [];
+    const smtp = await startDemoSmtpServer({
+      port: 0,
+      user: USER,
+      password: PASSWORD,
+      deliver: (raw) => {
+        delivered.push(raw);
+        server.deliver(raw);
+        return Promise.resolve();
+      },
+    });
+    const under = gateway();
+    const settings: HostSettings = { host: '127.0.0.1', port: smtp.port, security: 'none' };
+    const right = await under.gateway.testSmtp(settings, { username: USER, password: PASSWORD });
+    expect(right).to.include({ ok: true, stage: 'ready' });
+    const wrong = await under.gateway.testSmtp(settings, { username: USER, password: 'wrong' });
+    expect(wrong).to.include({ ok: false, stage: 'login' });
+    const transport = createTransport({ ...settings, ignoreTLS: true, auth: { user: USER, pass: PASSWORD } });
+    await transport.sendMail({ from: USER, to: USER, subject: 'to myself', text: 'hello' });
+    await transport.sendMail({ from: USER, to: 'bob@example.org', subject: 'to Bob', text: 'hello' });
+    transport.close();
+    expect(delivered).to.have.length(1);
+    const [newest] = (await under.mail((session) => session.query(queryOf({ limit: 1 })))).messages;
+    expect(newest?.subject).to.equal('to myself');
+    under.gateway.close();
+    await smtp.stop();
+  });
+});
