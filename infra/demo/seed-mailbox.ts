@@ -6,24 +6,35 @@ import type { SeedPerson } from './seed-message.ts';
 
 /** Connections that append side by side, each a folder of its own: within a folder the order stays. */
 const CONNECTIONS = 4;
+const INBOX = 'INBOX';
 
-/** How many messages were put in; 0 when the mailbox holds any already. Throws what the mail server fails with. */
+/**
+ * How many messages were put in; 0 when INBOX holds any. INBOX is filled last, so a start that was cut off goes on where
+ * it ended. Throws what the mail server fails with.
+ */
 export async function seedMailbox(imap: DemoMailAccess, now: Date = new Date()): Promise<number> {
   const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => connect(imap)));
   try {
     const [first] = clients;
-    if (first === undefined || !(await isEmpty(first))) return 0;
+    if (first === undefined) return 0;
+    const counts = await countMessages(first);
+    if ((counts.get(INBOX) ?? 0) > 0) return 0;
     const me: SeedPerson = { name: 'Anna Müller', email: imap.user };
-    const mails = seedContent(me, now);
-    const folders = [...Map.groupBy(mails, ({ folder }) => folder)];
-    for (const [folder] of folders) await createFolder(first, folder);
+    const folders = Map.groupBy(seedContent(me, now), ({ folder }) => folder);
+    for (const folder of folders.keys()) if (!counts.has(folder)) await first.mailboxCreate(folder);
+    const rest = [...folders].map(([folder, mails]) => ({
+      folder,
+      mails: mails.slice(counts.get(folder) ?? 0),
+    }));
+    const others = rest.filter(({ folder }) => folder !== INBOX);
     await Promise.all(
       clients.map(async (client, at) => {
-        for (const [, group] of folders.filter((_, index) => index % CONNECTIONS === at))
-          await append(client, group);
+        for (const { mails } of others.filter((_, index) => index % CONNECTIONS === at))
+          await append(client, mails);
       }),
     );
-    return mails.length;
+    for (const { mails } of rest.filter(({ folder }) => folder === INBOX)) await append(first, mails);
+    return rest.reduce((sum, { mails }) => sum + mails.length, 0);
   } finally {
     await Promise.all(clients.map((client) => client.logout()));
   }
@@ -45,14 +56,10 @@ async function connect({ host, port, user, password }: DemoMailAccess): Promise<
   return client;
 }
 
-async function isEmpty(client: ImapFlow): Promise<boolean> {
+/** Messages by folder that is there. */
+async function countMessages(client: ImapFlow): Promise<ReadonlyMap<string, number>> {
   const folders = await client.list({ statusQuery: { messages: true } });
-  return folders.every(({ status }) => (status?.messages ?? 0) === 0);
-}
-
-async function createFolder(client: ImapFlow, folder: string): Promise<void> {
-  const folders = await client.list();
-  if (!folders.some(({ path }) => path === folder)) await client.mailboxCreate(folder);
+  return new Map(folders.map(({ path, status }) => [path, status?.messages ?? 0]));
 }
 
 async function append(client: ImapFlow, mails: readonly SeedMail[]): Promise<void> {
