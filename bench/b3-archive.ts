@@ -64,7 +64,8 @@ export async function measureArchive(facts: DemoFacts): Promise<readonly Figure[
     cursor = page.page.next_cursor;
   } while (cursor !== null);
   await raw.mailboxOpen('INBOX');
-  const uids = (await raw.search({ subject: 'Benchmark' }, { uid: true })) || [];
+  const found = await raw.search({ subject: 'Benchmark' }, { uid: true });
+  const uids = found === false || found === undefined ? [] : found;
   const [ours, theirs]: [number[], number[]] = [[], []];
   for (let round = 0; round < total; round += 1) {
     // Newest first on our side, oldest first on the raw side: they never meet.

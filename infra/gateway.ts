@@ -19,6 +19,7 @@ import { type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
 import { startProjector } from './projector/projector.ts';
 import { readinessChecks } from './readiness.ts';
+import { startTokenUse } from './token-use.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly ports: Ports;
@@ -38,12 +39,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using opened = new AsyncDisposableStack();
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = config.baseUrl ?? `http://${config.host}:${String(port)}`;
-  const core = opened.use(await openCore({ ...options, baseUrl }));
-  options.progress?.('Starting the projector and the servers');
   const metrics = createMetrics();
+  const core = opened.use(await openCore({ ...options, baseUrl, metrics }));
+  options.progress?.('Starting the projector and the servers');
   const projector = await startProjector({
     sql: core.ports.sql,
-    directConnection: () => openDirectConnection(core.directUrl, 'gateway projector'),
+    directConnection: () => openDirectConnection(core.storage.directUrl, 'gateway projector'),
     events: core.ports.events,
     personal: core.ports.personal,
     clock: core.ports.clock,
@@ -53,7 +54,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   });
   opened.defer(() => projector.close());
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
-  const doors = openDoors(ports, config.allowedOrigins);
+  const tokenUse = startTokenUse(ports.sql, ports.clock, log);
+  opened.defer(() => tokenUse.close());
+  const doors = openDoors(ports, {
+    allowedOrigins: config.allowedOrigins,
+    noteUse: (tokenId) => {
+      tokenUse.note(tokenId);
+    },
+  });
   const rest = restRouter({ registry: capabilities, ports, door: doors.rest });
   const mcp = mcpHandler({ registry: capabilities, ports, door: doors.mcp });
   const checks = readinessChecks(core, projector);
@@ -72,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await Promise.all(loops);
   });
   const stack = opened.move();
-  const { databaseUrl, eventStoreUrl } = core;
+  const { databaseUrl, eventStoreUrl } = core.storage;
   return { ports, baseUrl, databaseUrl, eventStoreUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

@@ -13,6 +13,10 @@ export const readinessChecks = ({ ports }: Core, projector: Projector): Checks =
     return {};
   },
   event_store: async () => ({ head: String(await ports.events.headPosition()) }),
+  directory: async () => {
+    if (!ports.directory.isCurrent) throw new Error('this process may lack a change of rights');
+    return {};
+  },
   projector: async () => {
     const { leader, lagEvents, lagSeconds } = projector.status();
     if (lagSeconds > MOST_LAG_SECONDS) throw new Error(`the read models are ${String(lagSeconds)} s behind`);

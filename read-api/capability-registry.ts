@@ -5,26 +5,35 @@ import type { Capability } from '../commands/kernel/capability.ts';
 const parametersOf = (path: string): readonly string[] =>
   [...path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => name);
 
-function problemsOf(capability: Capability): readonly string[] {
-  const { name, rest, tool, effect, idempotency, input, access } = capability;
-  const { properties = {}, additionalProperties } = z.toJSONSchema(input, {
-    io: 'input',
-    unrepresentable: 'any',
-  });
-  const problems: string[] = [];
-  if (!/^[a-z][a-z_]{1,39}$/.test(name)) problems.push('its name is not snake_case of at most 40 letters');
-  if (additionalProperties !== false) problems.push('its input is not a strict object');
-  for (const parameter of parametersOf(rest?.path ?? '')) {
-    if (!(parameter in properties)) problems.push(`its input lacks the path parameter ${parameter}`);
-  }
-  if (rest?.method === 'get' && effect === 'write') problems.push('a GET must not change anything');
-  if (rest === null && tool === null) problems.push('it has neither a route nor a tool');
-  if (effect === 'read' && idempotency.kind !== 'none') problems.push('a read takes no idempotency key');
-  if (tool && tool.hints.readOnly !== (effect === 'read'))
-    problems.push('its tool hint and its effect disagree');
-  if (access !== 'any-token' && access.any.length === 0) problems.push('nobody could ever call it');
-  return problems.map((problem) => `${name}: ${problem}`);
-}
+type Rule = readonly [problem: string, isBroken: (capability: Capability) => boolean];
+
+const inputOf = ({ input }: Capability) => z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
+
+const RULES: readonly Rule[] = [
+  ['its name is not snake_case of at most 40 letters', ({ name }) => !/^[a-z][a-z_]{1,39}$/.test(name)],
+  ['its input is not a strict object', (capability) => inputOf(capability).additionalProperties !== false],
+  [
+    'its input lacks a path parameter',
+    (capability) => {
+      const { properties = {} } = inputOf(capability);
+      return parametersOf(capability.rest?.path ?? '').some((parameter) => !(parameter in properties));
+    },
+  ],
+  ['a GET must not change anything', ({ rest, effect }) => rest?.method === 'get' && effect === 'write'],
+  ['it has neither a route nor a tool', ({ rest, tool }) => rest === null && tool === null],
+  [
+    'a read takes no idempotency key',
+    ({ effect, idempotency }) => effect === 'read' && idempotency.kind !== 'none',
+  ],
+  [
+    'its tool hint and its effect disagree',
+    ({ tool, effect }) => (tool?.hints.readOnly ?? effect === 'read') !== (effect === 'read'),
+  ],
+  ['nobody could ever call it', ({ access }) => access !== 'any-token' && access.any.length === 0],
+];
+
+const problemsOf = (capability: Capability): readonly string[] =>
+  RULES.filter(([, isBroken]) => isBroken(capability)).map(([problem]) => `${capability.name}: ${problem}`);
 
 function duplicates(values: readonly string[]): readonly string[] {
   return values.filter((value, index) => values.indexOf(value) !== index);

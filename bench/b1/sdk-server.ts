@@ -25,7 +25,7 @@ async function connect(): Promise<StreamableHTTPServerTransport> {
     },
   });
   // The SDK's own types disagree under exactOptionalPropertyTypes.
-  await server.connect(transport as unknown as Parameters<McpServer['connect']>[0]);
+  await server.connect(transport);
   return transport;
 }
 

@@ -2,7 +2,14 @@
  * What a token may do now: one pure function over the directory, read at each request, never from claims
  * (`contract.md` 3).
  */
-import type { DirectoryState, GrantEntry, TokenEntry } from './directory.ts';
+import type {
+  AgentEntry,
+  DirectoryState,
+  GrantEntry,
+  OrganisationEntry,
+  PersonEntry,
+  TokenEntry,
+} from './directory.ts';
 import {
   AGENT_ORG_SCOPES,
   isMailboxScope,
@@ -114,14 +121,35 @@ function orgScopes(token: TokenEntry, role: Role | null): ReadonlySet<Scope> {
  * token is as good as revoked.
  */
 export function callerOf(state: DirectoryState, token: TokenEntry, now: Date): Caller | null {
+  const standing = standingOf(state, token);
+  return standing && describeCaller(state, token, standing, now);
+}
+
+/** Who is behind a token, all of them still of its organisation. */
+interface Standing {
+  readonly org: OrganisationEntry;
+  readonly person: PersonEntry;
+  readonly role: Role;
+  readonly agent: AgentEntry | null;
+}
+
+function standingOf(state: DirectoryState, token: TokenEntry): Standing | null {
   const org = state.organisations.get(token.orgId);
-  const agent = token.principalKind === 'agent' ? state.agents.get(token.principalId) : undefined;
+  const agent = token.principalKind === 'agent' ? (state.agents.get(token.principalId) ?? null) : null;
   const personId = token.principalKind === 'agent' ? agent?.ownerId : token.principalId;
   const person = personId === undefined ? undefined : state.people.get(personId);
-  const role = person && (state.roles.get(`${token.orgId}/${person.id}`) ?? null);
-  if (!org || !person || !role) return null;
-  if (agent && agent.orgId !== token.orgId) return null;
-  const mailboxes = mailboxAccess(state, token, agent ? agent.ownerId : null, now);
+  const role = person && state.roles.get(`${token.orgId}/${person.id}`);
+  if (!org || !role) return null;
+  return agent && agent.orgId !== token.orgId ? null : { org, person, role, agent };
+}
+
+function describeCaller(
+  state: DirectoryState,
+  token: TokenEntry,
+  { org, person, role, agent }: Standing,
+  now: Date,
+): Caller {
+  const mailboxes = mailboxAccess(state, token, agent?.ownerId ?? null, now);
   const ofOrg = orgScopes(token, role);
   const everywhere = new Set<Scope>(ofOrg);
   for (const { scopes } of mailboxes.values()) for (const scope of scopes) everywhere.add(scope);

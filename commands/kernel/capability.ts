@@ -27,7 +27,7 @@ export interface Context {
   readonly author: Author;
   readonly writer: Writer;
   readonly registry: readonly Capability[];
-  /** HMAC of capability name and canonical input: what a key stands for. */
+  /** HMAC of capability name and canonical input: what an Idempotency-Key stands for; empty for reads. */
   readonly fingerprint: string;
   /** Tells the answer's `Position` header; call it with every append's position. */
   notePosition(position: Position | null | undefined): void;

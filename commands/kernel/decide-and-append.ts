@@ -142,7 +142,7 @@ export async function decideAndAppend<State, D extends EventDefinition>(
         catalogue: aggregate.catalogue,
         facts,
       });
-      return { state: foldFacts(aggregate, state, facts, author, writer.clock.now()), appended };
+      return { state: foldFacts(aggregate, state, facts, { author, at: writer.clock.now() }), appended };
     } catch (error) {
       if (!(error instanceof WrongExpectedRevision)) throw error;
     }
@@ -155,17 +155,13 @@ export function foldFacts<State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,
   state: State,
   facts: readonly { readonly type: string; readonly data: unknown }[],
-  author: Author,
-  now: Date,
+  written: { readonly author: Author; readonly at: Date },
 ): State {
   return facts.reduce((current, fact) => {
     const definition = aggregate.catalogue.get(fact.type);
     if (!definition) return current;
-    const past = {
-      type: fact.type,
-      data: definition.data.parse(fact.data),
-      meta: envelope(author, definition, now),
-    };
+    const meta = envelope(written.author, definition, written.at);
+    const past = { type: fact.type, data: definition.data.parse(fact.data), meta };
     return aggregate.evolve(current, past as PastFact<D>);
   }, state);
 }

@@ -117,6 +117,8 @@ export interface Directory {
   readonly state: DirectoryState;
   /** Counts up with every change applied, so that what is derived from `state` can be kept. */
   readonly version: number;
+  /** False while the copy may lack a change that was answered somewhere: then nobody's rights are known. */
+  readonly isCurrent: boolean;
   /** Resolves when the copy holds the position. Throws `store_unavailable` after a second. */
   waitFor(position: Position): Promise<void>;
 }

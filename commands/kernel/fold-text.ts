@@ -1,6 +1,6 @@
 /** Text as it is compared: letters without case, accents or compatibility forms. */
 
-const ASCII = /^[\u0000-\u007f]*$/; // eslint-disable-line no-control-regex -- the range of ASCII is meant
+const ASCII = /^[\u0000-\u007f]*$/;
 
 /**
  * NFKD, combining marks dropped, case folded. Upper case is the folded case because it joins what lower case keeps

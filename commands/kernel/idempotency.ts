@@ -35,7 +35,8 @@ export const claimCatalogue = catalogueOf([RequestClaimed, RequestSettled]);
 
 /** RFC 8785 for what JSON can hold here: keys sorted by code unit, `undefined` left out. */
 export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  if (value === null || typeof value !== 'object')
+    return value === undefined ? 'null' : JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)

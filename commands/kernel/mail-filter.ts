@@ -33,8 +33,7 @@ const leaves = {
   attachment_name_contains: text.optional(),
 }; // prettier-ignore
 
-const filterLeaf = z.strictObject(leaves);
-type Leaves = z.output<typeof filterLeaf>;
+type Leaves = z.output<z.ZodObject<typeof leaves>>;
 
 export interface Filter extends Leaves {
   any?: Filter[] | undefined;
@@ -46,7 +45,7 @@ const MAX_DEPTH = 4;
 const MAX_LEAVES = 50;
 
 /** A group shows as a plain object in JSON Schema (model APIs refuse recursive `$ref`s) and is checked as a filter. */
-const anyObject: z.ZodType<unknown> = z.record(z.string(), z.unknown());
+const anyObject: z.ZodType = z.record(z.string(), z.unknown());
 const group: z.ZodType<Filter> = anyObject
   .pipe(z.lazy(() => FilterObject))
   .describe('A filter again: the same keys, groups up to four deep.');

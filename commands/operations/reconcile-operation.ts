@@ -109,21 +109,25 @@ async function lookAtItem(mail: MailSession, item: Item): Promise<ItemResult> {
       ? { ...base, outcome: 'done' }
       : { ...base, outcome: 'failed', error: NOT_DONE };
   }
-  const arrived = await findArrived(mail, item, ref);
-  if (step.action === 'copy') {
-    return arrived === null
-      ? { ...base, outcome: 'failed', error: NOT_DONE }
-      : { ...base, outcome: 'done', ...arrived };
-  }
-  if (present) {
-    const error =
-      arrived === null
-        ? NOT_DONE
-        : { code: 'provider_rejected', message: 'A copy arrived, the original is still there.' };
-    return { ...base, outcome: 'failed', error };
-  }
-  return arrived === null ? { ...base, outcome: 'unknown' } : { ...base, outcome: 'done', ...arrived };
+  return { ...base, ...judge(step, present, await findArrived(mail, item, ref)) };
 }
+
+/** What a copied or moved message's traces say: is it still in the source, did it arrive in the target. */
+function judge(
+  { action }: ActionStep,
+  present: boolean,
+  arrived: { new_message_id: string } | null,
+): Pick<ItemResult, 'outcome' | 'new_message_id' | 'error'> {
+  if (action !== 'copy' && present)
+    return { outcome: 'failed', error: arrived === null ? NOT_DONE : ONLY_COPIED };
+  if (arrived !== null) return { outcome: 'done', ...arrived };
+  return action === 'copy' ? { outcome: 'failed', error: NOT_DONE } : { outcome: 'unknown' };
+}
+
+const ONLY_COPIED = {
+  code: 'provider_rejected',
+  message: 'A copy arrived in the target, the original is still there.',
+};
 
 const hasFlags = (flags: readonly string[], step: ActionStep): boolean =>
   (step.flags_add ?? []).every((flag) => flags.includes(flag)) &&

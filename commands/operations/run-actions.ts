@@ -26,15 +26,12 @@ export async function runActions(mail: MailSession, plan: Plan): Promise<readonl
   for (const [index, step] of plan.steps.entries()) {
     for (const group of byFolder([...alive])) {
       const outcomes = await perform(mail, plan, step, group);
-      for (const target of group.targets) {
-        const result = resultOf(
-          plan,
-          { target, step, index },
-          outcomes.get(target.ref.uid) ?? { outcome: 'unknown' },
-        );
-        results.set(keyOf(target, index), result);
-        if (result.outcome !== 'done') alive.delete(target);
-      }
+      const ended = group.targets.map((target) => {
+        const outcome = outcomes.get(target.ref.uid) ?? { outcome: 'unknown' };
+        return [target, resultOf(plan, { target, step, index }, outcome)] as const;
+      });
+      for (const [target, result] of ended) results.set(keyOf(target, index), result);
+      for (const [target] of ended.filter(([, { outcome }]) => outcome !== 'done')) alive.delete(target);
     }
   }
   return plan.targets.flatMap((target) =>

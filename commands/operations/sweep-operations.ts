@@ -20,7 +20,8 @@ export async function sweepOperations(ports: Ports, unsettled: readonly Unsettle
   const settled: string[] = [];
   const left: string[] = [];
   for (const { operationId, orgId } of unsettled) {
-    (await settleOne(ports, operationId, orgId)) ? settled.push(operationId) : left.push(operationId);
+    const isSettled = await settleOne(ports, operationId, orgId);
+    (isSettled ? settled : left).push(operationId);
   }
   return { settled, left };
 }

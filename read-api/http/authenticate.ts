@@ -29,10 +29,14 @@ export class Authenticator {
   }
 
   /**
-   * The caller of an `Authorization` header on a surface. Throws `unauthenticated`, `token_expired` or `token_revoked`;
+   * The caller of an `Authorization` header on a surface. Throws `unauthenticated`, `token_expired` or `token_revoked`,
+   * `store_unavailable` while this process may lack a revocation;
    * the refusal of a known token is recorded, any other is counted by its source address.
    */
   async callerOf(authorization: string | undefined, surface: Surface, source: string): Promise<Caller> {
+    if (!this.#ports.directory.isCurrent) {
+      throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
+    }
     let token: TokenEntry | null = null;
     try {
       token = await this.#tokenOf(bearerOf(authorization), surface);

@@ -30,9 +30,15 @@ const tell = (response: ServerResponse, headers: Readonly<Record<string, string>
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
 };
 
+export interface DoorOptions {
+  readonly allowedOrigins: readonly string[];
+  /** Told of each use of a token; must cost nothing. */
+  readonly noteUse: (tokenId: string) => void;
+}
+
 /** The doors of both faces; they share limits and what they know of callers. */
-export function openDoors(ports: Ports, allowedOrigins: readonly string[]): Readonly<Record<Surface, Door>> {
-  const origins = new Origins(ports.server.baseUrl, allowedOrigins);
+export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<Surface, Door>> {
+  const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
   const limits = new RateLimits(ports.server.limits, ports.clock);
   const authenticator = new Authenticator(ports);
   const clients = new Map<string, Promise<Sealed>>();
@@ -61,6 +67,7 @@ export function openDoors(ports: Ports, allowedOrigins: readonly string[]): Read
     authenticate: async (request) => {
       const source = request.socket.remoteAddress ?? 'unknown';
       const caller = await authenticator.callerOf(request.headers.authorization, surface, source);
+      options.noteUse(caller.token.id);
       return { caller, client: await sealClient(caller.principal.id, request) };
     },
     admit: ({ caller }, effect, response) => {

@@ -37,16 +37,16 @@ export function errorCodesOf({
   input,
 }: Capability): ReadonlyMap<number, ErrorCode[]> {
   const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
-  const hasBody = rest?.method !== 'get' && rest?.method !== 'delete';
-  const codes = [
-    ...EVERYWHERE,
-    ...(hasBody ? WITH_BODY : []),
-    ...(idempotency.kind === 'none' ? [] : WITH_KEY),
-    ...(etag ? WITH_ETAG : []),
-    ...('cursor' in properties || 'select' in properties ? WITH_CURSOR : []),
-    ...(access !== 'any-token' && access.mailbox ? WITH_MAIL : []),
-    ...(idempotency.kind === 'operation' ? WITH_OPERATION : []),
+  const asked: readonly [boolean, readonly ErrorCode[]][] = [
+    [true, EVERYWHERE],
+    [rest?.method !== 'get' && rest?.method !== 'delete', WITH_BODY],
+    [idempotency.kind !== 'none', WITH_KEY],
+    [etag !== undefined, WITH_ETAG],
+    ['cursor' in properties || 'select' in properties, WITH_CURSOR],
+    [access !== 'any-token' && access.mailbox !== undefined, WITH_MAIL],
+    [idempotency.kind === 'operation', WITH_OPERATION],
   ];
+  const codes = asked.flatMap(([applies, some]) => (applies ? some : []));
   return Map.groupBy(codes.toSorted(), (code) => ERROR_TABLE[code].status);
 }
 

@@ -15,58 +15,19 @@ export interface RestOptions {
   readonly door: Door;
 }
 
+type Handle = (request: HttpRequest, response: Response, requestId: string) => Promise<void>;
+
 /** A router for everything under `/api/v1`. */
-export function restRouter({ registry, ports, door }: RestOptions): Router {
+export function restRouter(options: RestOptions): Router {
+  const { registry, door } = options;
   const router = express.Router({ caseSensitive: true, strict: true });
+  const guarded = (handle: Handle) => guard(options, handle);
   const methodsByPath = new Map<string, string[]>();
-
-  const guarded = (
-    handle: (request: HttpRequest, response: Response, requestId: string) => Promise<void>,
-  ) => {
-    return async (request: HttpRequest, response: Response): Promise<void> => {
-      const requestId = ports.ids.newId('req');
-      response.setHeader('Request-Id', requestId);
-      try {
-        if (!door.checkOrigin(request, response)) await handle(request, response, requestId);
-      } catch (error) {
-        if (error instanceof ClientGone) return;
-        if (!(error instanceof GatewayError)) {
-          ports.log.error('a request failed', {
-            request_id: requestId,
-            path: request.path,
-            error: stackOf(error),
-          });
-        }
-        if (!response.headersSent) sendError(response, error, requestId);
-      }
-    };
-  };
-
   for (const capability of registry) {
     if (!capability.rest) continue;
     const { method, path } = capability.rest;
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method.toUpperCase()]);
-    const input = new RequestInput(capability, ports.server.limits.jsonBodyBytes);
-    router[method](
-      path,
-      guarded(async (request, response, requestId) => {
-        const visitor = await door.authenticate(request);
-        const release = door.admit(visitor, capability.effect, response);
-        try {
-          const outcome = await invokeCapability({
-            capability,
-            registry,
-            ports,
-            ...visitor,
-            input: await input.read(request, request.params as Record<string, string>),
-            request: requestOf(request, requestId),
-          });
-          sendOutcome(response, capability, outcome);
-        } finally {
-          release();
-        }
-      }),
-    );
+    router[method](path, guarded(routeOf(options, capability)));
   }
   for (const [path, methods] of methodsByPath) {
     router.all(
@@ -85,6 +46,45 @@ export function restRouter({ registry, ports, door }: RestOptions): Router {
     }),
   );
   return router;
+}
+
+/** Request id, origin and errors around a handler: what is thrown becomes the answer. */
+function guard({ ports, door }: RestOptions, handle: Handle) {
+  return async (request: HttpRequest, response: Response): Promise<void> => {
+    const requestId = ports.ids.newId('req');
+    response.setHeader('Request-Id', requestId);
+    try {
+      if (!door.checkOrigin(request, response)) await handle(request, response, requestId);
+    } catch (error) {
+      if (error instanceof ClientGone) return;
+      if (!(error instanceof GatewayError)) {
+        const fields = { request_id: requestId, path: request.path, error: stackOf(error) };
+        ports.log.error('a request failed', fields);
+      }
+      if (!response.headersSent) sendError(response, error, requestId);
+    }
+  };
+}
+
+function routeOf({ registry, ports, door }: RestOptions, capability: Capability): Handle {
+  const input = new RequestInput(capability, ports.server.limits.jsonBodyBytes);
+  return async (request, response, requestId) => {
+    const visitor = await door.authenticate(request);
+    const release = door.admit(visitor, capability.effect, response);
+    try {
+      const outcome = await invokeCapability({
+        capability,
+        registry,
+        ports,
+        ...visitor,
+        input: await input.read(request, request.params as Record<string, string>),
+        request: requestOf(request, requestId),
+      });
+      sendOutcome(response, capability, outcome);
+    } finally {
+      release();
+    }
+  };
 }
 
 const stackOf = (error: unknown): string =>

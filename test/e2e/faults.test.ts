@@ -193,7 +193,7 @@ describe('a gateway that is killed between intent and outcome', function () {
     await once(admin, 'close');
     const { rest_token: token } = JSON.parse(printed) as { rest_token: string };
     const rest = (method: string, path: string, body?: unknown, key?: string) =>
-      callRest(baseUrl, method, path, body, { token, ...(key === undefined ? {} : { key }) });
+      callRest(baseUrl, [method, path, body], { token, ...(key === undefined ? {} : { key }) });
     const made = await eventually(async () => {
       const answer = await rest('POST', '/mailboxes', {
         email: 'anna@example.com',

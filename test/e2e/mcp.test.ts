@@ -43,7 +43,7 @@ describe('the MCP face of the whole gateway', function () {
       requestInit: { headers: { authorization: `Bearer ${gateway.tokens.mcpToken}` } },
     });
     const client = new Client({ name: 'test', version: '1' });
-    await client.connect(transport as unknown as Parameters<Client['connect']>[0]);
+    await client.connect(transport);
     return { client, transport };
   };
 

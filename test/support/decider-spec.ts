@@ -19,7 +19,7 @@ export const NOW = new Date('2026-03-01T12:00:00.000Z');
 export const stateAfter = <State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,
   past: readonly Fact<D>[],
-): State => foldFacts(aggregate, aggregate.initial, past, AUTHOR, NOW);
+): State => foldFacts(aggregate, aggregate.initial, past, { author: AUTHOR, at: NOW });
 
 export function given<State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,

@@ -1,13 +1,11 @@
+/* eslint-disable @typescript-eslint/no-unsafe-assignment -- answers of every shape pass through here */
 /** A whole gateway for tests: real Postgres, event node and Dovecot, one organisation, its mailbox connected. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
-import {
-  bootstrapOrganisation,
-  type Bootstrapped,
-} from '../../commands/bootstrap-organisation.ts';
+import { bootstrapOrganisation, type Bootstrapped } from '../../commands/bootstrap-organisation.ts';
 import { loadConfig } from '../../infra/config.ts';
 import { type Gateway, startGateway } from '../../infra/gateway.ts';
 import { PASSWORD, type TestDovecot } from './dovecot.ts';
@@ -38,9 +36,7 @@ export interface GatewayOptions {
 /** One call of the REST face; the answer's body is parsed where there is one. */
 export async function callRest(
   baseUrl: string,
-  method: string,
-  path: string,
-  body: unknown,
+  [method, path, body]: readonly [method: string, path: string, body?: unknown],
   { token, key, headers, raw }: CallOptions,
 ): Promise<Answer> {
   const content = raw ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -55,7 +51,11 @@ export async function callRest(
     ...(content === undefined ? {} : { body: content }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? null : JSON.parse(text),
+  };
 }
 
 export class TestGateway {
@@ -75,7 +75,7 @@ export class TestGateway {
 
   /** A call as the owner unless another token is named. */
   rest(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
-    return callRest(this.baseUrl, method, path, body, { token: this.tokens.restToken, ...options });
+    return callRest(this.baseUrl, [method, path, body], { token: this.tokens.restToken, ...options });
   }
 
   /** Adds a mailbox on a Dovecot user as the owner, grants the agent, and waits until it is connected. */
@@ -86,7 +86,7 @@ export class TestGateway {
       smtp: { host: imap.host, port: smtpPort, security: 'none' },
       auth: { type: 'password', username: user, password: PASSWORD },
     });
-    const id = String(body.id);
+    const { id } = body as { id: string };
     await this.rest('POST', `/mailboxes/${id}/grants`, {
       principal_id: this.tokens.agentId,
       scopes: PRESETS.operator.filter(isMailboxScope),
@@ -99,7 +99,8 @@ export class TestGateway {
   async waitForState(mailboxId: string, state: string, withinMs = 10_000): Promise<void> {
     await eventually(async () => {
       const { body } = await this.rest('GET', `/mailboxes/${mailboxId}`);
-      if (body.state !== state) throw new Error(`the mailbox is ${String(body.state)}, not ${state}`);
+      const now = (body as { state: string }).state;
+      if (now !== state) throw new Error(`the mailbox is ${now}, not ${state}`);
     }, withinMs);
   }
 

@@ -9,6 +9,7 @@ import { changesOf } from '../../projections/directory-entities.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
 
 export class MemoryDirectory implements Directory {
+  readonly isCurrent = true;
   version = 0;
   #applied = 0;
   readonly #maps = new DirectoryMaps();

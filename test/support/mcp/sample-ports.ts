@@ -74,6 +74,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
     readModels: { waitFor: () => Promise.resolve(true) },
     directory: {
       state: { mailboxes: new Map() } as unknown as Ports['directory']['state'],
+      isCurrent: true,
       version: 1,
       waitFor: () => Promise.resolve(),
     },
