@@ -1,9 +1,6 @@
 /** `admin bootstrap`: the first organisation; refuses when one exists. */
 import { readFileSync } from 'node:fs';
-import {
-  type BootstrapPorts,
-  bootstrapOrganisation,
-} from '../../commands/bootstrap-organisation.ts';
+import { type BootstrapPorts, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 
 export interface BootstrapArguments {
   readonly org: string;

@@ -68,7 +68,7 @@ export class CuttingProxy {
     client.on('data', (chunk: Buffer) => {
       this.transcript += chunk.toString('latin1');
       const cut = this.#cut;
-      if (cut === null || !cut.command.test(chunk.toString('latin1'))) {
+      if (!cut?.command.test(chunk.toString('latin1'))) {
         upstream.write(chunk);
         return;
       }

@@ -11,10 +11,7 @@ import type {
   Sealed,
   Secrets,
 } from '../../commands/kernel/ports.ts';
-import {
-  type Bootstrapped,
-  bootstrapOrganisation,
-} from '../../commands/bootstrap-organisation.ts';
+import { type Bootstrapped, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 import { createIds } from '../../infra/security/ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
 import { createTokens } from '../../infra/security/tokens.ts';
