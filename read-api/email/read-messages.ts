@@ -6,6 +6,7 @@ import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage, MailQuery, Order } from '../../commands/kernel/mail-port.ts';
+import { keysetOf } from '../../commands/kernel/message-order.ts';
 import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
 import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../page.ts';
 import type { BodyWindow } from './message-body.ts';
@@ -107,18 +108,6 @@ function nextCursor(context: Context, { binding, order, kept, answer }: Paged): 
   if (kept.length < answer.messages.length && last)
     return encodeCursor(context, binding, keysetOf(last, order));
   return answer.next === null ? null : encodeCursor(context, binding, answer.next);
-}
-
-/** The keyset of a message in an order: what a page cut short goes on from. */
-function keysetOf(message: FetchedMessage, order: Order): z.output<typeof KeysetSchema> {
-  const value = {
-    received: message.receivedAt.getTime(),
-    sent: (message.sentAt ?? message.receivedAt).getTime(),
-    size: message.size,
-    subject: message.subject ?? '',
-    from: message.from[0]?.email ?? '',
-  }[order.slice(0, order.lastIndexOf('_')) as 'received' | 'sent' | 'size' | 'subject' | 'from'];
-  return { value, folderNumber: message.ref.folder.number, uid: message.ref.uid };
 }
 
 /** One event per request that hands out bodies. */

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { allEvents } from '../../../commands/event-catalogue.ts';
+import { ERROR_TABLE } from '../../../commands/kernel/errors.ts';
+import { versionOf } from '../../../commands/kernel/event.ts';
+import { toolOf } from '../../../mcp/tool.ts';
+import { capabilities } from '../../../read-api/capabilities.ts';
+import { openApiDocument } from '../../../read-api/http/openapi.ts';
+import { expectGolden } from '../../support/golden.ts';
+
+describe('the contract as others see it', () => {
+  it('has the OpenAPI document that was reviewed', async () => {
+    await expectGolden(
+      'openapi.json',
+      openApiDocument(capabilities, { baseUrl: 'https://gateway.example.com', version: '0' }),
+    );
+  });
+
+  it('has the tools that were reviewed', async () => {
+    const tools = capabilities.map(toolOf).filter((tool) => tool !== null);
+    await expectGolden(
+      'tools.json',
+      tools.map(({ advertised, definition }) => ({
+        advertised,
+        ...(JSON.parse(definition.described) as object),
+      })),
+    );
+  });
+
+  it('has the events that were reviewed', async () => {
+    await expectGolden(
+      'events.json',
+      allEvents.map((definition) => ({
+        type: definition.type,
+        version: versionOf(definition),
+        public_name: definition.publicName,
+        summary: definition.summary,
+        data: z.toJSONSchema(definition.data, { io: 'input' }),
+      })),
+    );
+  });
+
+  it('has the errors that were reviewed', async () => {
+    await expectGolden('errors.json', ERROR_TABLE);
+  });
+});

@@ -1,0 +1,113 @@
+/** One sample of each event's newest version, from which the golden files of event versions are recorded. */
+import type { AnyEvent } from '../../commands/event-catalogue.ts';
+import type { Fact } from '../../commands/kernel/event.ts';
+import type { Sealed } from '../../commands/kernel/ports.ts';
+
+type Samples = {
+  readonly [Type in AnyEvent['type']]: Extract<Fact<AnyEvent>, { readonly type: Type }>['data'];
+};
+
+const sealed = 'sealed.v1.usr_1.AAAA' as Sealed;
+const at = '2026-01-01T00:00:00.000Z';
+const imap = { host: 'imap.example.com', port: 993, security: 'tls' as const };
+const terms = {
+  scopes: ['messages:read' as const],
+  folder_roles: ['inbox' as const],
+  expires_at: at,
+  quotas: null,
+};
+const result = {
+  message_id: 'msg_1',
+  step: 0,
+  action: 'move' as const,
+  outcome: 'done' as const,
+  new_message_id: 'msg_2',
+};
+
+export const SAMPLE_EVENTS: Samples = {
+  OrganisationCreated: { name: 'Example Ltd' },
+  MemberAdded: { user_id: 'usr_1', role: 'owner' },
+  BootstrapStarted: {
+    org_id: 'org_1',
+    user_id: 'usr_1',
+    agent_id: 'agt_1',
+    owner_key: 'abc',
+    run_id: 'run-1',
+  },
+  BootstrapFinished: {},
+  AccountRegistered: { email: sealed, name: sealed },
+  EmailReserved: { owner_id: 'usr_1' },
+  AgentCreated: { owner_id: 'usr_1', name: 'Triage' },
+  TokenIssued: {
+    principal_id: 'usr_1',
+    principal_kind: 'user',
+    name: 'Laptop',
+    surface: 'rest',
+    scopes: ['messages:read', 'audit:read'],
+    mailbox_ids: ['mbx_1'],
+    expires_at: at,
+    secret_hash: 'abc',
+  },
+  TokenRevoked: {},
+  MailboxNumberReserved: { mailbox_id: 'mbx_1' },
+  MailboxAdded: {
+    number: 1,
+    email: sealed,
+    display_name: null,
+    provider: 'imap',
+    auth_type: 'password',
+    imap,
+    smtp: { host: 'smtp.example.com', port: 587, security: 'starttls' },
+  },
+  MailboxChanged: { display_name: sealed, imap, trusted_authserv_ids: ['mx.example.com'] },
+  MailboxCredentialsStored: {},
+  MailboxConnectionStarted: {},
+  MailboxConnected: { capabilities: ['IDLE', 'MOVE'] },
+  MailboxConnectionFailed: { reason: 'connect' },
+  MailboxAuthFailed: { reason: 'login_refused' },
+  MailboxPaused: {},
+  MailboxResumed: {},
+  MailboxRemoved: { erase_at: at },
+  MailboxRestored: {},
+  MailboxErased: {},
+  FolderAdded: { number: 1, path: sealed, path_key: 'abc', selectable: true, uid_validity: 7 },
+  FolderAvailabilityChanged: { number: 1, availability: 'missing' },
+  FolderRenamed: { number: 1, path: sealed, path_key: 'def' },
+  FolderRolesDetected: { roles: { inbox: 1, archive: 2 } },
+  FolderRolesSet: { roles: { archive: null, trash: 3 } },
+  GrantGiven: { grant_id: 'grt_1', principal_id: 'agt_1', principal_kind: 'agent', ...terms },
+  GrantChanged: { grant_id: 'grt_1', ...terms },
+  GrantRevoked: { grant_id: 'grt_1' },
+  OperationSubmitted: {
+    mailbox_id: 'mbx_1',
+    capability: 'email_act',
+    fingerprint: 'abc',
+    mode: 'execute_or_request_approval',
+    reason: sealed,
+    run_id: 'run-1',
+    targets: [{ message_id: 'msg_1', rfc_message_id: '<1@example.com>', stale: false }],
+  },
+  OperationDecided: { decision: 'allow', rule_id: 'default.reversible', policy_version: 0 },
+  ActionsIntended: {
+    steps: [
+      { action: 'set_flags', flags_add: ['\\Seen'], flags_remove: [] },
+      { action: 'move', folder: 2, target_uid_validity: 7, target_uid_next: 12 },
+    ],
+  },
+  ActionOutcomesRecorded: { results: [result] },
+  ActionsReconciled: {
+    results: [
+      {
+        ...result,
+        outcome: 'failed',
+        error: { code: 'mailbox_unavailable', message: 'The connection broke.' },
+      },
+    ],
+  },
+  OperationCompleted: { summary: { done: 1, failed: 0, unknown: 0 } },
+  RequestClaimed: { capability: 'create_mailbox', fingerprint: 'abc', target_id: 'mbx_1', run_id: 'run-1' },
+  RequestSettled: { outcome: 'error', code: 'conflict', message: 'This mailbox exists already.' },
+  BodiesRead: { mailbox_id: 'mbx_1', message_ids: ['msg_1'], what: 'text' },
+  RequestRefused: { capability: 'email_act', code: 'not_found', mailbox_id: null },
+  RefusalsCounted: { minute: at, code: 'unauthenticated', source: '127.0.0.1', count: 3 },
+};
