@@ -1,11 +1,17 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
-import { refusalEntry } from '../../commands/kernel/access-events.ts';
 import { type Caller, callerOf } from '../../commands/kernel/access.ts';
 import type { TokenEntry } from '../../commands/kernel/directory.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
+import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+import { recordRefusal } from './refusals.ts';
 
 export type Surface = 'rest' | 'mcp';
+
+const SURFACES: readonly Surface[] = ['rest', 'mcp'];
+const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
+  rest: 'This token is not meant for REST; send a token issued with surface rest.',
+  mcp: 'This token is not meant for MCP; send a JWT issued with surface mcp.',
+};
 
 /** Grants run out by the clock, so a caller is not kept for long even when nothing changes. */
 const KEEP_CALLER_MS = 1_000;
@@ -15,6 +21,23 @@ interface Kept {
   readonly caller: Caller;
   readonly directoryVersion: number;
   readonly until: number;
+}
+
+/** What is asked of a request to find out who sends it. */
+export interface Credentials {
+  readonly authorization: string | undefined;
+  readonly surface: Surface;
+  readonly requestId: string;
+  /** Asked when the refusal is of nobody known. */
+  readonly source: () => string;
+  /** Address and user agent under the key of whom the token turns out to be of. */
+  readonly seal: (principalId: string) => Promise<Sealed>;
+}
+
+/** A token this gateway made, and where it may be used. */
+interface Presented {
+  readonly token: TokenEntry;
+  readonly surfaces: readonly Surface[];
 }
 
 const unauthenticated = (message: string): GatewayError => new GatewayError('unauthenticated', message);
@@ -30,52 +53,47 @@ export class Authenticator {
 
   /**
    * The caller of an `Authorization` header on a surface. Throws `unauthenticated`, `token_expired` or `token_revoked`,
-   * `store_unavailable` while this process may lack a revocation;
-   * the refusal of a known token is recorded, any other is counted by its source address.
+   * `store_unavailable` while this process may lack a revocation; the refusal of a known token is recorded, any other
+   * is counted by its source.
    */
-  async callerOf(authorization: string | undefined, surface: Surface, source: string): Promise<Caller> {
+  async callerOf(credentials: Credentials): Promise<Caller> {
     if (!this.#ports.directory.isCurrent) {
       throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
     }
-    let token: TokenEntry | null = null;
+    let presented: Presented | null = null;
     try {
-      token = await this.#tokenOf(bearerOf(authorization), surface);
-      return this.#liveCaller(token);
+      presented = await this.#presented(bearerOf(credentials.authorization));
+      return this.#liveCaller(presented, credentials.surface);
     } catch (error) {
-      if (error instanceof GatewayError) await this.#note(error, { token, surface, source });
+      if (error instanceof GatewayError) await this.#note(error, presented?.token ?? null, credentials);
       throw error;
     }
   }
 
-  async #tokenOf(bearer: string, surface: Surface): Promise<TokenEntry> {
+  async #presented(bearer: string): Promise<Presented> {
     const { tokens, directory } = this.#ports;
     const hash = tokens.hashRestToken(bearer);
-    if (hash !== null) {
-      const id = directory.state.tokenIdByHash.get(hash);
-      const token = id === undefined ? undefined : directory.state.tokens.get(id);
-      if (!token) throw unauthenticated('This token is not known here.');
-      if (surface === 'rest') return token;
-      throw unauthenticated('This is a REST token; the MCP endpoint takes a JWT.');
-    }
-    return await this.#tokenOfJwt(bearer, surface);
+    if (hash === null) return await this.#presentedJwt(bearer);
+    const token = directory.state.tokens.get(directory.state.tokenIdByHash.get(hash) ?? '');
+    if (token) return { token, surfaces: ['rest'] };
+    throw unauthenticated('This token is not known here.');
   }
 
-  async #tokenOfJwt(bearer: string, surface: Surface): Promise<TokenEntry> {
+  async #presentedJwt(bearer: string): Promise<Presented> {
     const { tokens, directory, server } = this.#ports;
-    const claims = await tokens.verifyAccessToken(bearer);
-    const audience = `${server.baseUrl}${surface === 'rest' ? '/api/v1' : '/mcp'}`;
-    if (!claims.audience.includes(audience))
-      throw unauthenticated('This token is not meant for this surface.');
-    const token = directory.state.tokens.get(claims.tokenId);
-    if (token?.principalId !== claims.subject || token.orgId !== claims.orgId) {
+    const { tokenId, subject, orgId, audience } = await tokens.verifyAccessToken(bearer);
+    const token = directory.state.tokens.get(tokenId);
+    if (token?.principalId !== subject || token.orgId !== orgId) {
       throw unauthenticated('This token is not known here.');
     }
-    return token;
+    const addresses = { rest: `${server.baseUrl}/api/v1`, mcp: `${server.baseUrl}/mcp` };
+    return { token, surfaces: SURFACES.filter((surface) => audience.includes(addresses[surface])) };
   }
 
-  #liveCaller(token: TokenEntry): Caller {
+  #liveCaller({ token, surfaces }: Presented, surface: Surface): Caller {
     const { clock, directory } = this.#ports;
     const now = clock.now();
+    if (!surfaces.includes(surface)) throw unauthenticated(WRONG_SURFACE[surface]);
     if (token.revokedAt !== null) throw new GatewayError('token_revoked', 'This token was revoked.');
     if (Date.parse(token.expiresAt) <= now.getTime())
       throw new GatewayError('token_expired', 'This token has expired.');
@@ -90,37 +108,18 @@ export class Authenticator {
     return caller;
   }
 
-  async #note(
-    error: GatewayError,
-    { token, surface, source }: { token: TokenEntry | null; surface: Surface; source: string },
-  ): Promise<void> {
-    const { accessLog, clock, ids, log } = this.#ports;
+  async #note(error: GatewayError, token: TokenEntry | null, credentials: Credentials): Promise<void> {
+    const { accessLog } = this.#ports;
+    // A store that does not answer refuses nobody.
+    if (ERROR_TABLE[error.code].status !== 401) return;
     if (token === null) {
-      accessLog.countRefusal(error.code, source);
+      accessLog.countRefusal(error.code, credentials.source());
       return;
     }
-    const requestId = ids.newId('req');
-    const author = {
-      orgId: token.orgId,
-      actor: {
-        type: token.principalKind === 'agent' ? ('agent' as const) : ('delegated' as const),
-        id: token.principalId,
-        token_id: token.id,
-        session_id: null,
-      },
-      surface,
-      requestId,
-      correlationId: requestId,
-      causationId: requestId,
-    };
-    try {
-      await accessLog.record(
-        refusalEntry(author, clock.now(), { capability: null, code: error.code, mailboxId: null }),
-      );
-    } catch (failure) {
-      // The refusal itself must reach the caller, store or no store.
-      log.warn('a refused token could not be recorded', { error: String(failure) });
-    }
+    const { surface, requestId, seal } = credentials;
+    // Without the key of its principal the refusal is still worth its event.
+    const client = await seal(token.principalId).catch(() => null);
+    await recordRefusal(this.#ports, { token, client, surface, requestId }, error);
   }
 }
 

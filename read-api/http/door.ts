@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
 import { Authenticator, type Surface } from './authenticate.ts';
+import { Clients } from './clients.ts';
 import { Origins } from './origin.ts';
 import { type Effect, RateLimits } from './rate-limits.ts';
 
@@ -15,20 +16,13 @@ export interface Visitor {
 export interface Door {
   /** Answers a preflight and returns true; throws `origin_not_allowed`. */
   checkOrigin(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Throws with status 401, or `store_unavailable`. */
-  authenticate(request: IncomingMessage): Promise<Visitor>;
+  /** Throws with status 401, or `store_unavailable`. The id is the answer's `Request-Id`: what the audit trail names. */
+  authenticate(request: IncomingMessage, requestId?: string): Promise<Visitor>;
   /** Counts a request and its effect against the token; the answer ends its being at work. Throws `rate_limited`. */
   admit(visitor: Visitor, effect: Effect, response: ServerResponse): () => void;
   /** Counts what an admitted request turned out to do beside. Throws `rate_limited`. */
   count(visitor: Visitor, effect: Effect, response: ServerResponse): void;
 }
-
-const MOST_CLIENTS = 5_000;
-const USER_AGENT_CHARS = 256;
-
-const tell = (response: ServerResponse, headers: Readonly<Record<string, string>>): void => {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-};
 
 export interface DoorOptions {
   readonly allowedOrigins: readonly string[];
@@ -41,43 +35,52 @@ export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<S
   const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
   const limits = new RateLimits(ports.server.limits, ports.clock);
   const authenticator = new Authenticator(ports);
-  const clients = new Map<string, Promise<Sealed>>();
+  const clients = new Clients(ports);
+  const { accessLog, ids } = ports;
 
-  /** Sealed once per principal, address and agent: the text is the same for all its requests. */
-  const sealClient = (principalId: string, request: IncomingMessage): Promise<Sealed> => {
-    const text = JSON.stringify({
-      ip: request.socket.remoteAddress ?? '',
-      user_agent: (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS),
-    });
-    const key = `${principalId} ${text}`;
-    const known = clients.get(key);
-    if (known) return known;
-    if (clients.size >= MOST_CLIENTS) clients.clear();
-    const sealed = ports.personal.seal(principalId, text);
-    clients.set(key, sealed);
-    sealed.catch(() => clients.delete(key));
-    return sealed;
+  /** Tells the limit whether `work` keeps within it or not; what is refused is counted. */
+  const within = <T>(tokenId: string, effect: Effect, response: ServerResponse, work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      accessLog.countRefusal('rate_limited', tokenId);
+      throw error;
+    } finally {
+      const headers = Object.entries(limits.headers(tokenId, effect));
+      for (const [name, value] of headers) response.setHeader(name, value);
+    }
   };
 
   const doorOf = (surface: Surface): Door => ({
     checkOrigin: (request, response) => {
-      origins.check(request, response);
+      try {
+        origins.check(request, response);
+      } catch (error) {
+        accessLog.countRefusal('origin_not_allowed', clients.sourceOf(request));
+        throw error;
+      }
       return origins.answerPreflight(request, response);
     },
-    authenticate: async (request) => {
-      const source = request.socket.remoteAddress ?? 'unknown';
-      const caller = await authenticator.callerOf(request.headers.authorization, surface, source);
+    authenticate: async (request, requestId = ids.newId('req')) => {
+      const caller = await authenticator.callerOf({
+        authorization: request.headers.authorization,
+        surface,
+        requestId,
+        source: () => clients.sourceOf(request),
+        seal: (principalId) => clients.seal(principalId, request),
+      });
       options.noteUse(caller.token.id);
-      return { caller, client: await sealClient(caller.principal.id, request) };
+      return { caller, client: await clients.seal(caller.principal.id, request) };
     },
     admit: ({ caller }, effect, response) => {
-      const { release, headers } = limits.admit(caller.token.id, effect);
-      tell(response, headers);
+      const release = within(caller.token.id, effect, response, () => limits.admit(caller.token.id, effect));
       response.once('close', release);
       return release;
     },
     count: ({ caller }, effect, response) => {
-      tell(response, limits.count(caller.token.id, effect));
+      within(caller.token.id, effect, response, () => {
+        limits.count(caller.token.id, effect);
+      });
     },
   });
   return { rest: doorOf('rest'), mcp: doorOf('mcp') };

@@ -2,8 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 
-const EXPOSED =
-  'Mcp-Session-Id, Request-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After, ETag, Position';
+const EXPOSED = [
+  'Mcp-Session-Id', 'Request-Id', 'WWW-Authenticate', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Allow', 'ETag',
+  'Location', 'Position', 'Stale', 'Idempotency-Replayed',
+].join(', '); // prettier-ignore
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-Position, Mcp-Session-Id, MCP-Protocol-Version';
 const PREFLIGHT_SECONDS = 600;

@@ -19,13 +19,6 @@ interface TokenUse {
 const FORGET_AFTER_MS = 60_000;
 const MINUTE_SECONDS = 60;
 
-export interface Admission {
-  /** Ends the request's being at work; calling it again changes nothing. */
-  readonly release: () => void;
-  /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** Token buckets, one pair per token id: a burst of a minute's worth, refilled evenly. */
 export class RateLimits {
   readonly #limits: Limits;
@@ -38,8 +31,11 @@ export class RateLimits {
     this.#clock = clock;
   }
 
-  /** Counts a request. Throws `rate_limited` with the seconds until the next one is let in. */
-  admit(tokenId: string, effect: Effect): Admission {
+  /**
+   * Counts a request and returns what ends its being at work; calling that again changes nothing. Throws `rate_limited`
+   * with the seconds until the next one is let in.
+   */
+  admit(tokenId: string, effect: Effect): () => void {
     const now = this.#clock.now().getTime();
     this.#forgetIdle(now);
     const use = this.#useOf(tokenId, now);
@@ -50,23 +46,34 @@ export class RateLimits {
         { retryAfterSeconds: 1, details: { limit: 'concurrent_requests' } },
       );
     }
-    const headers = this.#take(use, effect, now);
+    this.#take(use, effect, now);
     use.running += 1;
     let running = true;
-    const release = (): void => {
+    return () => {
       if (running) use.running -= 1;
       running = false;
     };
-    return { release, headers };
   }
 
   /** Counts what a request turned out to do beside, its being at work already counted. Throws `rate_limited`. */
-  count(tokenId: string, effect: Effect): Admission['headers'] {
+  count(tokenId: string, effect: Effect): void {
     const now = this.#clock.now().getTime();
-    return this.#take(this.#useOf(tokenId, now), effect, now);
+    this.#take(this.#useOf(tokenId, now), effect, now);
   }
 
-  #take(use: TokenUse, effect: Effect, now: number): Admission['headers'] {
+  /** `RateLimit-Policy` and `RateLimit` as they stand (draft-ietf-httpapi-ratelimit-headers). */
+  headers(tokenId: string, effect: Effect): Readonly<Record<string, string>> {
+    const now = this.#clock.now().getTime();
+    const perMinute = this.#perMinute(effect);
+    const { left } = this.#refill(this.#useOf(tokenId, now).buckets[effect], perMinute, now);
+    const untilFull = Math.ceil(((perMinute - left) * MINUTE_SECONDS) / perMinute);
+    return {
+      'RateLimit-Policy': `"${effect}s";q=${String(perMinute)};w=${String(MINUTE_SECONDS)}`,
+      RateLimit: `"${effect}s";r=${String(Math.floor(left))};t=${String(untilFull)}`,
+    };
+  }
+
+  #take(use: TokenUse, effect: Effect, now: number): void {
     const perMinute = this.#perMinute(effect);
     const bucket = this.#refill(use.buckets[effect], perMinute, now);
     if (bucket.left < 1) {
@@ -81,7 +88,6 @@ export class RateLimits {
       );
     }
     bucket.left -= 1;
-    return this.#headers(effect, bucket);
   }
 
   #perMinute(effect: Effect): number {
@@ -105,15 +111,6 @@ export class RateLimits {
     );
     bucket.at = now;
     return bucket;
-  }
-
-  #headers(effect: Effect, bucket: Bucket): Record<string, string> {
-    const perMinute = this.#perMinute(effect);
-    const untilFull = Math.ceil(((perMinute - bucket.left) * MINUTE_SECONDS) / perMinute);
-    return {
-      'RateLimit-Policy': `"${effect}s";q=${String(perMinute)};w=${String(MINUTE_SECONDS)}`,
-      RateLimit: `"${effect}s";r=${String(Math.floor(bucket.left))};t=${String(untilFull)}`,
-    };
   }
 
   #forgetIdle(now: number): void {

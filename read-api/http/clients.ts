@@ -1,0 +1,40 @@
+/** Where requests come from: what events keep of an address and a user agent. */
+import type { IncomingMessage } from 'node:http';
+import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+
+const MOST_KEPT = 5_000;
+const USER_AGENT_CHARS = 256;
+const SOURCE_CHARS = 16;
+
+const addressOf = (request: IncomingMessage): string => request.socket.remoteAddress ?? '';
+
+export class Clients {
+  readonly #ports: Pick<Ports, 'ids' | 'personal'>;
+  readonly #sealed = new Map<string, Promise<Sealed>>();
+
+  constructor(ports: Pick<Ports, 'ids' | 'personal'>) {
+    this.#ports = ports;
+  }
+
+  /**
+   * Address and user agent under the principal's key; sealed once, for the text is the same for all its requests.
+   * Throws when the database is away.
+   */
+  seal(principalId: string, request: IncomingMessage): Promise<Sealed> {
+    const agent = (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS);
+    const text = JSON.stringify({ ip: addressOf(request), user_agent: agent });
+    const key = `${principalId} ${text}`;
+    const known = this.#sealed.get(key);
+    if (known) return known;
+    if (this.#sealed.size >= MOST_KEPT) this.#sealed.clear();
+    const sealed = this.#ports.personal.seal(principalId, text);
+    this.#sealed.set(key, sealed);
+    sealed.catch(() => this.#sealed.delete(key));
+    return sealed;
+  }
+
+  /** Tells sources apart in counts of refusals. An address belongs to a person, so the log holds only its HMAC. */
+  sourceOf(request: IncomingMessage): string {
+    return `addr_${this.#ports.ids.reservationName(`source ${addressOf(request)}`).slice(0, SOURCE_CHARS)}`;
+  }
+}

@@ -1,0 +1,186 @@
+import { expect } from 'chai';
+import type { AccessEntry, Ports, Sealed } from '../../../../commands/kernel/ports.ts';
+import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
+import { Authenticator, type Surface } from '../../../../read-api/http/authenticate.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('authentication', () => {
+  let gateway: MemoryGateway;
+  let authenticator: Authenticator;
+  let ports: Ports;
+  let recorded: AccessEntry[];
+  let counted: string[];
+  let storeAway: boolean;
+
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    recorded = [];
+    counted = [];
+    storeAway = false;
+    ports = {
+      ...gateway.ports,
+      accessLog: {
+        record: async (entry) => {
+          if (storeAway) throw new Error('away');
+          recorded.push(entry);
+        },
+        countRefusal: (code, source) => counted.push(`${code} ${source}`),
+      },
+    };
+    authenticator = new Authenticator(ports);
+  });
+
+  const callerOf = (authorization: string | undefined, surface: Surface) =>
+    authenticator.callerOf({
+      authorization,
+      surface,
+      requestId: 'req_1',
+      source: () => 'somewhere',
+      seal: async (principalId) => `sealed for ${principalId}` as Sealed,
+    });
+  const bearer = (token: string, surface: Surface) => callerOf(`Bearer ${token}`, surface);
+  const codeOf = async (token: string, surface: Surface): Promise<unknown> =>
+    ((await rejection(bearer(token, surface))) as { code?: unknown }).code;
+
+  const issue = (lifeMs: number, surface: Surface = 'rest') =>
+    gateway.call<{ id: string; token: string }>(createToken, {
+      name: 'another',
+      surface,
+      scopes: ['mailboxes:read'],
+      expires_at: new Date(gateway.clock.now().getTime() + lifeMs).toISOString(),
+    });
+
+  it(`takes REST tokens on REST and JWTs on MCP ${verifies('contract:2:actor-kind')}`, async () => {
+    const owner = await bearer(gateway.org.restToken, 'rest');
+    expect(owner.token.id).to.equal(gateway.ownerTokenId);
+    expect(owner.actor).to.equal('delegated');
+    const agent = await bearer(gateway.org.mcpToken, 'mcp');
+    expect(agent.principal).to.include({ kind: 'agent', id: gateway.org.agentId });
+    expect(agent.actor).to.equal('agent');
+    expect([...recorded, ...counted]).to.deep.equal([]);
+  });
+
+  it(`refuses a token on the other surface, and records it as of somebody known ${verifies('contract:2:audience-mcp')}`, async () => {
+    expect(await codeOf(gateway.org.mcpToken, 'rest')).to.equal('unauthenticated');
+    expect(await codeOf(gateway.org.restToken, 'mcp')).to.equal('unauthenticated');
+    expect(recorded.map(({ metadata }) => metadata['actor'])).to.deep.equal([
+      {
+        type: 'agent',
+        id: gateway.org.agentId,
+        token_id: (await bearer(gateway.org.mcpToken, 'mcp')).token.id,
+        session_id: null,
+        client: `sealed for ${gateway.org.agentId}`,
+      },
+      {
+        type: 'delegated',
+        id: gateway.org.userId,
+        token_id: gateway.ownerTokenId,
+        session_id: null,
+        client: `sealed for ${gateway.org.userId}`,
+      },
+    ]);
+    expect(counted).to.deep.equal([]);
+  });
+
+  it(`takes a JWT on REST when it is meant for it too ${verifies('contract:2:audience-rest')}`, async () => {
+    const both = ['http://127.0.0.1/mcp', 'http://127.0.0.1/api/v1'];
+    const tokens = {
+      ...ports.tokens,
+      verifyAccessToken: async (token: string) => ({
+        ...(await gateway.ports.tokens.verifyAccessToken(token)),
+        audience: both,
+      }),
+    };
+    authenticator = new Authenticator({ ...ports, tokens });
+    expect((await bearer(gateway.org.mcpToken, 'rest')).principal.id).to.equal(gateway.org.agentId);
+    expect((await bearer(gateway.org.mcpToken, 'mcp')).principal.id).to.equal(gateway.org.agentId);
+  });
+
+  it('counts what is of nobody known by its source', async () => {
+    const { restToken } = gateway.org;
+    const unknown = ports.tokens.newRestToken().token;
+    const mistyped = `${restToken.slice(0, -1)}${restToken.endsWith('a') ? 'b' : 'a'}`;
+    for (const token of [unknown, mistyped, 'x', 'eyJhbGciOiJub25lIn0.e30.']) {
+      expect(await codeOf(token, 'rest'), token).to.equal('unauthenticated');
+    }
+    const headers = [undefined, '', 'Bearer', 'Bearer ', `Basic ${restToken}`, restToken, `Bearer a b`];
+    for (const header of headers) {
+      expect(await rejection(callerOf(header, 'rest')), String(header)).to.include({
+        code: 'unauthenticated',
+      });
+    }
+    expect(counted).to.deep.equal(Array.from({ length: 11 }, () => 'unauthenticated somewhere'));
+    expect(recorded).to.deep.equal([]);
+  });
+
+  it('does not care how Bearer is spelled', async () => {
+    const caller = await callerOf(`bEARER  ${gateway.org.restToken}`, 'rest');
+    expect(caller.token.id).to.equal(gateway.ownerTokenId);
+  });
+
+  it('knows a revoked token at once, also one it has just let in, and records it', async () => {
+    const { id, token } = await issue(DAY_MS);
+    await bearer(token, 'rest');
+    await gateway.call(deleteToken, { token_id: id });
+    expect(await codeOf(token, 'rest')).to.equal('token_revoked');
+    const [entry] = recorded;
+    expect(entry).to.deep.include({
+      type: 'RequestRefused',
+      data: { capability: null, code: 'token_revoked', mailbox_id: null },
+    });
+    expect(entry?.metadata).to.deep.include({
+      request_id: 'req_1',
+      surface: 'rest',
+      org_id: gateway.org.orgId,
+    });
+  });
+
+  it('knows an expired token to the millisecond, also one it has just let in', async () => {
+    const { token } = await issue(900);
+    await bearer(token, 'rest');
+    // The issuing call itself moved the clock by one.
+    gateway.clock.advance(899);
+    expect(await codeOf(token, 'rest')).to.equal('token_expired');
+    expect(recorded).to.have.length(1);
+  });
+
+  it('refuses a JWT whose directory entry is of somebody else, or gone', async () => {
+    const claims = await ports.tokens.verifyAccessToken(gateway.org.mcpToken);
+    const forms = [
+      { ...claims, tokenId: 'tok_unknown' },
+      { ...claims, subject: gateway.org.userId },
+      { ...claims, orgId: 'org_other' },
+    ];
+    for (const form of forms) {
+      expect(await codeOf(await ports.tokens.signAccessToken(form), 'mcp')).to.equal('unauthenticated');
+    }
+    expect(recorded).to.deep.equal([]);
+  });
+
+  it('reads rights anew when the directory changes, and after a second whatever happens', async () => {
+    const first = await bearer(gateway.org.restToken, 'rest');
+    expect(await bearer(gateway.org.restToken, 'rest')).to.equal(first);
+    gateway.clock.advance(1_000);
+    const second = await bearer(gateway.org.restToken, 'rest');
+    expect(second).not.to.equal(first);
+    await issue(DAY_MS);
+    expect(await bearer(gateway.org.restToken, 'rest')).not.to.equal(second);
+  });
+
+  it(`answers 503 while it may lack a revocation, and blames no token for it ${verifies('contract:2:revocation')}`, async () => {
+    authenticator = new Authenticator({ ...ports, directory: { ...ports.directory, isCurrent: false } });
+    expect(await codeOf(gateway.org.restToken, 'rest')).to.equal('store_unavailable');
+    expect([...recorded, ...counted]).to.deep.equal([]);
+  });
+
+  it('still refuses when the refusal cannot be recorded, and counts it', async () => {
+    storeAway = true;
+    expect(await codeOf(gateway.org.restToken, 'mcp')).to.equal('unauthenticated');
+    expect(counted).to.deep.equal(['unauthenticated store-away']);
+  });
+});
