@@ -96,6 +96,8 @@ async function spawnServer(
 
 const ended = (child: ChildProcess): Promise<void> =>
   new Promise((resolve) => {
+    // A server that refuses its settings may be gone before anybody listens.
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) resolve();
     child.once('exit', () => {
       resolve();
     });

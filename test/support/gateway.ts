@@ -1,4 +1,3 @@
-/* eslint-disable @typescript-eslint/no-unsafe-assignment -- answers of every shape pass through here */
 /** A whole gateway for tests: real Postgres, event node and Dovecot, one organisation, its mailbox connected. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,11 +11,13 @@ import { PASSWORD, type TestDovecot } from './dovecot.ts';
 import { testDatabase, type TestDatabase } from './postgres.ts';
 import { silentLog } from './silent-log.ts';
 
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into answers of every shape
+export type Json = any;
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into answers of every shape
-  readonly body: any;
+  readonly body: Json;
 }
 
 export interface CallOptions {
@@ -51,11 +52,8 @@ export async function callRest(
     ...(content === undefined ? {} : { body: content }),
   });
   const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? null : JSON.parse(text),
-  };
+  const parsed: unknown = text === '' ? null : JSON.parse(text);
+  return { status: response.status, headers: response.headers, body: parsed };
 }
 
 export class TestGateway {
@@ -80,13 +78,13 @@ export class TestGateway {
 
   /** Adds a mailbox on a Dovecot user as the owner, grants the agent, and waits until it is connected. */
   async addMailbox(imap: { host: string; port: number }, user: string, smtpPort = 25): Promise<string> {
-    const { body } = await this.rest('POST', '/mailboxes', {
+    const answer = await this.rest('POST', '/mailboxes', {
       email: `${user}@example.com`,
       imap: { ...imap, security: 'none' },
       smtp: { host: imap.host, port: smtpPort, security: 'none' },
       auth: { type: 'password', username: user, password: PASSWORD },
     });
-    const { id } = body as { id: string };
+    const { id } = answer.body as { id: string };
     await this.rest('POST', `/mailboxes/${id}/grants`, {
       principal_id: this.tokens.agentId,
       scopes: PRESETS.operator.filter(isMailboxScope),
@@ -98,8 +96,8 @@ export class TestGateway {
   /** Resolves when the mailbox is in the state; throws with the last one seen. */
   async waitForState(mailboxId: string, state: string, withinMs = 10_000): Promise<void> {
     await eventually(async () => {
-      const { body } = await this.rest('GET', `/mailboxes/${mailboxId}`);
-      const now = (body as { state: string }).state;
+      const answer = await this.rest('GET', `/mailboxes/${mailboxId}`);
+      const now = (answer.body as { state: string }).state;
       if (now !== state) throw new Error(`the mailbox is ${now}, not ${state}`);
     }, withinMs);
   }
