@@ -128,6 +128,8 @@ export interface ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
+  /** The recorded end of an earlier request with the same Idempotency-Key. */
+  readonly replayed?: boolean;
 }
 
 /** A refusal or failure with a code of the table. `message` and `details` reach the caller: never put secrets there. */
@@ -135,12 +137,14 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
   readonly retryAfterSeconds: number | undefined;
+  readonly replayed: boolean;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = 'GatewayError';
     this.code = code;
     this.details = options.details ?? {};
+    this.replayed = options.replayed ?? false;
     // A retryable error always says when to come back (contract 13).
     this.retryAfterSeconds = options.retryAfterSeconds ?? (ERROR_TABLE[code].status === 503 ? 2 : undefined);
   }

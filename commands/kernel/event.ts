@@ -82,6 +82,9 @@ export function readEvent(catalogue: EventCatalogue, stored: StoredEvent): PastF
   const definition = catalogue.get(stored.type);
   if (!definition) return null;
   const meta = EventMetadata.parse(stored.metadata);
+  if (meta.v > versionOf(definition)) {
+    throw new Error(`${stored.type} of version ${String(meta.v)} was written by a newer gateway`);
+  }
   const upcast = definition.upcasters
     .slice(meta.v - 1)
     .reduce<Readonly<Record<string, unknown>>>((data, step) => step(data), stored.data);

@@ -105,6 +105,7 @@ const recorded = (settled: { code: string | null; message: string | null }): Gat
   new GatewayError(
     settled.code !== null && isErrorCode(settled.code) ? settled.code : 'internal_error',
     settled.message ?? 'The first request with this Idempotency-Key failed.',
+    { replayed: true },
   );
 
 export const claimStream = (operationId: string): string => `operation-${operationId}`;

@@ -2,7 +2,8 @@
 import type { Caller } from './access.ts';
 import type { CapabilityDefinition, Context, Request } from './capability.ts';
 import type { Author } from './decide-and-append.ts';
-import { GatewayError } from './errors.ts';
+import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { type HeldLease, holdLease } from './hold-lease.ts';
 import {
   type Claim,
   claimStream,
@@ -22,6 +23,13 @@ interface Claimant {
   readonly caller: Caller;
 }
 
+/** The request behind a key, its types left to its capability. */
+interface Work<Output> {
+  run(): Promise<Output>;
+  replay(claim: Claim): Promise<Output | null>;
+  markReplayed(): void;
+}
+
 /** The life of one request's key. Without a key every method only passes through. */
 export class RequestClaims {
   readonly #ports: Ports;
@@ -30,7 +38,8 @@ export class RequestClaims {
   readonly #operationId: string | null;
   /** What an earlier, cut-off request with this key had chosen. */
   #resumed: Claim | null = null;
-  #taken = false;
+  /** Held from the claim until its end is recorded. */
+  #lease: HeldLease | null = null;
 
   constructor(ports: Ports, author: Author, claimant: Claimant) {
     this.#ports = ports;
@@ -52,29 +61,40 @@ export class RequestClaims {
     const operationId = this.#operationId;
     if (operationId === null || capability.idempotency.kind !== 'claim')
       return await capability.handle(input, context);
-    const earlier = await this.#earlier(operationId);
-    if (earlier?.settled?.outcome === 'error') {
-      context.markReplayed();
-      throw earlier.settled.error;
-    }
-    if (earlier) {
-      const output = await capability.idempotency.replay(
-        earlier.targetId ?? '',
-        input,
-        context,
-        earlier.settled !== null,
-      );
-      if (output !== null) {
-        if (!earlier.settled) await writeSettled(this.#ports, this.#author, operationId, null);
+    const { replay } = capability.idempotency;
+    const work: Work<Output> = {
+      run: () => this.#run(operationId, () => capability.handle(input, context)),
+      replay: ({ targetId, settled }) => replay(targetId ?? '', input, context, settled !== null),
+      markReplayed: () => {
         context.markReplayed();
-        return output;
+      },
+    };
+    const earlier = await this.#earlier(operationId);
+    if (earlier === null) return await work.run();
+    return earlier.settled
+      ? await replaySettled(earlier, work)
+      : await this.#resume(operationId, earlier, work);
+  }
+
+  /** Goes on where a cut-off request ended: records what it made, or runs again with the id it had chosen. */
+  async #resume<Output>(operationId: string, earlier: Claim, work: Work<Output>): Promise<Output> {
+    this.#lease = await holdLease(this.#ports.leases, operationId);
+    if (this.#lease === null) throw keyInProgress(1);
+    try {
+      // The first request may have ended between the look at its stream and the lease.
+      const claim = (await this.#read(operationId)) ?? earlier;
+      if (claim.settled) return await replaySettled(claim, work);
+      const output = await work.replay(claim);
+      if (output === null) {
+        this.#resumed = claim;
+        return await work.run();
       }
-      if (earlier.settled)
-        throw new GatewayError('not_found', 'What this Idempotency-Key made no longer exists.');
-      if (!(await this.#ports.leases.acquire(operationId))) throw keyInProgress(1);
-      this.#resumed = earlier;
+      await writeSettled(this.#ports, this.#author, operationId, null);
+      work.markReplayed();
+      return output;
+    } finally {
+      await this.#release();
     }
-    return await this.#run(operationId, () => capability.handle(input, context));
   }
 
   /** Takes the key. The id is the one an earlier, cut-off request had chosen, or a fresh one. */
@@ -82,25 +102,39 @@ export class RequestClaims {
     if (this.#resumed?.targetId != null) return this.#resumed.targetId;
     const targetId = this.#ports.ids.newId(prefix);
     const operationId = this.#operationId;
-    if (operationId === null || this.#taken) return targetId;
-    await this.#ports.leases.acquire(operationId);
+    if (operationId === null || this.#lease !== null) return targetId;
+    const lease = await holdLease(this.#ports.leases, operationId);
+    if (lease === null) throw keyInProgress(1);
     const { capability, fingerprint } = this.#claimant;
     const data = { capability, fingerprint, target_id: targetId, run_id: this.#ports.leases.runId };
-    if (!(await writeClaim(this.#ports, this.#author, operationId, data))) {
-      const other = await this.#earlier(operationId);
-      throw other ? keyInProgress(1) : keyReused();
+    let isTaken = false;
+    try {
+      isTaken = await writeClaim(this.#ports, this.#author, operationId, data);
+    } finally {
+      if (!isTaken) await lease.release();
     }
-    this.#taken = true;
+    if (!isTaken) {
+      // Throws by itself when the key stands for another request.
+      await this.#read(operationId);
+      throw keyInProgress(1);
+    }
+    this.#lease = lease;
     return targetId;
   }
 
-  /** The claim the stream holds. Throws when the key stands for something else, or its request still runs. */
-  async #earlier(operationId: string): Promise<Claim | null> {
+  /** The claim the stream holds. Throws when the key stands for something else. */
+  async #read(operationId: string): Promise<Claim | null> {
     const stored = await this.#ports.events.readStream(claimStream(operationId));
     if (stored.length === 0) return null;
     const claim = readClaim(stored);
     if (claim?.fingerprint !== this.#claimant.fingerprint) throw keyReused();
-    if (claim.settled) return claim;
+    return claim;
+  }
+
+  /** The claim of an earlier request. Throws, beside what `#read` does, when that request still runs. */
+  async #earlier(operationId: string): Promise<Claim | null> {
+    const claim = await this.#read(operationId);
+    if (claim === null || claim.settled) return claim;
     const holder = await this.#ports.leases.holder(operationId);
     if (holder) {
       const seconds = Math.ceil((holder.until.getTime() - this.#ports.clock.now().getTime()) / 1_000);
@@ -112,18 +146,32 @@ export class RequestClaims {
   async #run<Output>(operationId: string, handle: () => Promise<Output>): Promise<Output> {
     try {
       const output = await handle();
-      if (this.#taken || this.#resumed) await writeSettled(this.#ports, this.#author, operationId, null);
+      if (this.#lease !== null) await writeSettled(this.#ports, this.#author, operationId, null);
       return output;
     } catch (error) {
-      // A defect or a store that is away is no outcome: the next request with this key goes on once the lease is gone.
-      const isOutcome =
-        error instanceof GatewayError && !['internal_error', 'store_unavailable'].includes(error.code);
-      if (isOutcome && (this.#taken || this.#resumed)) {
+      if (isOutcome(error) && this.#lease !== null)
         await writeSettled(this.#ports, this.#author, operationId, error);
-      }
       throw error;
     } finally {
-      if (this.#taken || this.#resumed) await this.#ports.leases.release(operationId);
+      await this.#release();
     }
   }
+
+  async #release(): Promise<void> {
+    const lease = this.#lease;
+    this.#lease = null;
+    await lease?.release();
+  }
 }
+
+async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<Output> {
+  work.markReplayed();
+  if (claim.settled?.outcome === 'error') throw claim.settled.error;
+  const output = await work.replay(claim);
+  if (output !== null) return output;
+  throw new GatewayError('not_found', 'What this Idempotency-Key made no longer exists.');
+}
+
+/** A defect, or what may pass by itself, is no outcome: the next request with this key goes on where this one ended. */
+const isOutcome = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.code !== 'internal_error' && !ERROR_TABLE[error.code].retryable;

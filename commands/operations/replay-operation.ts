@@ -1,11 +1,11 @@
 /** The answer to a key that was used before: the operation as it stands now, never a second effect. */
 import type { Context } from '../kernel/capability.ts';
-import { type EventMetadata, readEvent } from '../kernel/event.ts';
+import { type EventMetadata, type PastFact, readEvent } from '../kernel/event.ts';
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports, StoredEvent } from '../kernel/ports.ts';
 import { operation, type OperationReply, type OperationState, replyOf } from './operation.ts';
 import type { OperationEvent } from './operation-events.ts';
-import type { PastFact } from '../kernel/event.ts';
 import { reconcileOperation } from './reconcile-operation.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 
@@ -19,6 +19,8 @@ export async function replayOperation(
   stored: readonly StoredEvent[],
 ): Promise<OperationReply> {
   const { ports, fingerprint } = context;
+  // Whoever holds the lease is about to write its intent.
+  if (stored.length === 0) throw keyInProgress(1);
   const { state, orgId } = fold(stored);
   if (state.fingerprint !== fingerprint) throw keyReused();
   context.markReplayed();
@@ -51,12 +53,13 @@ async function settleCutOff(
     const left = holder.until.getTime() - ports.clock.now().getTime();
     throw keyInProgress(Math.min(30, Math.max(1, Math.ceil(left / 1_000))));
   }
-  if (!(await ports.leases.acquire(operationId))) throw keyInProgress(1);
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) throw keyInProgress(1);
   try {
     const reconciled = await reconcileOperation(ports, systemAuthor(ports, orgId), operationId);
     if (reconciled === null) throw keyInProgress(1);
     return reconciled.results;
   } finally {
-    await ports.leases.release(operationId);
+    await lease.release();
   }
 }

@@ -9,6 +9,7 @@ import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import { WrongExpectedRevision } from '../kernel/ports.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
@@ -17,7 +18,7 @@ import { type Action, checkActions, destinationOf, relocates, stepOf } from './a
 import { authorizeOperation, type Mode } from './authorize-operation.ts';
 import { decideByDefault, type PolicyDecision, strictest } from './default-policy.ts';
 import { operation, type OperationReply, replyOf, summarise } from './operation.ts';
-import type { ActionStep } from './operation-events.ts';
+import type { ActionStep, ItemResult } from './operation-events.ts';
 import { replayOperation } from './replay-operation.ts';
 import { runActions } from './run-actions.ts';
 import { checkSelect, resolveSelection, type Target } from './selection.ts';
@@ -134,34 +135,45 @@ async function execute(
 ): Promise<OperationReply> {
   const { ports } = context;
   const { operationId, started, mailbox, steps } = prepared;
-  if (!(await ports.leases.acquire(operationId))) return await replayFirst(context, operationId);
-  let release = true;
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return await replayFirst(context, operationId);
   try {
     const intent = await appendIntent(context, prepared, decided);
-    if (intent === null) {
-      // The same key was first here in this very process: the lease is that request's.
-      release = false;
-      return await replayFirst(context, operationId);
+    if (intent !== null) {
+      started.appended = true;
+      const plan = { mailbox, steps, targets: decided.targets, locators: ports.locators };
+      const results = await runActions(mail, plan);
+      if (await appendOutcomes(context, operationId, intent, results)) return replyOf(operationId, results);
     }
-    started.appended = true;
-    const plan = { mailbox, steps, targets: decided.targets, locators: ports.locators };
-    const results = await runActions(mail, plan);
-    const facts = [
-      { type: 'ActionOutcomesRecorded', data: { results } },
-      { type: 'OperationCompleted', data: { summary: summarise(results) } },
-    ];
-    const stream = streamOf(operation, operationId);
-    const { catalogue } = operation;
-    const { position } = await appendFacts(ports, context.author, {
-      stream,
+  } finally {
+    await lease.release();
+  }
+  // Another request with this key was first, or this process was held up for so long that its work was judged as cut off.
+  return await replayFirst(context, operationId);
+}
+
+/** False when another process found the lease run out and settled the operation by looking. */
+async function appendOutcomes(
+  context: Context,
+  operationId: string,
+  intent: bigint,
+  results: readonly ItemResult[],
+): Promise<boolean> {
+  try {
+    const { position } = await appendFacts(context.ports, context.author, {
+      stream: streamOf(operation, operationId),
       expected: intent,
-      catalogue,
-      facts,
+      catalogue: operation.catalogue,
+      facts: [
+        { type: 'ActionOutcomesRecorded', data: { results } },
+        { type: 'OperationCompleted', data: { summary: summarise(results) } },
+      ],
     });
     context.notePosition(position);
-    return replyOf(operationId, results);
-  } finally {
-    if (release) await ports.leases.release(operationId);
+    return true;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return false;
+    throw error;
   }
 }
 

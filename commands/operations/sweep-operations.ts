@@ -1,5 +1,6 @@
 /** Finds operations whose runner is gone, or whose outcome is unknown, and settles them one by one. */
 import { GatewayError } from '../kernel/errors.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { reconcileOperation } from './reconcile-operation.ts';
@@ -28,7 +29,8 @@ export async function sweepOperations(ports: Ports, unsettled: readonly Unsettle
 
 async function settleOne(ports: Ports, operationId: string, orgId: string | null): Promise<boolean> {
   if ((await ports.leases.holder(operationId)) !== null) return false;
-  if (!(await ports.leases.acquire(operationId))) return false;
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return false;
   try {
     const reconciled = await reconcileOperation(ports, systemAuthor(ports, orgId), operationId);
     return reconciled !== null && reconciled.unknown === 0;
@@ -37,6 +39,6 @@ async function settleOne(ports: Ports, operationId: string, orgId: string | null
     ports.log.warn('an operation could not be looked up yet', { operationId, code: error.code });
     return false;
   } finally {
-    await ports.leases.release(operationId);
+    await lease.release();
   }
 }

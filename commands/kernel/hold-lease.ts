@@ -1,0 +1,41 @@
+/** A lease held by one piece of work: two requests of this process share one as little as two processes do. */
+import type { Leases } from './ports.ts';
+
+export interface HeldLease {
+  /** Gives it up. */
+  release(): Promise<void>;
+}
+
+/** The port knows only whole processes, so each process keeps which of its leases are in use. */
+const inUse = new WeakMap<Leases, Set<string>>();
+
+function namesInUse(leases: Leases): Set<string> {
+  const known = inUse.get(leases);
+  if (known) return known;
+  const names = new Set<string>();
+  inUse.set(leases, names);
+  return names;
+}
+
+/** Takes a lease. Null when any other work holds it, here or in another process. */
+export async function holdLease(leases: Leases, name: string): Promise<HeldLease | null> {
+  const names = namesInUse(leases);
+  if (names.has(name)) return null;
+  names.add(name);
+  let isHeld = false;
+  try {
+    isHeld = await leases.acquire(name);
+  } finally {
+    if (!isHeld) names.delete(name);
+  }
+  if (!isHeld) return null;
+  return {
+    release: async () => {
+      try {
+        await leases.release(name);
+      } finally {
+        names.delete(name);
+      }
+    },
+  };
+}
