@@ -45,7 +45,9 @@ export async function openStorage(options: StorageOptions, opened: AsyncDisposab
   const sql = postgresSql(pool);
   const vault = await openVault(sql, masterKey);
   const given = options.eventStoreUrl ?? config.eventStoreUrl;
-  const eventStoreUrl = given ?? (await openOwnNode(options, { pool, directUrl }, opened));
+  const eventStoreUrl =
+    given ??
+    (await openOwnNode(options, { pool, directUrl, isPoolDirect: databaseUrl === directUrl }, opened));
   const events = openEventStore({ url: eventStoreUrl, log });
   opened.defer(() => events.close());
   return { sql, vault, masterKey, events, databaseUrl, directUrl, eventStoreUrl };
@@ -65,13 +67,13 @@ async function openDatabase(
 
 async function openOwnNode(
   { log, progress }: StorageOptions,
-  { pool, directUrl }: { pool: Pool; directUrl: string },
+  { pool, directUrl, isPoolDirect }: { pool: Pool; directUrl: string; isPoolDirect: boolean },
   opened: AsyncDisposableStack,
 ): Promise<string> {
   progress?.('Starting the embedded event node');
   const directConnection = () => openDirectConnection(directUrl, 'gateway event node');
   const place = { host: '127.0.0.1', port: 0, batchAppend: true };
-  const node = await startEventNode({ pool, directConnection, log, ...place });
+  const node = await startEventNode({ pool, isPoolDirect, directConnection, log, ...place });
   opened.defer(() => node.stop());
   return node.url;
 }

@@ -27,8 +27,14 @@ export class ItemBuffer {
     return this.#items;
   }
 
-  /** At least one item and at most `most`; null when the subscription ended. Throws what it failed with. */
-  async take(most: number): Promise<readonly SubscriptionItem[] | null> {
+  /**
+   * At least one item and at most `most`; null when the subscription ended. `gather` is waited for while fewer are there:
+   * the events of one request then share a batch. Throws what the subscription failed with.
+   */
+  async take(
+    most: number,
+    gather: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<readonly SubscriptionItem[] | null> {
     while (this.#items.length === 0) {
       if (this.#failure) throw this.#failure.error;
       if (this.#ended) return null;
@@ -36,6 +42,7 @@ export class ItemBuffer {
     }
     // What came in with the first item is handed over by the source within this turn of the event loop.
     await new Promise(setImmediate);
+    if (this.#items.length < most && !this.#ended) await gather();
     const taken = this.#items.splice(0, most);
     this.#room.resolve(undefined);
     return taken;

@@ -21,6 +21,8 @@ export interface LeadWatch {
   /** After each batch, and once at the start. */
   held(projections: readonly Projection[], position: Position): void;
   parked(parked: Parked): void;
+  /** A moment in which more events may arrive; over at once when somebody waits for a read model. */
+  gather(): Promise<void>;
   /** Everything that was in the log when the subscription began is applied. */
   caughtUp(): Promise<void>;
 }
@@ -64,7 +66,8 @@ export class Lead {
     const buffer = new ItemBuffer(events.subscribeToAll(from < 0n ? null : from, either), READ_AHEAD);
     this.#buffer = buffer;
     try {
-      for (let items = await buffer.take(AT_ONCE); items; items = await buffer.take(AT_ONCE)) {
+      const take = () => buffer.take(AT_ONCE, () => this.#watch.gather());
+      for (let items = await take(); items; items = await take()) {
         if (signal.aborted) return;
         // Server checkpoints are left aside: a stored position is always that of an event, and can be looked for.
         const stored = items.flatMap((item) => (item.kind === 'event' ? [item.event] : []));

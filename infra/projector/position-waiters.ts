@@ -9,6 +9,7 @@ interface Waiter {
 export class PositionWaiters {
   #reached: Position = -1n;
   readonly #waiting = new Set<Waiter>();
+  #disturbed: () => void = () => undefined;
 
   get reached(): Position {
     return this.#reached;
@@ -41,6 +42,19 @@ export class PositionWaiters {
         waiter.settle(false);
       }, timeoutMs);
       this.#waiting.add(waiter);
+      this.#disturbed();
+    });
+  }
+
+  /** Resolves after `ms`, or as soon as anybody waits. */
+  quiet(ms: number): Promise<void> {
+    if (this.anyWaiting) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#disturbed = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
   }
 

@@ -16,6 +16,8 @@ import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './pro
 const ASK_EVERY_MS = 500;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
+/** Long enough for the second append of an operation, short beside the second in which the audit must show it. */
+const GATHER_MS = 15;
 /** How often a process that does not lead looks how far the leader is, while somebody waits for it. */
 const LOOK_EVERY_MS = 20;
 
@@ -202,6 +204,7 @@ class RunningProjector implements Projector {
   #watch(caughtUp: () => Promise<void>): LeadWatch {
     return {
       caughtUp,
+      gather: () => this.#waiters.quiet(GATHER_MS),
       held: (projections, position) => {
         for (const projection of projections) this.#held.set(checkpointKey(projection), position);
         if (this.#leadsAll) this.#waiters.advance(lowest(this.#held.values()));

@@ -14,6 +14,8 @@ export interface EventLogOptions {
   /** A connected client of its own per call, never through a transaction pooler: it holds a session lock. */
   readonly directConnection: () => Promise<Client>;
   readonly log: Log;
+  /** True when no transaction pooler stands between: reads then use named statements. */
+  readonly isPoolDirect?: boolean;
   /** How long to wait for a lock that a dying predecessor may still hold. */
   readonly lockTimeoutMs: number;
 }
@@ -31,7 +33,7 @@ export class EventLog {
 
   private constructor(options: EventLogOptions) {
     this.#options = options;
-    this.rows = new LogRows(options.pool, { prepared: false });
+    this.rows = new LogRows(options.pool, { prepared: options.isPoolDirect ?? false });
     this.states = new StreamStates(this.rows);
     this.recent = new RecentEvents(0);
     this.#writer = new LogWriter(this, (error) => {
