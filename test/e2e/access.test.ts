@@ -7,6 +7,7 @@ import { createOrganisation, organisation } from '../../commands/organisation/or
 import { issueToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
+import { verifies } from '../support/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
@@ -77,7 +78,7 @@ describe('who may do what', function () {
     return secret;
   };
 
-  it("hides another organisation's objects exactly like unknown ones", async () => {
+  it(`hides another organisation's objects exactly like unknown ones ${verifies('contract:3:foreign-404', 'contract:12:own-org')}`, async () => {
     const stranger = await otherOrganisation();
     const unknown = await gateway.rest('GET', '/mailboxes/mbx_unknown', undefined, { token: stranger });
     const routes: [string, string, unknown][] = [
@@ -126,7 +127,7 @@ describe('who may do what', function () {
     expect(refused.body.error).to.include({ status: 401, code: 'token_expired' });
   });
 
-  it('shows a token once, keeps tokens inside their issuer, and lists them without secrets', async () => {
+  it(`shows a token once, keeps tokens inside their issuer, and lists them without secrets ${verifies('contract:17:tokens')}`, async () => {
     const made = await gateway.rest(
       'POST',
       '/tokens',
@@ -161,7 +162,7 @@ describe('who may do what', function () {
     expect(listed.body.items.map((item: { id: string }) => item.id)).to.include(made.body.id);
   });
 
-  it('takes a grant away from the agent within the same second', async () => {
+  it(`takes a grant away from the agent within the same second ${verifies('contract:3:foreign-404', 'contract:3:verb-missing', 'contract:17:grants')}`, async () => {
     const { token } = await agentToken(['messages:read', 'folders:read']);
     const list = () => gateway.rest('GET', `/mailboxes/${mailboxId}/messages`, undefined, { token });
     expect((await list()).status).to.equal(200);
@@ -173,7 +174,11 @@ describe('who may do what', function () {
       scopes: ['folders:read'],
     });
     expect(narrowed.status).to.equal(200);
-    expect((await list()).body.error).to.include({ status: 403, code: 'insufficient_scope' });
+    expect((await list()).body.error).to.deep.include({
+      status: 403,
+      code: 'insufficient_scope',
+      details: { required: ['messages:read'] },
+    });
     expect(
       (await gateway.rest('DELETE', `/mailboxes/${mailboxId}/grants/${String(grant.id)}`)).status,
     ).to.equal(204);
@@ -203,7 +208,7 @@ describe('who may do what', function () {
     expect((await list('archive')).body.error.code).to.equal('insufficient_scope');
   });
 
-  it('manages a mailbox with ETag and If-Match, and undoes its removal', async () => {
+  it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted')}`, async () => {
     const path = `/mailboxes/${mailboxId}`;
     const read = await gateway.rest('GET', path);
     const etag = read.headers.get('etag') ?? '';
@@ -233,7 +238,7 @@ describe('who may do what', function () {
     expect((await gateway.rest('GET', `${path}/messages`)).status).to.equal(200);
   });
 
-  it('pauses and resumes a mailbox', async () => {
+  it(`pauses and resumes a mailbox ${verifies('contract:4:mailbox-paused')}`, async () => {
     const path = `/mailboxes/${mailboxId}`;
     expect((await gateway.rest('PATCH', path, { paused: true })).body.state).to.equal('paused');
     expect((await gateway.rest('GET', `${path}/messages`)).body.error.code).to.equal('conflict');
@@ -253,7 +258,7 @@ describe('who may do what', function () {
     expect(JSON.stringify(wrong.body)).not.to.include('wrong password!');
   });
 
-  it('maps and creates folder roles', async () => {
+  it(`maps and creates folder roles ${verifies('contract:4:role-missing', 'contract:17:folder-roles')}`, async () => {
     const path = `/mailboxes/${mailboxId}/folder-roles`;
     const before = await gateway.rest('GET', path);
     expect(before.body.archive).to.match(/^fld_/);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, withClient } from '../support/mail-append.ts';
+import { verifies } from '../support/verifies.ts';
 
 const mail = (subject: string): string =>
   [
@@ -84,7 +85,7 @@ describe('acting on mail through the whole gateway', function () {
       }
     });
 
-  it('archives a message: old and new id in the answer, the old one stale, the new one good', async () => {
+  it(`archives a message: old and new id in the answer, the old one stale, the new one good ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures')}`, async () => {
     const [id = ''] = await arrive('Archive me');
     const { status, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     expect(status).to.equal(200);
@@ -99,11 +100,12 @@ describe('acting on mail through the whole gateway', function () {
     expect(read.body.items[0].error.code).to.equal('message_stale');
     expect(read.body.items[1].folder.role).to.equal('archive');
     const again = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
+    expect(again.body.status).to.equal('completed');
     expect(again.body.results[0]).to.include({ outcome: 'failed' });
     expect(again.body.results[0].error.code).to.equal('message_stale');
   });
 
-  it('shows the operation in the audit within a second, in order, with actor, token, request, outcome and resource', async () => {
+  it(`shows the operation in the audit within a second, in order, with actor, token, request, outcome and resource ${verifies('contract:10:outcomes', 'contract:12:line')}`, async () => {
     const [id = ''] = await arrive('Audit me');
     const { headers, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     const requestId = headers.get('request-id') ?? '';
@@ -167,7 +169,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(moved.body.items[0].folder.role).to.equal('junk');
   });
 
-  it('replays a used key with the current state, runs once, and refuses the key for another body', async () => {
+  it(`replays a used key with the current state, runs once, and refuses the key for another body ${verifies('contract:14:replayed', 'contract:14:reused')}`, async () => {
     const [id = '', other = ''] = await arrive('Once', 'Other');
     const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
     const first = await act(operation, { key: 'copy-once' });
@@ -181,7 +183,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(reused.body.error.code).to.equal('idempotency_key_reused');
   });
 
-  it('lets one of two equal requests at once run', async () => {
+  it(`lets one of two equal requests at once run ${verifies('contract:14:one-winner')}`, async () => {
     const [id = ''] = await arrive('Race');
     const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
     const answers = await Promise.all(Array.from({ length: 6 }, () => act(operation, { key: 'race' })));
@@ -193,7 +195,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('Archive', 'Race no')).to.equal(1);
   });
 
-  it('runs nothing outside the cardinality and leaves the key free', async () => {
+  it(`runs nothing outside the cardinality and leaves the key free ${verifies('contract:6:cardinality', 'contract:14:refused-frees')}`, async () => {
     const [a = '', b = ''] = await arrive('Card', 'Second card');
     const operation = { select: { message_ids: [a, b] }, actions: [{ type: 'trash' }] };
     const refused = await act(operation, { key: 'card', cardinality: { max: 1 } });
@@ -222,7 +224,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('Junk', 'Bulk no')).to.equal(3);
   });
 
-  it('previews without changing anything or needing a key', async () => {
+  it(`previews without changing anything or needing a key ${verifies('contract:6:preview-mode', 'contract:8:names-rule')}`, async () => {
     const [id = ''] = await arrive('Preview');
     const { status, body } = await gateway.rest('POST', `${mailbox}/email.act`, {
       operation: { type: 'message_actions', select: { message_ids: [id] }, actions: [{ type: 'archive' }] },

@@ -10,6 +10,7 @@ import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovec
 import { callRest, eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
 import { testDatabase, type TestDatabase } from '../support/postgres.ts';
+import { verifies } from '../support/verifies.ts';
 
 const countIn = (dovecot: TestDovecot, folder: string, subject: string): Promise<number> =>
   withClient(dovecot.imap(), 'anna', async (client) => {
@@ -69,7 +70,7 @@ describe('a mail server that fails', function () {
       { key },
     );
 
-  it('settles a MOVE whose answer was lost as done, by looking', async () => {
+  it(`settles a MOVE whose answer was lost as done, by looking ${verifies('contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
     const id = await arrive('Lost answer');
     proxy.cutAt(/UID MOVE/, 'after');
     const { status, body } = await archive(id, 'lost-answer');
@@ -89,7 +90,7 @@ describe('a mail server that fails', function () {
     expect(events.body.items.map((item: { type: string }) => item.type).at(-1)).to.equal('ActionsReconciled');
   });
 
-  it('settles a MOVE that never reached the server as failed, and repeats nothing', async () => {
+  it(`settles a MOVE that never reached the server as failed, and repeats nothing ${verifies('contract:10:reconciled', 'contract:10:outcomes')}`, async () => {
     const id = await arrive('Never sent');
     proxy.cutAt(/UID MOVE/, 'before');
     const { body } = await archive(id, 'never-sent');
@@ -104,7 +105,7 @@ describe('a mail server that fails', function () {
     expect(await countIn(dovecot, 'Archive', 'Never sent')).to.equal(0);
   });
 
-  it('answers 503 while the server is down, says so in the mailbox, and recovers by itself', async () => {
+  it(`answers 503 while the server is down, says so in the mailbox, and recovers by itself ${verifies('contract:4:mailbox-connection-failed', 'contract:13:retry-503')}`, async () => {
     await dovecot.stop('SIGKILL');
     const down = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
     expect(down.status).to.equal(503);
@@ -117,7 +118,7 @@ describe('a mail server that fails', function () {
     expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
   });
 
-  it('answers 424 when the server refuses the credentials, until others are stored', async () => {
+  it(`answers 424 when the server refuses the credentials, until others are stored ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials')}`, async () => {
     const store = (password: string) =>
       gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password });
     expect((await store('not the password')).status).to.equal(204);
@@ -176,7 +177,7 @@ describe('a gateway that is killed between intent and outcome', function () {
     return child;
   };
 
-  it('finds the outcome of the cut-off operation after the restart, without repeating it', async () => {
+  it(`finds the outcome of the cut-off operation after the restart, without repeating it ${verifies('contract:10:cut-off', 'contract:14:no-second-effect')}`, async () => {
     const first = await run();
     const admin = spawn(
       process.execPath,

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
+import { verifies } from '../support/verifies.ts';
 
 const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
@@ -95,7 +96,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it('tells the client that tools changed when advanced tools are switched on', async () => {
+  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed')}`, async () => {
     const { client } = await connect();
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -114,7 +115,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it('shares idempotency keys with REST', async () => {
+  it(`shares idempotency keys with REST ${verifies('contract:14:faces-share')}`, async () => {
     const { client } = await connect();
     const token = (
       await gateway.rest('POST', '/tokens', {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages } from '../support/mail-append.ts';
+import { verifies } from '../support/verifies.ts';
 
 const mail = (subject: string, options: { from?: string; text?: string; id?: string } = {}): string =>
   [
@@ -48,7 +49,7 @@ describe('reading mail through the whole gateway', function () {
     await dovecot.dispose();
   });
 
-  it('lists the inbox newest first, page by page, each message once', async () => {
+  it(`lists the inbox newest first, page by page, each message once ${verifies('contract:4:folder-absent')}`, async () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
@@ -85,7 +86,7 @@ describe('reading mail through the whole gateway', function () {
     expect(body.items[0].seen).to.equal(true);
   });
 
-  it('folds case and marks, looks outside trash and junk by default, everywhere with "all"', async () => {
+  it(`folds case and marks, looks outside trash and junk by default, everywhere with "all" ${verifies('contract:4:folder-absent', 'contract:4:folded-matching')}`, async () => {
     const query = async (select: object) =>
       (await gateway.rest('POST', `${mailbox}/email.query`, { select, view: 'count' })).body.count as number;
     expect(await query({ filter: { subject_contains: 'GRUSSE' } })).to.equal(1);
@@ -100,7 +101,7 @@ describe('reading mail through the whole gateway', function () {
     expect(await query(all)).to.equal(2);
   });
 
-  it('gives text with quoted history marked, leaves the seen flag alone and records one read event', async () => {
+  it(`gives text with quoted history marked, leaves the seen flag alone and records one read event ${verifies('contract:4:reading-keeps-unseen', 'contract:4:body-read-event')}`, async () => {
     const select = { folder: 'inbox', filter: { subject_contains: 'Antwort' } };
     const first = await gateway.rest('POST', `${mailbox}/email.query`, { select, include_body: 'text' });
     const [message] = first.body.items;

@@ -6,9 +6,10 @@ import { toolOf } from '../../../mcp/tool.ts';
 import { capabilities } from '../../../read-api/capabilities.ts';
 import { openApiDocument } from '../../../read-api/http/openapi.ts';
 import { expectGolden } from '../../support/golden.ts';
+import { verifies } from '../../support/verifies.ts';
 
 describe('the contract as others see it', () => {
-  it('has the OpenAPI document that was reviewed', async () => {
+  it(`has the OpenAPI document that was reviewed ${verifies('contract:17:openapi')}`, async () => {
     await expectGolden(
       'openapi.json',
       openApiDocument(capabilities, { baseUrl: 'https://gateway.example.com', version: '0' }),
@@ -39,7 +40,7 @@ describe('the contract as others see it', () => {
     );
   });
 
-  it('has the errors that were reviewed', async () => {
+  it(`has the errors that were reviewed ${verifies('contract:13:closed-table')}`, async () => {
     await expectGolden('errors.json', ERROR_TABLE);
   });
 });

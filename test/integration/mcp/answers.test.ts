@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import { errorOf, stageMcp } from '../../support/mcp/mcp-stage.ts';
 import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
+import { verifies } from '../../support/verifies.ts';
 
 describe('answers of /mcp', () => {
   const stage = stageMcp();
@@ -28,7 +29,7 @@ describe('answers of /mcp', () => {
     }
   });
 
-  it('are JSON-RPC errors for unknown methods and malformed params', async () => {
+  it(`are JSON-RPC errors for unknown methods and malformed params ${verifies('contract:16:json-rpc-codes')}`, async () => {
     const cases: [unknown, number][] = [
       [rpc('resources/list'), -32601],
       [rpc('__proto__'), -32601],
@@ -51,7 +52,7 @@ describe('answers of /mcp', () => {
     ]);
   });
 
-  it('are 403 with a challenge for a tool out of scope', async () => {
+  it(`are 403 with a challenge for a tool out of scope ${verifies('contract:16:out-of-scope')}`, async () => {
     const headers = await stage.open('2025-11-25', 'narrow');
     const answer = await stage.send({
       bearer: 'narrow',
@@ -71,7 +72,7 @@ describe('answers of /mcp', () => {
     expect((await stage.inSession(callOf('get_identity'))).status).to.equal(200);
   });
 
-  it('are 503 and say when to come back while the sessions cannot be reached', async () => {
+  it(`are 503 and say when to come back while the sessions cannot be reached ${verifies('contract:13:retry-503')}`, async () => {
     stage.served.sessions.failure = new GatewayError('store_unavailable', 'the database is away');
     const answers = [await stage.inSession(rpc('ping')), await stage.send({ body: helloOf('2025-11-25') })];
     for (const answer of answers) {
@@ -80,7 +81,7 @@ describe('answers of /mcp', () => {
     }
   });
 
-  it('hide what fails inside', async () => {
+  it(`hide what fails inside ${verifies('contract:13:internal', 'contract:16:json-rpc-codes')}`, async () => {
     stage.served.sessions.failure = new Error('secret');
     const answer = await stage.send({ body: helloOf('2025-11-25') });
     expect(errorOf(answer)).to.deep.equal({ code: -32603, message: 'Internal error' });

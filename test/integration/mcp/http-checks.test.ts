@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { errorOf, stageMcp } from '../../support/mcp/mcp-stage.ts';
 import { rpc } from '../../support/mcp/raw-mcp.ts';
+import { verifies } from '../../support/verifies.ts';
 
 describe('the checks of /mcp, each before the next', () => {
   const stage = stageMcp();
@@ -34,7 +35,7 @@ describe('the checks of /mcp, each before the next', () => {
     expect(answer.headers.get('retry-after')).to.equal('7');
   });
 
-  it('answers other methods with 405 and Allow', async () => {
+  it(`answers other methods with 405 and Allow ${verifies('contract:16:http-statuses')}`, async () => {
     for (const method of ['GET', 'PUT', 'PATCH', 'OPTIONS']) {
       const answer = await stage.send({ method, headers: { accept: 'text/event-stream' } });
       expect([answer.status, errorOf(answer).code]).to.deep.equal([405, 'method_not_allowed']);
@@ -42,7 +43,7 @@ describe('the checks of /mcp, each before the next', () => {
     }
   });
 
-  it('wants JSON (415) and both media types accepted (406) on POST', async () => {
+  it(`wants JSON (415) and both media types accepted (406) on POST ${verifies('contract:16:http-statuses', 'contract:16:accept-on-post')}`, async () => {
     const wrongType = { body: 'x', headers: { 'content-type': 'text/plain', accept: 'x/y' } };
     expect(await stage.refusal(wrongType)).to.deep.equal([415, 'unsupported_media_type']);
     expect(await stage.refusal({ body: 'x', headers: { accept: 'application/json' } })).to.deep.equal([
@@ -51,7 +52,7 @@ describe('the checks of /mcp, each before the next', () => {
     ]);
   });
 
-  it('refuses more than 1 MiB with 413, announced or not', async () => {
+  it(`refuses more than 1 MiB with 413, announced or not ${verifies('contract:16:http-statuses', 'contract:15:body-size')}`, async () => {
     const large = `{"a":"${'x'.repeat(1_048_576)}"}`;
     expect(await stage.refusal({ body: large })).to.deep.equal([413, 'payload_too_large']);
     const chunks = new Blob([large]).stream();
@@ -60,7 +61,7 @@ describe('the checks of /mcp, each before the next', () => {
     expect((await fetch(stage.served.url, { ...init, headers })).status).to.equal(413);
   });
 
-  it('answers what is no JSON, or no message, with 400 and a JSON-RPC error, session or not', async () => {
+  it(`answers what is no JSON, or no message, with 400 and a JSON-RPC error, session or not ${verifies('contract:16:json-rpc-codes')}`, async () => {
     const notJson = await stage.send({ body: '{"jsonrpc":' });
     expect([notJson.status, errorOf(notJson).code]).to.deep.equal([400, -32700]);
     for (const [message, id] of [
@@ -73,7 +74,7 @@ describe('the checks of /mcp, each before the next', () => {
     }
   });
 
-  it('wants the session header on everything but initialize', async () => {
+  it(`wants the session header on everything but initialize ${verifies('contract:16:http-statuses')}`, async () => {
     expect(await stage.refusal({ body: rpc('ping') })).to.deep.equal([400, 'invalid_request']);
     expect(
       await stage.refusal({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } }),
@@ -87,7 +88,7 @@ describe('the checks of /mcp, each before the next', () => {
     expect(await stage.refusal({ method: 'DELETE', headers })).to.deep.equal([404, 'session_not_found']);
   });
 
-  it('wants the negotiated revision named', async () => {
+  it(`wants the negotiated revision named ${verifies('contract:16:http-statuses')}`, async () => {
     for (const version of [undefined, '2025-06-18', '1999-01-01']) {
       const request = { body: rpc('ping'), headers: { ...stage.session, 'mcp-protocol-version': version } };
       expect(await stage.refusal(request)).to.deep.equal([400, 'protocol_version_unsupported']);

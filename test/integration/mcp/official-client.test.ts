@@ -10,6 +10,7 @@ import { expect } from 'chai';
 import { PROTOCOL_REVISION_NAMES } from '../../../mcp/protocol-revisions.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';
 import { type ServedMcp, serveMcp } from '../../support/mcp/serve-mcp.ts';
+import { verifies } from '../../support/verifies.ts';
 
 interface Connected {
   readonly client: Client;
@@ -112,7 +113,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(structuredContent).to.have.nested.property('error.code', 'idempotency_key_required');
     });
 
-    it('gets malformed arguments and unknown tools as protocol errors', async () => {
+    it(`gets malformed arguments and unknown tools as protocol errors ${verifies('contract:16:unknown-tool')}`, async () => {
       for (const [name, args] of [
         ['note_query', { nonsense: 1 }],
         ['no_such_tool', {}],
@@ -165,7 +166,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
 }
 
 describe('the official client with the text block off', () => {
-  it('takes an empty content beside the structured one', async () => {
+  it(`takes an empty content beside the structured one ${verifies('contract:16:text-block-off')}`, async () => {
     const served = await serveMcp({ mcpTextBlock: false });
     served.gate.callers.set('one', sampleCaller());
     const { client } = await connect(served.url, '2025-11-25');

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { stageMcp } from '../../support/mcp/mcp-stage.ts';
 import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
+import { verifies } from '../../support/verifies.ts';
 
 describe('sessions of /mcp', () => {
   const stage = stageMcp();
 
-  it('are unknown to any other token, principal or organisation', async () => {
+  it(`are unknown to any other token, principal or organisation ${verifies('contract:2:session-binding')}`, async () => {
     for (const bearer of ['narrow', 'other-principal', 'other-org']) {
       expect(await stage.refusal({ body: rpc('ping'), headers: stage.session, bearer })).to.deep.equal([
         404,
@@ -31,7 +32,7 @@ describe('sessions of /mcp', () => {
     expect((await stage.send(request)).status).to.equal(404);
   });
 
-  it('end with DELETE: 204, then 404 for everything', async () => {
+  it(`end with DELETE: 204, then 404 for everything ${verifies('contract:16:delete', 'contract:16:accept-on-post')}`, async () => {
     const ended = await stage.send({ method: 'DELETE', headers: { ...stage.session, accept: undefined } });
     expect([ended.status, ended.text]).to.deep.equal([204, '']);
     expect(await stage.refusal({ method: 'DELETE', headers: stage.session })).to.deep.equal([
@@ -53,7 +54,7 @@ describe('sessions of /mcp', () => {
       .and.not.equal('stale');
   });
 
-  it('are bound to token, organisation and principal', () => {
+  it(`are bound to token, organisation and principal ${verifies('contract:2:session-binding')}`, () => {
     const row = stage.served.sessions.rows.get(stage.session['mcp-session-id'] ?? '');
     expect(row).to.include({
       tokenId: 'tok_1',

@@ -4,6 +4,7 @@ import { type AuditFilter, getAudit, listAudit, openAudit } from '../../../proje
 import { happened, openSample, sampleAuthor } from '../../support/event-author.ts';
 import { MAILBOX, ORG, sampleHistory, TOKEN } from '../../support/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
+import { verifies } from '../../support/verifies.ts';
 
 describe('audit', () => {
   let rig: Rig;
@@ -41,7 +42,7 @@ describe('audit', () => {
     expect(other?.seq).to.equal(1);
   });
 
-  it('pages from either end by the sequence', async () => {
+  it(`pages from either end by the sequence ${verifies('contract:12:own-org')}`, async () => {
     const newest = await listAudit(rig.sql, ORG, {}, { order: 'desc', after: null, limit: 3 });
     const after = newest.at(-1)?.seq ?? 0;
     const next = await listAudit(rig.sql, ORG, {}, { order: 'desc', after, limit: 3 });
@@ -52,7 +53,7 @@ describe('audit', () => {
     expect(first?.seq).to.equal(5);
   });
 
-  it('finds lines by each condition, and by several at once', async () => {
+  it(`finds lines by each condition, and by several at once ${verifies('contract:12:filters')}`, async () => {
     expect(await typesOf({ type: 'TokenIssued' })).to.deep.equal(['TokenIssued']);
     expect(await typesOf({ resource: TOKEN })).to.deep.equal(['TokenIssued']);
     expect(await typesOf({ outcome: 'denied' })).to.deep.equal(['RequestRefused', 'RequestRefused']);
@@ -65,7 +66,7 @@ describe('audit', () => {
     expect(await typesOf({ to: now, from: '2000-01-01T00:00:00Z', outcome: 'denied' })).to.have.length(2);
   });
 
-  it('shows every event of an operation under its mailbox', async () => {
+  it(`shows every event of an operation under its mailbox ${verifies('contract:12:filters')}`, async () => {
     const types = await typesOf({ mailboxId: MAILBOX, resource: 'opn_2' });
     expect(types).to.deep.equal([
       'OperationSubmitted',
@@ -76,7 +77,7 @@ describe('audit', () => {
     ]);
   });
 
-  it('tells who, through what, what for, and with which outcome', async () => {
+  it(`tells who, through what, what for, and with which outcome ${verifies('contract:12:line')}`, async () => {
     const [line] = await listAudit(rig.sql, ORG, { resource: 'opn_1', type: 'OperationDecided' }, ascending);
     expect(line).to.deep.include({
       surface: 'rest',
@@ -97,7 +98,7 @@ describe('audit', () => {
     });
   });
 
-  it('keeps sealed texts sealed and opens them for the reader', async () => {
+  it(`keeps sealed texts sealed and opens them for the reader ${verifies('contract:12:sealed')}`, async () => {
     const [line] = await listAudit(rig.sql, ORG, { type: 'OperationSubmitted' }, ascending);
     expect(line?.data['reason']).to.equal('sealed:tidy up');
     const opened = line && (await openAudit(line, openSample));

@@ -10,6 +10,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { rejection } from '../../support/rejection.ts';
 import { silentLog } from '../../support/silent-log.ts';
+import { verifies } from '../../support/verifies.ts';
 
 describe('access stream', () => {
   let clock: ManualClock;
@@ -67,7 +68,7 @@ describe('access stream', () => {
     ]);
   });
 
-  it('records sixty refusals of a token in a minute and counts the others', async () => {
+  it(`records sixty refusals of a token in a minute and counts the others ${verifies('contract:12:denials-counted')}`, async () => {
     for (let n = 0; n < 63; n += 1) await stream.record(refused());
     expect(events.all).to.have.length(60);
     await stream.flushCounts();
@@ -82,7 +83,7 @@ describe('access stream', () => {
     expect(events.all.filter(({ type }) => type === 'RequestRefused')).to.have.length(61);
   });
 
-  it('counts refusals of nobody known per minute, code and source', async () => {
+  it(`counts refusals of nobody known per minute, code and source ${verifies('contract:12:unauthenticated-counted')}`, async () => {
     for (const source of ['10.0.0.1', '10.0.0.1', '10.0.0.2']) stream.countRefusal('unauthenticated', source);
     clock.advance(60_000);
     stream.countRefusal('unauthenticated', '10.0.0.1');

@@ -7,6 +7,7 @@ import { ToolCatalogue } from '../../../mcp/list-tools.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';
 import { samplePorts } from '../../support/mcp/sample-ports.ts';
 import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
+import { verifies } from '../../support/verifies.ts';
 
 interface Result {
   readonly content: { type: string; text: string }[];
@@ -69,7 +70,7 @@ describe('tools/call', () => {
     expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
   });
 
-  it('leaves content empty, never out, when the text block is off', async () => {
+  it(`leaves content empty, never out, when the text block is off ${verifies('contract:16:text-block-off')}`, async () => {
     const { result } = stage({ mcpTextBlock: false });
     expect((await result('get_identity')).content).to.deep.equal([]);
     const failed = await result('note_fail', { code: 'conflict' });
@@ -77,7 +78,7 @@ describe('tools/call', () => {
     expect(failed.structuredContent.error?.code).to.equal('conflict');
   });
 
-  it('is −32602 for an unknown tool and for a capability without a tool', async () => {
+  it(`is −32602 for an unknown tool and for a capability without a tool ${verifies('contract:16:unknown-tool')}`, async () => {
     const { call } = stage();
     for (const name of ['nothing', 'rest_only', 'toString']) {
       const { code, message } = await jsonRpcError(call(name));
@@ -86,7 +87,7 @@ describe('tools/call', () => {
     }
   });
 
-  it('is −32602 for arguments that break the schema, with every path and no value', async () => {
+  it(`is −32602 for arguments that break the schema, with every path and no value ${verifies('contract:0:unknown-fields')}`, async () => {
     const { call, seen } = stage();
     const error = await jsonRpcError(
       call('note_query', { select: { limit: 'do-not-echo' }, extra: 'do-not-echo' }),
@@ -129,7 +130,7 @@ describe('tools/call', () => {
     }
   });
 
-  it('tells nothing of an unforeseen failure, and logs it', async () => {
+  it(`tells nothing of an unforeseen failure, and logs it ${verifies('contract:13:internal')}`, async () => {
     const { result, logged } = stage();
     const { structuredContent } = await result('note_fail', { code: 'anything' });
     expect(structuredContent.error?.code).to.equal('internal_error');

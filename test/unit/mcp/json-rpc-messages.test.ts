@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EnvelopeRefusal, readEnvelope, readMessage } from '../../../mcp/json-rpc-messages.ts';
+import { verifies } from '../../support/verifies.ts';
 
 const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
@@ -54,12 +55,12 @@ describe('the envelope of a POST', () => {
     }
   });
 
-  it('is −32600 for an id that is null, fractional, boolean or an object', () => {
+  it(`is −32600 for an id that is null, fractional, boolean or an object ${verifies('contract:16:json-rpc-codes')}`, () => {
     for (const id of [null, 1.5, true, {}, 2 ** 60])
       expect(refusal(body({ ...ping, id })).code).to.equal(-32600);
   });
 
-  it('is −32600 for a batch that is empty, over 100 messages or holds initialize', () => {
+  it(`is −32600 for a batch that is empty, over 100 messages or holds initialize ${verifies('contract:16:old-revision')}`, () => {
     expect(refusal(body([])).message).to.match(/at least one/);
     expect(refusal(body(Array(101).fill(ping))).message).to.match(/at most 100/);
     expect(refusal(body([ping, { ...ping, method: 'initialize' }])).message).to.match(/on its own/);

@@ -3,6 +3,7 @@ import { NEWEST_REVISION, revisionNamed } from '../../../mcp/protocol-revisions.
 import { ToolCatalogue, type ToolView } from '../../../mcp/list-tools.ts';
 import { type CallerTraits, sampleCaller } from '../../support/mcp/sample-caller.ts';
 import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
+import { verifies } from '../../support/verifies.ts';
 
 const catalogue = new ToolCatalogue(sampleRegistry().registry);
 const view = (traits: CallerTraits = {}, advancedTools = false): ToolView => ({
@@ -20,11 +21,11 @@ describe('the list of tools', () => {
     expect(names(view())).to.deep.equal(ADVERTISED);
   });
 
-  it('appends the granular ones when they are switched on', () => {
+  it(`appends the granular ones when they are switched on ${verifies('contract:16:granular-listed')}`, () => {
     expect(names(view({}, true))).to.deep.equal([...ADVERTISED, 'note_copy', 'note_fail']);
   });
 
-  it('is narrower for a narrower token', () => {
+  it(`is narrower for a narrower token ${verifies('contract:16:granular-listed')}`, () => {
     expect(names(view({ scopes: ['messages:read'] }, true))).to.deep.equal([
       'get_identity',
       'settings_toggle_advanced_tools',

@@ -6,6 +6,7 @@ import { callTool } from '../../../mcp/call-tool.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';
 import { samplePorts } from '../../support/mcp/sample-ports.ts';
 import { type SampleNote, sampleRegistry } from '../../support/mcp/sample-registry.ts';
+import { verifies } from '../../support/verifies.ts';
 
 const MAX = 4_096;
 
@@ -48,7 +49,7 @@ describe('the size of a tool result', () => {
     expect(seen).to.have.length(1);
   });
 
-  it('is kept by fewer whole items, and following the cursor misses and repeats none', async () => {
+  it(`is kept by fewer whole items, and following the cursor misses and repeats none ${verifies('contract:15:mcp-result')}`, async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `n${String(index)}`);
     const { call } = stage(ids.map((id, index) => text(id, 100 + index * 20)));
     const got: string[] = [];
@@ -63,7 +64,7 @@ describe('the size of a tool result', () => {
     expect(got).to.deep.equal(ids);
   });
 
-  it('is kept by a shorter body when one item is too long, whatever its characters take', async () => {
+  it(`is kept by a shorter body when one item is too long, whatever its characters take ${verifies('contract:15:mcp-result')}`, async () => {
     for (const unit of ['x', '"', 'é', '\u0001', '😀']) {
       const { call } = stage([text('a', 20_000, unit), text('b', 20_000, unit)]);
       const page = (await call('note_query', { select: {} })) as Page;

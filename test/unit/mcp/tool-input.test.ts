@@ -5,6 +5,7 @@ import { type Tool, toolOf } from '../../../mcp/tool.ts';
 import { InvalidArguments, readArguments, schemaIssues } from '../../../mcp/tool-input.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';
 import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
+import { verifies } from '../../support/verifies.ts';
 
 const tools = new Map(sampleRegistry().registry.map((capability) => [capability.name, toolOf(capability)]));
 function tool(name: string): Tool {
@@ -59,13 +60,13 @@ describe('the arguments of a tool as the input of its capability', () => {
     expect(input).to.deep.equal({ mailbox_id: 'mbx_1', operation: inSelect });
   });
 
-  it('fills in the only mailbox', () => {
+  it(`fills in the only mailbox ${verifies('contract:4:select-mailbox')}`, () => {
     expect(read('note_query', { select: {} }).input).to.deep.equal({ mailbox_id: 'mbx_1', select: {} });
     expect(read('note_act', { operation, ...key }).input).to.include({ mailbox_id: 'mbx_1' });
     expect(read('note_copy', { message_ids: ['m'], ...key }).input).to.include({ mailbox_id: 'mbx_1' });
   });
 
-  it('refuses a mailbox left out where there are several, and names them', () => {
+  it(`refuses a mailbox left out where there are several, and names them ${verifies('contract:4:select-mailbox')}`, () => {
     for (const [name, args, path] of [
       ['note_query', { select: {} }, 'select.mailbox_id'],
       ['note_act', { operation, ...key }, 'mailbox_id'],
@@ -114,7 +115,7 @@ describe('the arguments of a tool as the input of its capability', () => {
     expect(read('note_act', { operation }).idempotencyKey).to.equal(null);
   });
 
-  it('wants a key of 1 to 255 visible ASCII characters', () => {
+  it(`wants a key of 1 to 255 visible ASCII characters ${verifies('contract:14:key-form')}`, () => {
     for (const idempotency_key of ['', ' ', 'é', 'x'.repeat(256), 5, null]) {
       expect(pathsOf('note_act', { operation, idempotency_key })).to.deep.equal(['idempotency_key']);
     }
@@ -124,7 +125,7 @@ describe('the arguments of a tool as the input of its capability', () => {
     expect(pathsOf('note_query', { select: {}, ...key })).to.deep.equal(['idempotency_key']);
   });
 
-  it('refuses a page over 100', () => {
+  it(`refuses a page over 100 ${verifies('contract:4:page-limits')}`, () => {
     expect(pathsOf('note_query', { select: { limit: 101 } })).to.deep.equal(['select.limit']);
     expect(pathsOf('note_query', { select: { limit: 100 } })).to.deep.equal([]);
   });

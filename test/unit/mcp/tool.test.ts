@@ -11,6 +11,7 @@ import { getIdentity } from '../../../read-api/identity/get-identity.ts';
 import { listFolders } from '../../../read-api/messages/list-folders.ts';
 import { inputSchema } from '../../../mcp/tool-schema.ts';
 import { type Tool, toolOf } from '../../../mcp/tool.ts';
+import { verifies } from '../../support/verifies.ts';
 
 interface Definition {
   readonly name: string;
@@ -60,7 +61,7 @@ describe('the tool of a capability', () => {
     expect(() => inputSchema(z.string())).to.throw(/flat object/);
   });
 
-  it('says all four hints', () => {
+  it(`says all four hints ${verifies('contract:16:tool-description')}`, () => {
     for (const capability of registry) {
       expect(described(capability).annotations).to.have.all.keys(
         'readOnlyHint',
@@ -71,7 +72,7 @@ describe('the tool of a capability', () => {
     }
   });
 
-  it('has title and output schema from 2025-06-18 on; before, the title is an annotation', () => {
+  it(`has title and output schema from 2025-06-18 on; before, the title is an annotation ${verifies('contract:16:tool-description')}`, () => {
     expect(described(getIdentity)).to.include({ title: 'Who am I' });
     expect(described(getIdentity)).to.have.property('outputSchema');
     expect(plain(getIdentity)).to.not.have.any.keys('title', 'outputSchema');
@@ -101,7 +102,7 @@ describe('the tool of a capability', () => {
     expect(tool(getIdentity).mailbox).to.equal('nowhere');
   });
 
-  it('has pages of 20 by default and 100 at most', () => {
+  it(`has pages of 20 by default and 100 at most ${verifies('contract:4:page-limits')}`, () => {
     const { properties } = described(queryEmail).inputSchema;
     expect(properties['select']?.properties?.['limit']).to.include({ default: 20, maximum: 100 });
     expect(described(listFolders).inputSchema.properties['limit']).to.include({ default: 20, maximum: 100 });
@@ -119,7 +120,7 @@ describe('the tool of a capability', () => {
     expect(keyOf(toggleAdvancedTools)).to.deep.equal([false, false]);
   });
 
-  it('has an output schema that admits the error object and fields added later', () => {
+  it(`has an output schema that admits the error object and fields added later ${verifies('contract:16:error-schema')}`, () => {
     const validators = new AjvJsonSchemaValidator();
     const error = { ...toErrorBody(new Error('x'), 'req_1'), retry_after_seconds: 2 };
     for (const capability of registry) {

@@ -7,6 +7,7 @@ import { openSealedFields, sealedFieldsOf } from '../../../projections/sealed-fi
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { openSample, sealSample } from '../../support/event-author.ts';
 import { sampleHistory } from '../../support/sample-history.ts';
+import { verifies } from '../../support/verifies.ts';
 
 /** Data in which every rule finds what it looks for. */
 const anyData = {
@@ -53,7 +54,7 @@ describe('audit facts', () => {
     ]);
   });
 
-  it('names the rule that decided', () => {
+  it(`names the rule that decided ${verifies('contract:8:names-rule')}`, () => {
     const decided = { decision: 'require', rule_id: 'r1', policy_version: 3 };
     const { outcome, policy } = factsOf('OperationDecided', decided);
     expect({ outcome, policy }).to.deep.equal({
@@ -81,7 +82,7 @@ describe('sealed fields', () => {
     expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
   });
 
-  it('are opened, and nothing else that looks like one', async () => {
+  it(`are opened, and nothing else that looks like one ${verifies('contract:12:sealed')}`, async () => {
     const data = { reason: sealSample('because'), mailbox_id: sealSample('stolen') };
     expect(await openSealedFields('OperationSubmitted', data, openSample)).to.deep.equal({
       reason: 'because',

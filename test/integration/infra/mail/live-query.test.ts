@@ -22,6 +22,7 @@ import {
 } from '../../../support/mail-gateway.ts';
 import { filterArbitrary } from '../../../support/message-arbitrary.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const PROJECT: FolderRef = { number: 3, path: 'Projekte/Größe & Co' };
 const FOLDERS = [INBOX, ARCHIVE, PROJECT];
@@ -145,7 +146,7 @@ for (const { name, capability } of [
       await server.dispose();
     });
 
-    it('sees every message decoded, and none that is marked for removal', () => {
+    it(`sees every message decoded, and none that is marked for removal ${verifies('contract:4:deleted-hidden')}`, () => {
       expect(all).to.have.length(LISTED);
       const one = all.find(({ messageId }) => messageId === '<5@example.com>');
       expect(one?.subject).to.equal('Äpfel naïve 1');
@@ -154,7 +155,7 @@ for (const { name, capability } of [
       expect(one?.from).to.deep.equal([{ name: 'Carol', email: 'carol@mail.example.com' }]);
     });
 
-    it('answers what the naive evaluation answers, in every order and page by page', async () => {
+    it(`answers what the naive evaluation answers, in every order and page by page ${verifies('contract:4:live-narrowing')}`, async () => {
       await fc.assert(
         fc.asyncProperty(
           filterArbitrary,
@@ -254,7 +255,7 @@ describe('a live query over time', () => {
     }
   });
 
-  it('refuses what needs more messages than it may fetch, and answers what does not', async () => {
+  it(`refuses what needs more messages than it may fetch, and answers what does not ${verifies('contract:4:live-limit', 'contract:4:live-narrowing')}`, async () => {
     await appendMessages(server.imap(), 'anna', inInbox(20, 80));
     const hopeless = queryOf({ filter: { subject_contains: 'nowhere' } });
     const error = await rejection(under.mail((session) => session.query(hopeless)));

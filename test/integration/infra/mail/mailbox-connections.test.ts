@@ -6,6 +6,7 @@ import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support
 import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
 import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const CREDENTIALS = { username: 'anna', password: PASSWORD };
 
@@ -25,7 +26,7 @@ describe('connections to a mailbox', () => {
     await server.dispose();
   });
 
-  it('keeps a connection for the next caller and never lends more than the limit', async () => {
+  it(`keeps a connection for the next caller and never lends more than the limit ${verifies('contract:15:connections')}`, async () => {
     const under = mailGateway(viaProxy, 'anna', { providerConnections: 2 });
     const before = proxy.connections;
     let most = 0;
@@ -86,7 +87,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('tells a refused login from a server that lets nobody in', async () => {
+  it(`tells a refused login from a server that lets nobody in ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
     const refused = mailGateway(server.imap(), 'anna', { password: 'wrong' });
     const error = await rejection(refused.mail((session) => session.listFolders()));
     expect(error).to.have.property('code', 'mailbox_auth_failed');
@@ -140,7 +141,7 @@ describe('connections to a mailbox', () => {
     under.gateway.close();
   });
 
-  it('reads no flag into a message', async () => {
+  it(`reads no flag into a message ${verifies('contract:4:reading-keeps-unseen')}`, async () => {
     const under = mailGateway(server.imap(), 'anna');
     await under.mail((session) => session.query(queryOf({ textChars: 100 })));
     await under.mail(async (session) => {

@@ -11,6 +11,7 @@ import {
   queryOf,
 } from '../../../support/mail-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const seed = async (server: TestDovecot, user: string, count = 4): Promise<void> => {
   const raws = Array.from({ length: count }, (_, n) => ({
@@ -86,7 +87,7 @@ for (const { name, capability, tells } of variants) {
       await server.dispose();
     });
 
-    it('moves messages and tells where each went, and which were not there', async () => {
+    it(`moves messages and tells where each went, and which were not there ${verifies('contract:4:without-move')}`, async () => {
       const uidValidity = await uidValidityOf(under);
       const outcomes = await under.mail((session) =>
         session.moveMessages(INBOX, uidValidity, [2, 77, 4], ARCHIVE),
@@ -98,7 +99,7 @@ for (const { name, capability, tells } of variants) {
       else expect(outcomes.get(4)).to.deep.equal({ outcome: 'done', newUid: null, newUidValidity: null });
     });
 
-    it('leaves alone what another client marked for removal', async () => {
+    it(`leaves alone what another client marked for removal ${verifies('contract:4:without-move')}`, async () => {
       const uidValidity = await uidValidityOf(under);
       await withClient(server.imap(), `user${String(users)}`, async (client) => {
         await client.mailboxOpen('INBOX');
@@ -134,7 +135,7 @@ for (const { name, capability, tells } of variants) {
       expect(await subjectsIn(under)).to.have.length(4);
     });
 
-    it('finds nothing at a stale UIDVALIDITY', async () => {
+    it(`finds nothing at a stale UIDVALIDITY ${verifies('contract:4:uidvalidity')}`, async () => {
       const stale = (await uidValidityOf(under)) - 1;
       const outcomes = await under.mail((session) => session.moveMessages(INBOX, stale, [1, 2], ARCHIVE));
       expect(outcomesOf(outcomes)).to.deep.equal({ 1: 'missing', 2: 'missing' });
@@ -177,7 +178,7 @@ describe('message actions on a server with neither MOVE nor UIDPLUS', () => {
     await server.dispose();
   });
 
-  it('refuses to move, and changes nothing', async () => {
+  it(`refuses to move, and changes nothing ${verifies('contract:4:without-move-and-uidplus')}`, async () => {
     const uidValidity = await uidValidityOf(under);
     const error = await rejection(
       under.mail((session) => session.moveMessages(INBOX, uidValidity, [1], ARCHIVE)),

@@ -8,6 +8,7 @@ import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
 import type { McpSession, Sql } from '../../../../commands/kernel/ports.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -116,7 +117,7 @@ describe('MCP sessions', function () {
     expect(await rejection(sessions.setAdvancedTools('s', true))).to.include({ code: 'session_not_found' });
   });
 
-  it('keeps 500 for a token: the next ends the one unused longest', async () => {
+  it(`keeps 500 for a token: the next ends the one unused longest ${verifies('contract:16:session-count')}`, async () => {
     await sql.query(
       `insert into vault.mcp_session
          select decode(md5(n::text), 'hex'), 'tok_1', 'org_1', 'agt_1', '2025-11-25', false, $1, $1

@@ -8,6 +8,7 @@ import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sealed, Sql } from '../../../../commands/kernel/ports.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const ERASE = 'update vault.personal_key set wrapped = null, erased_at = now() where owner_id = $1';
 
@@ -46,7 +47,7 @@ describe('personal data', function () {
     expect(opened).to.deep.equal(['0', '1', '2', '3', '4', '5', '6', '7']);
   });
 
-  it('cannot be opened once the key is erased, within a minute everywhere', async () => {
+  it(`cannot be opened once the key is erased, within a minute everywhere ${verifies('contract:12:sealed')}`, async () => {
     const elsewhere = process();
     const sealed = await elsewhere.seal('usr_2', 'gone soon');
     const other = await elsewhere.seal('usr_3', 'stays');

@@ -10,6 +10,7 @@ import {
 } from '../../../../commands/kernel/folders.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
 import { randomKey } from '../../../support/random-key.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const locators = createLocators(randomKey(), randomKey());
 const mailbox = {
@@ -37,7 +38,7 @@ const refusal = (work: () => unknown): GatewayError => {
 };
 
 describe('folder arguments', () => {
-  it('are roles, spam being junk', () => {
+  it(`are roles, spam being junk ${verifies('contract:4:folder-words')}`, () => {
     expect(resolve('archive')).to.deep.equal({ number: 2, path: 'Archive' });
     expect(resolve('spam')).to.deep.equal({ number: 5, path: 'junk' });
     expect(refusal(() => resolve('sent'))).to.deep.include({
@@ -46,14 +47,14 @@ describe('folder arguments', () => {
     });
   });
 
-  it('are ids of this mailbox only', () => {
+  it(`are ids of this mailbox only ${verifies('contract:4:folder-words', 'contract:1:locator-mailbox')}`, () => {
     expect(resolve(locators.folder(5, 2))).to.deep.equal({ number: 2, path: 'Archive' });
     for (const id of [locators.folder(6, 2), locators.folder(5, 99), 'fld_forged', locators.folder(5, 4)]) {
       expect(refusal(() => resolve(id))).to.include({ code: 'not_found' });
     }
   });
 
-  it('are exact paths, forced by path:, and INBOX in any case', () => {
+  it(`are exact paths, forced by path:, and INBOX in any case ${verifies('contract:4:folder-words', 'contract:4:folder-path-prefix')}`, () => {
     expect(resolve('Archive').number).to.equal(2);
     expect(resolve('path:junk').number).to.equal(5);
     expect(resolve('path:fld_strange').number).to.equal(6);

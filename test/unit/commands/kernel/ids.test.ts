@@ -10,6 +10,7 @@ import {
   uuidV7,
   withPrefix,
 } from '../../../../commands/kernel/ids.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const bytes = fc.uint8Array({ minLength: 0, maxLength: 40 });
 
@@ -26,7 +27,7 @@ describe('ids', () => {
     for (const text of ['u', 'abcu', 'A', 'é', 'il']) expect(fromBase32(text)).to.equal(null);
   });
 
-  it('writes a UUID as prefix, underscore and 26 lower-case characters, and reads it back', () => {
+  it(`writes a UUID as prefix, underscore and 26 lower-case characters, and reads it back ${verifies('contract:1:random-ids')}`, () => {
     fc.assert(
       fc.property(fc.uuid(), (uuid) => {
         const id = uuidToId('evt', uuid);
@@ -52,7 +53,7 @@ describe('ids', () => {
     expect(uuidV5('a', 'b')).not.to.equal(uuidV5('ab', ''));
   });
 
-  it('derives the id of a key from organisation, principal and key, of the same length as a random id', () => {
+  it(`derives the id of a key from organisation, principal and key, of the same length as a random id ${verifies('contract:1:id-from-key')}`, () => {
     const key = Buffer.alloc(32, 1);
     const id = derivedId('opn', key, ['org_1', 'usr_1', 'k']);
     expect(id).to.match(/^opn_[0-9a-hjkmnp-tv-z]{26}$/);

@@ -12,6 +12,7 @@ import {
   serverLeaves,
 } from '../../../../commands/kernel/matches.ts';
 import { filterArbitrary, messageArbitrary } from '../../../support/message-arbitrary.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const context: MatchContext = {
   threadId: (root) => `thr_${root}`,
@@ -97,14 +98,14 @@ const cases: readonly (readonly [Filter, boolean])[] = [
   [{ header: { name: 'X-Mailer', contains: '' } }, false],
 ];
 
-describe('matches', () => {
+describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups', 'contract:4:after-before', 'contract:4:folded-matching')}`, () => {
   for (const [filter, expected] of cases) {
     it(`${JSON.stringify(filter)} is ${String(expected)}`, () => {
       expect(matches(message, filter, context)).to.equal(expected);
     });
   }
 
-  it('knows every key of the filter schema', () => {
+  it(`knows every key of the filter schema ${verifies('contract:4:filter-keys')}`, () => {
     const everything = Object.fromEntries(FILTER_KEYS.map((key) => [key, 'x']));
     expect([...leafKeys(everything)].sort()).to.deep.equal([...FILTER_KEYS].sort());
   });
@@ -148,7 +149,7 @@ describe('matches', () => {
 });
 
 describe('foldText', () => {
-  it('joins case, accents and compatibility forms', () => {
+  it(`joins case, accents and compatibility forms ${verifies('contract:4:folded-matching')}`, () => {
     expect(foldText('ὈΔΌΣ')).to.equal(foldText('οδος'));
     expect(foldText('ﬁ')).to.equal('FI');
     expect(foldText('Ａ①')).to.equal('A1');

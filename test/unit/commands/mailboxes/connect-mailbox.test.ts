@@ -14,6 +14,7 @@ import { listedFolder } from '../../../support/fake-mail-port.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
@@ -124,7 +125,7 @@ describe('folder roles of a mailbox', () => {
     expect(roles['inbox']).to.match(/^fld_/);
   });
 
-  it('are mapped, unmapped, and made where they are missing', async () => {
+  it(`are mapped, unmapped, and made where they are missing ${verifies('contract:4:folder-roles')}`, async () => {
     const { ports, mail } = gateway;
     const oldMail = ports.locators.folder(1, 3);
     expect(await put({ archive: oldMail, trash: null })).to.include({ archive: oldMail, trash: null });

@@ -8,6 +8,7 @@ import {
 import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
 import { given, stateAfter } from '../../../support/decider-spec.ts';
 import { added, connected } from '../../../support/mailbox-facts.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const started: MailboxFact = { type: 'MailboxConnectionStarted', data: {} };
 const failed = (reason: string): MailboxFact => ({ type: 'MailboxConnectionFailed', data: { reason } });
@@ -18,7 +19,7 @@ const resting: readonly MailboxFact[] = [
 ];
 
 describe('the connection state of a mailbox', () => {
-  it('goes pending → connecting → connected', () => {
+  it(`goes pending → connecting → connected ${verifies('contract:4:mailbox-connects')}`, () => {
     expect(stateAfter(mailbox, added).state).to.equal('pending');
     given(mailbox, ...added)
       .when(startConnecting)

@@ -9,6 +9,7 @@ import {
 import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
 import { given, stateAfter } from '../../../support/decider-spec.ts';
 import { added, folderAdded, sealed } from '../../../support/mailbox-facts.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const listed = (pathKey: string, change: Partial<ListedFolder> = {}): ListedFolder => ({
   pathKey,
@@ -50,7 +51,7 @@ describe('folder numbers', () => {
       .then();
   });
 
-  it('stay with a folder that one other UIDVALIDITY shows to be renamed', () => {
+  it(`stay with a folder that one other UIDVALIDITY shows to be renamed ${verifies('contract:1:folder-number')}`, () => {
     given(mailbox, ...added, folderAdded(1, 'inbox', 1), folderAdded(2, 'old', 22))
       .when(record([listed('inbox'), listed('new', { uidValidity: 22 })]))
       .then({ type: 'FolderRenamed', data: { number: 2, path: sealed('new'), path_key: 'new' } });

@@ -3,6 +3,7 @@ import { changeGrant, giveGrant, revokeGrant } from '../../../../commands/mailbo
 import { type GrantTerms, mailbox } from '../../../../commands/mailboxes/mailbox.ts';
 import { given, NOW, stateAfter } from '../../../support/decider-spec.ts';
 import { added, grantGiven } from '../../../support/mailbox-facts.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const giver = { principalId: 'usr_1', now: NOW };
 const narrow = { principalId: 'usr_2', now: NOW };
@@ -41,7 +42,7 @@ describe('giving a grant', () => {
     expect(refused.details).to.deep.equal({ grant_id: 'grt_2' });
   });
 
-  it('cannot be wider than the own grant, in scopes, folders or time', () => {
+  it(`cannot be wider than the own grant, in scopes, folders or time ${verifies('contract:3:grant-within')}`, () => {
     const bound = grantGiven('grt_2', 'usr_2', ['messages:read'], {
       folder_roles: ['inbox'],
       expires_at: SOON,

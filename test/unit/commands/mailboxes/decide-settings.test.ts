@@ -10,6 +10,7 @@ import {
 import { assertVersion, mailbox } from '../../../../commands/mailboxes/mailbox.ts';
 import { given, NOW, stateAfter } from '../../../support/decider-spec.ts';
 import { ADD, added, IMAP, sealed, SMTP } from '../../../support/mailbox-facts.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const change = { credentials: false, now: NOW };
 const paused = { type: 'MailboxPaused', data: {} } as const;
@@ -60,7 +61,7 @@ describe('adding a mailbox', () => {
 describe('changing a mailbox', () => {
   const otherImap = { ...IMAP, port: 143, security: 'starttls' } as const;
 
-  it('refuses another host, port or security without credentials', () => {
+  it(`refuses another host, port or security without credentials ${verifies('contract:17:update-mailbox')}`, () => {
     for (const imap of [
       otherImap,
       { ...IMAP, host: 'evil.example' },

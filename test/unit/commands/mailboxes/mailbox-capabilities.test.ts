@@ -12,6 +12,7 @@ import { getMailbox, listMailboxes } from '../../../../read-api/mailboxes/mailbo
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'a secret of the box' };
 const wanted = { email: 'box@example.com', display_name: 'The box', imap: IMAP, smtp: SMTP, auth };
@@ -35,7 +36,7 @@ describe('mailboxes', () => {
     gateway = await startMemoryGateway();
   });
 
-  it('are added with credentials and a full grant of the creator, in one append', async () => {
+  it(`are added with credentials and a full grant of the creator, in one append ${verifies('contract:3:creator-grant')}`, async () => {
     const made = await add();
     expect(made).to.deep.include({
       email: 'box@example.com',
@@ -56,7 +57,7 @@ describe('mailboxes', () => {
     expect(await gateway.call(getMailbox, { mailbox_id: made.id })).to.deep.equal(made);
   });
 
-  it('show their credentials nowhere', async () => {
+  it(`show their credentials nowhere ${verifies('contract:17:credentials')}`, async () => {
     const made = await add({}, { key: 'k' });
     await gateway.call(putCredentials, { mailbox_id: made.id, password: 'another secret' });
     const log = JSON.stringify(gateway.events.all.map(({ data, metadata }) => [data, metadata]));
@@ -64,7 +65,7 @@ describe('mailboxes', () => {
     expect(JSON.stringify(made)).not.to.contain(auth.password);
   });
 
-  it('are numbered one by one, past numbers that another mailbox reserved', async () => {
+  it(`are numbered one by one, past numbers that another mailbox reserved ${verifies('contract:1:mailbox-number')}`, async () => {
     const { ports, events } = gateway;
     await add();
     const reservation = events.all.find(({ streamName }) => streamName === 'mailboxNumber-1');
@@ -77,7 +78,7 @@ describe('mailboxes', () => {
     expect(ports.directory.state.mailboxIdByNumber.get(3)).to.equal(id);
   });
 
-  it('are not added when a host is blocked, and the key stays free', async () => {
+  it(`are not added when a host is blocked, and the key stays free ${verifies('contract:14:refused-frees', 'contract:18:egress')}`, async () => {
     gateway.mail.blockedHosts.add(SMTP.host);
     expect(await rejection(add({}, { key: 'k' }))).to.include({ code: 'target_blocked' });
     expect(gateway.secrets.mail.size).to.equal(0);
@@ -85,7 +86,7 @@ describe('mailboxes', () => {
     expect(await add({}, { key: 'k' })).to.include({ state: 'pending' });
   });
 
-  it('are added once per key', async () => {
+  it(`are added once per key ${verifies('contract:14:accepted')}`, async () => {
     const first = await add({}, { key: 'k' });
     expect((await gateway.invoke(createMailbox, wanted, { key: 'k' })).replayed).to.equal(true);
     expect((await add({}, { key: 'k' })).id).to.equal(first.id);
@@ -134,7 +135,7 @@ describe('mailboxes', () => {
     expect(await patch(id, { display_name: 'A' }, { key: 'k' })).to.include({ display_name: 'B' });
   });
 
-  it('move to another host only with credentials for it', async () => {
+  it(`move to another host only with credentials for it ${verifies('contract:17:update-mailbox')}`, async () => {
     const { id } = await add();
     const imap = { ...IMAP, host: 'other.example.com' };
     expect(await rejection(patch(id, { imap }))).to.include({ code: 'invalid_request' });
@@ -160,7 +161,7 @@ describe('mailboxes', () => {
     expect(gateway.secrets.mail.get(id)).to.deep.equal({ username: 'box', password: 'new' });
   });
 
-  it('are removed, restored, and erased after a week', async () => {
+  it(`are removed, restored, and erased after a week ${verifies('contract:4:mailbox-removed')}`, async () => {
     const { id } = await add();
     const removed = await gateway.call<Mailbox>(deleteMailbox, { mailbox_id: id });
     expect(removed).to.include({ state: 'removed' });
@@ -182,7 +183,7 @@ describe('mailboxes', () => {
     expect(await rejection(gateway.call(getMailbox, { mailbox_id: id }))).to.include({ code: 'not_found' });
   });
 
-  it('are tried with stored credentials on the stored hosts only', async () => {
+  it(`are tried with stored credentials on the stored hosts only ${verifies('contract:17:connection-tests')}`, async () => {
     const { id } = await add();
     const report = await gateway.call(testConnection, { mailbox_id: id });
     expect(report).to.deep.equal({

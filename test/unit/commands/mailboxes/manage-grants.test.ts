@@ -7,6 +7,7 @@ import { listGrants } from '../../../../read-api/mailboxes/list-grants.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 
@@ -31,7 +32,7 @@ describe('grants', () => {
     agentToken = (await gateway.ports.tokens.verifyAccessToken(gateway.org.mcpToken)).tokenId;
   });
 
-  it('hold as soon as they are answered', async () => {
+  it(`hold as soon as they are answered ${verifies('contract:17:grants')}`, async () => {
     expect(agentScopes()).to.deep.equal([]);
     const grant = await give({ folder_roles: ['inbox'], expires_at: '2026-03-02T00:00:00+01:00' });
     expect(grant).to.deep.include({
@@ -48,7 +49,7 @@ describe('grants', () => {
       .and.to.have.length(2);
   });
 
-  it('take only mailbox scopes of a preset', async () => {
+  it(`take only mailbox scopes of a preset ${verifies('contract:17:grants')}`, async () => {
     const { scopes } = await give({ scopes: undefined, preset: 'reader' });
     expect(scopes).to.have.members([
       'messages:read',
@@ -68,13 +69,13 @@ describe('grants', () => {
     }
   });
 
-  it('are given once per key, and a refused one leaves the key free', async () => {
+  it(`are given once per key, and a refused one leaves the key free ${verifies('contract:14:accepted')}`, async () => {
     expect(await rejection(give({ principal_id: 'agt_x' }, { key: 'k' }))).to.include({ code: 'not_found' });
     const first = await give({}, { key: 'k' });
     expect(await give({}, { key: 'k' })).to.deep.equal(first);
   });
 
-  it('change and end at once', async () => {
+  it(`change and end at once ${verifies('contract:17:grants')}`, async () => {
     const { id } = await give();
     const path = { mailbox_id: mailboxId, grant_id: id };
     const changed = await gateway.call<Grant>(updateGrant, {

@@ -6,6 +6,7 @@ import {
   type PolicyDecision,
   strictest,
 } from '../../../../commands/operations/default-policy.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
   decision,
@@ -20,7 +21,7 @@ const TABLE: Record<(typeof MODES)[number], Record<PolicyDecision['decision'], s
   preview: { allow: 'preview', require: 'preview', deny: 'preview' },
 };
 
-describe('authorizeOperation', () => {
+describe(`authorizeOperation ${verifies('contract:6:modes', 'contract:6:approval-required', 'contract:6:denied')}`, () => {
   for (const mode of MODES) {
     for (const decision of ['allow', 'require', 'deny'] as const) {
       it(`${mode} where policy says ${decision}: ${TABLE[mode][decision]}`, () => {
@@ -40,13 +41,13 @@ describe('authorizeOperation', () => {
 });
 
 describe('the built-in policy', () => {
-  it('allows a person everything', () => {
+  it(`allows a person everything ${verifies('contract:8:default')}`, () => {
     for (const action of ['send', 'expunge', 'move', 'trash'] as const) {
       expect(decideByDefault('person', action).decision).to.equal('allow');
     }
   });
 
-  it('wants an approval for what cannot be undone when no person acts', () => {
+  it(`wants an approval for what cannot be undone when no person acts ${verifies('contract:8:default')}`, () => {
     for (const actor of ['agent', 'delegated'] as const) {
       for (const action of ['send', 'expunge'] as const) {
         expect(decideByDefault(actor, action).decision).to.equal('require');
@@ -65,7 +66,7 @@ describe('the built-in policy', () => {
     }
   });
 
-  it('lets the strictest of several decisions hold', () => {
+  it(`lets the strictest of several decisions hold ${verifies('contract:8:strictest')}`, () => {
     expect(strictest([decided('allow'), decided('deny'), decided('require')]).decision).to.equal('deny');
     expect(strictest([decided('allow'), decided('require')]).decision).to.equal('require');
     expect(strictest([decided('allow')]).decision).to.equal('allow');

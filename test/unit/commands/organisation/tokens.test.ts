@@ -6,6 +6,7 @@ import { getAgent, listAgents } from '../../../../read-api/organisation/agents.t
 import { getToken, listTokens } from '../../../../read-api/organisation/tokens.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const SOON = '2026-03-10T00:00:00+02:00';
 const wanted = { name: 'Reader', surface: 'rest', scopes: ['messages:read'], expires_at: SOON };
@@ -34,7 +35,7 @@ describe('tokens', () => {
     gateway = await startMemoryGateway();
   });
 
-  it('are issued within the token that asks; the secret is in the answer and nowhere else', async () => {
+  it(`are issued within the token that asks; the secret is in the answer and nowhere else ${verifies('contract:17:tokens', 'contract:2:rest-token-form')}`, async () => {
     const made = await issue();
     expect(made).to.include({ secret_shown: true, status: 'active', expires_at: '2026-03-09T22:00:00.000Z' });
     const { ports, events } = gateway;
@@ -50,7 +51,7 @@ describe('tokens', () => {
     });
   });
 
-  it('for MCP are signed and name their id, scopes and principal', async () => {
+  it(`for MCP are signed and name their id, scopes and principal ${verifies('contract:17:tokens')}`, async () => {
     const made = await issue({ surface: 'mcp', principal_id: gateway.org.agentId });
     const claims = await gateway.ports.tokens.verifyAccessToken(made.token ?? '');
     expect(claims).to.deep.include({
@@ -60,7 +61,7 @@ describe('tokens', () => {
     });
   });
 
-  it('never get a scope the issuer lacks, nor tokens:manage', async () => {
+  it(`never get a scope the issuer lacks, nor tokens:manage ${verifies('contract:3:no-token-makes-makers', 'contract:3:token-within')}`, async () => {
     const refused = await refusal({ scopes: ['messages:read', 'tokens:manage', 'webhooks:read'] });
     expect(refused).to.deep.include({ code: 'insufficient_scope' });
     expect(refused).to.have.deep.nested.property('details.required', ['tokens:manage', 'webhooks:read']);
@@ -74,9 +75,11 @@ describe('tokens', () => {
     expect(await refusal({ scopes: undefined })).to.include({ code: 'invalid_request' });
   });
 
-  it('end after now, within their longest life and not after the issuer', async () => {
+  it(`end after now, within their longest life and not after the issuer ${verifies('contract:2:token-lifetime')}`, async () => {
     const surface = 'mcp';
-    expect(await refusal({ expires_at: '2026-02-28T00:00:00Z' })).to.include({ code: 'invalid_request' });
+    for (const expires_at of [undefined, '2026-02-28T00:00:00Z']) {
+      expect(await refusal({ expires_at })).to.include({ code: 'invalid_request' });
+    }
     expect(await refusal({ surface, expires_at: '2026-05-31T00:00:00Z' })).to.include({
       code: 'invalid_request',
     });
@@ -95,7 +98,7 @@ describe('tokens', () => {
     expect(await refusal({ principal_id: 'usr_other' })).to.include({ code: 'not_found' });
   });
 
-  it('are issued once per key; the repeat answers without the secret', async () => {
+  it(`are issued once per key; the repeat answers without the secret ${verifies('contract:14:secret-once', 'contract:14:accepted')}`, async () => {
     const first = await issue({}, { key: 'k-1' });
     const again = await gateway.invoke(createToken, wanted, { key: 'k-1' });
     const { token: _, ...known } = first;
@@ -159,7 +162,7 @@ describe('agents', () => {
     gateway = await startMemoryGateway();
   });
 
-  it('are owned by the caller unless another member is named', async () => {
+  it(`are owned by the caller unless another member is named ${verifies('contract:17:agents')}`, async () => {
     const made = await gateway.call<{ id: string }>(createAgent, { name: 'Helper' });
     expect(made).to.include({ name: 'Helper', owner_id: gateway.org.userId });
     expect(await gateway.call(getAgent, { agent_id: made.id })).to.deep.equal(made);
@@ -170,7 +173,7 @@ describe('agents', () => {
     expect(await rejection(gateway.call(getAgent, { agent_id: 'agt_x' }))).to.include({ code: 'not_found' });
   });
 
-  it('are made once per key', async () => {
+  it(`are made once per key ${verifies('contract:14:accepted')}`, async () => {
     const first = await gateway.call(createAgent, { name: 'Helper' }, { key: 'k' });
     expect(await gateway.call(createAgent, { name: 'Helper' }, { key: 'k' })).to.deep.equal(first);
     expect((await gateway.call<Page>(listAgents, {})).items).to.have.length(2);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { isAllowed, parseEgressRule } from '../../../../infra/mail/egress-rules.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const allowed = (rules: readonly string[], ip: string, port: number): boolean =>
   isAllowed(rules.map(parseEgressRule), ip, port);
@@ -20,7 +21,7 @@ describe('egress rules', () => {
     });
   }
 
-  it('lets public addresses be reached on the mail ports only', () => {
+  it(`lets public addresses be reached on the mail ports only ${verifies('contract:18:egress')}`, () => {
     for (const ip of ['8.8.8.8', '2a00:1450:4001:800::1']) {
       for (const port of [25, 143, 465, 587, 993]) expect(allowed([], ip, port)).to.equal(true);
       for (const port of [22, 80, 2525, 8_993]) expect(allowed([], ip, port)).to.equal(false);
@@ -28,7 +29,7 @@ describe('egress rules', () => {
     expect(allowed(['8.8.8.0/24:2525'], '8.8.8.8', 2525)).to.equal(true);
   });
 
-  it('opens a network on the mail ports, with a port on that one beside them, with * on all', () => {
+  it(`opens a network on the mail ports, with a port on that one beside them, with * on all ${verifies('contract:18:egress')}`, () => {
     expect(allowed(['10.0.0.0/8'], '10.9.9.9', 143)).to.equal(true);
     expect(allowed(['10.0.0.0/8'], '10.9.9.9', 1143)).to.equal(false);
     expect(allowed(['10.0.0.0/8:1143'], '10.9.9.9', 1143)).to.equal(true);

@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { createIds } from '../../../../infra/security/ids.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { randomKey } from '../../../support/random-key.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 describe('ids', () => {
   const clock = new ManualClock();
   const key = randomKey();
   const ids = createIds(key, clock);
 
-  it('are random and ordered by time', () => {
+  it(`are random and ordered by time ${verifies('contract:1:random-ids')}`, () => {
     const made = Array.from({ length: 100 }, () => {
       clock.advance(1);
       return ids.newId('opn');
@@ -19,7 +20,7 @@ describe('ids', () => {
     expect(ids.newUuid()).not.to.equal(ids.newUuid());
   });
 
-  it('derive from an Idempotency-Key within organisation and principal', () => {
+  it(`derive from an Idempotency-Key within organisation and principal ${verifies('contract:1:id-from-key', 'contract:14:key-scope')}`, () => {
     const id = ids.idForKey('opn', 'org_1', 'usr_1', 'k');
     expect(createIds(key, clock).idForKey('opn', 'org_1', 'usr_1', 'k')).to.equal(id);
     const others = [

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { fromBase32, toBase32 } from '../../../../commands/kernel/ids.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
 import { randomKey } from '../../../support/random-key.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -12,7 +13,7 @@ describe('sealed locators', () => {
   const [encryptionKey, macKey] = [randomKey(), randomKey()];
   const locators = createLocators(encryptionKey, macKey);
 
-  it('open to the place they were made of, in at most 56 characters', () => {
+  it(`open to the place they were made of, in at most 56 characters ${verifies('contract:1:locator-stable')}`, () => {
     fc.assert(
       fc.property(place, (message) => {
         const id = locators.message(message);
@@ -27,7 +28,7 @@ describe('sealed locators', () => {
     );
   });
 
-  it('are always the same for the same place, on every replica, and differ for another', () => {
+  it(`are always the same for the same place, on every replica, and differ for another ${verifies('contract:1:locator-stable')}`, () => {
     const replica = createLocators(encryptionKey, macKey);
     fc.assert(
       fc.property(place, place, (one, other) => {
@@ -38,7 +39,7 @@ describe('sealed locators', () => {
     );
   });
 
-  it('are refused when any character is another one', () => {
+  it(`are refused when any character is another one ${verifies('contract:1:locator-forged')}`, () => {
     fc.assert(
       fc.property(place, fc.nat(), fc.integer({ min: 1, max: 31 }), (message, at, step) => {
         const id = locators.message(message);

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { hashRestToken, newRestToken } from '../../../../infra/security/rest-tokens.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 describe('REST tokens', () => {
-  it('are mgw_, 43 and 6 base62 characters, each another, known by their SHA-256', () => {
+  it(`are mgw_, 43 and 6 base62 characters, each another, known by their SHA-256 ${verifies('contract:2:rest-token-form')}`, () => {
     const made = Array.from({ length: 200 }, () => newRestToken());
     expect(new Set(made.map(({ token }) => token)).size).to.equal(200);
     for (const { token, hash } of made) {

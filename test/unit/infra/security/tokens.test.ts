@@ -6,6 +6,7 @@ import { ManualClock } from '../../../support/manual-clock.ts';
 import { rejection } from '../../../support/rejection.ts';
 import type { KeyObject } from 'node:crypto';
 import type { SigningKey } from '../../../../infra/security/vault.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const BASE_URL = 'https://mail.example.com';
 
@@ -53,7 +54,7 @@ describe('access tokens', () => {
       header: { alg: 'ES256', typ: 'at+jwt', kid: 'k1', ...header },
     });
 
-  it('carry the claims of the contract', async () => {
+  it(`carry the claims of the contract ${verifies('contract:2:jwt-form')}`, async () => {
     const token = await issue();
     const { header, payload } = jwt.decode(token, { complete: true }) ?? {};
     expect(header).to.deep.equal({ alg: 'ES256', typ: 'at+jwt', kid: 'k1' });
