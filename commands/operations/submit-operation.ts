@@ -2,23 +2,23 @@
  * The one way mail is changed. Selection resolved and connection held before the first append, so that a refusal leaves
  * no operation and the key free; then two appends, intent before the effect and outcome after it.
  */
-import { createHash } from 'node:crypto';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import { canonicalJson } from '../kernel/idempotency.ts';
-import { holdLease } from '../kernel/hold-lease.ts';
+import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
-import { WrongExpectedRevision } from '../kernel/ports.ts';
+import { type StoredEvent, WrongExpectedRevision } from '../kernel/ports.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
 import type { ActSelect, Cardinality } from '../kernel/select.ts';
+import { answerInTime } from './answer-in-time.ts';
 import { type Action, checkActions, destinationOf, relocates, stepOf } from './actions.ts';
 import { authorizeOperation, type Mode } from './authorize-operation.ts';
 import { decideByDefault, type PolicyDecision, strictest } from './default-policy.ts';
 import { operation, type OperationReply, replyOf, summarise } from './operation.ts';
 import type { ActionStep, ItemResult } from './operation-events.ts';
+import { previewOperation } from './preview-operation.ts';
 import { replayOperation } from './replay-operation.ts';
 import { runActions } from './run-actions.ts';
 import { checkSelect, resolveSelection, type Target } from './selection.ts';
@@ -33,19 +33,40 @@ export interface OperationRequest {
   readonly reason: string | undefined;
 }
 
-/** A client gives up after a minute; half of it leaves time to ask again with the same key (`contract.md` 6). */
-const ANSWER_WITHIN_MS = 30_000;
-
-/** Runs or previews an operation. The answer is that of the first request when the key was used before. */
+/**
+ * Runs or previews an operation. The answer is that of the first request when the key was used before; that is asked
+ * while the selection is resolved, and decides before policy does and whatever the mailbox says.
+ */
 export async function submitOperation(context: Context, request: OperationRequest): Promise<OperationReply> {
-  const { ports, caller } = context;
   checkActions(request.actions);
   checkSelect(request.select, request.cardinality);
   const operationId = operationIdOf(context);
-  if (context.request.idempotencyKey !== null) {
-    const stored = await ports.events.readStream(streamOf(operation, operationId));
+  const earlier = readEarlier(context, operationId);
+  try {
+    return await startOperation(context, request, operationId, earlier);
+  } catch (error) {
+    const stored = await earlier;
     if (stored.length > 0) return await replayOperation(context, operationId, stored);
+    throw error;
   }
+}
+
+/** What a request with this key has written before; without a key nothing. */
+function readEarlier({ ports, request }: Context, operationId: string): Promise<readonly StoredEvent[]> {
+  if (request.idempotencyKey === null) return Promise.resolve([]);
+  const earlier = ports.events.readStream(streamOf(operation, operationId));
+  // Whoever awaits it is told; nobody does while the mailbox is slow.
+  earlier.catch(() => undefined);
+  return earlier;
+}
+
+async function startOperation(
+  context: Context,
+  request: OperationRequest,
+  operationId: string,
+  earlier: Promise<readonly StoredEvent[]>,
+): Promise<OperationReply> {
+  const { ports, caller } = context;
   const mailbox = ports.directory.state.mailboxes.get(request.mailboxId);
   const access = caller.mailboxes.get(request.mailboxId);
   if (!mailbox || !access) throw notFound('mailbox');
@@ -55,14 +76,18 @@ export async function submitOperation(context: Context, request: OperationReques
   const steps = resolveSteps(context, mailbox, access, request.actions);
   const started = { appended: false };
   const work = ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
-    runWith(mail, context, { request, operationId, mailbox, access, steps, started }),
+    runWith(mail, context, { request, operationId, earlier, mailbox, access, steps, started }),
   );
   return await answerInTime(context, operationId, started, work);
 }
 
+/** The key stands for an operation that was written before; `submitOperation` answers with it. */
+const usedBefore = (): GatewayError => new GatewayError('conflict', 'This Idempotency-Key was used before.');
+
 interface Prepared {
   readonly request: OperationRequest;
   readonly operationId: string;
+  readonly earlier: Promise<readonly StoredEvent[]>;
   readonly mailbox: MailboxEntry;
   readonly access: MailboxAccess;
   readonly steps: readonly ActionStep[];
@@ -89,14 +114,12 @@ function resolveSteps(
 
 async function runWith(mail: MailSession, context: Context, prepared: Prepared): Promise<OperationReply> {
   const { request, mailbox, access } = prepared;
-  const targets = await resolveSelection(mail, context, mailbox, {
-    access,
-    select: request.select,
-    cardinality: request.cardinality ?? {},
-  });
+  const selection = { access, select: request.select, cardinality: request.cardinality ?? {} };
+  const targets = await resolveSelection(mail, context, mailbox, selection);
+  if ((await prepared.earlier).length > 0) throw usedBefore();
   const policy = strictest(request.actions.map(({ type }) => decideByDefault(context.caller.actor, type)));
   if (authorizeOperation(request.mode, policy) === 'preview')
-    return preview(context, prepared, targets, policy);
+    return previewOperation(context, prepared, targets, policy);
   if (request.actions.some(relocates) && !mail.capabilities.move && !mail.capabilities.uidPlus) {
     throw new GatewayError(
       'operation_unsupported',
@@ -146,10 +169,17 @@ async function execute(
       if (await appendOutcomes(context, operationId, intent, results)) return replyOf(operationId, results);
     }
   } finally {
-    await lease.release();
+    giveUp(ports, operationId, lease);
   }
   // Another request with this key was first, or this process was held up for so long that its work was judged as cut off.
   return await replayFirst(context, operationId);
+}
+
+/** Nobody waits for this: a lease that could not be given up runs out by itself. */
+function giveUp({ log }: Context['ports'], operationId: string, lease: HeldLease): void {
+  lease.release().catch((error: unknown) => {
+    log.warn('a lease could not be given up', { operation_id: operationId, error: String(error) });
+  });
 }
 
 /** False when another process found the lease run out and settled the operation by looking. */
@@ -218,59 +248,4 @@ async function appendIntent(
     if (error instanceof WrongExpectedRevision) return null;
     throw error;
   }
-}
-
-function preview(
-  { ports }: Context,
-  { mailbox, steps }: Prepared,
-  targets: readonly Target[],
-  policy: PolicyDecision,
-): OperationReply {
-  const actions = steps.map(({ action, folder, flags_add, flags_remove }) => ({
-    type: action,
-    ...(folder === undefined ? {} : { folder: ports.locators.folder(mailbox.number, folder) }),
-    ...(flags_add === undefined ? {} : { flags_add }),
-    ...(flags_remove === undefined ? {} : { flags_remove }),
-  }));
-  const items = targets.map(({ message_id, stale }) => ({ message_id, stale, actions }));
-  return {
-    status: 'preview',
-    results: [],
-    preview: {
-      content_hash: createHash('sha256').update(canonicalJson(items)).digest('hex'),
-      items,
-      policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
-    },
-  };
-}
-
-/** Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded. */
-async function answerInTime(
-  { ports }: Context,
-  operationId: string,
-  started: { readonly appended: boolean },
-  work: Promise<OperationReply>,
-): Promise<OperationReply> {
-  const timer = new AbortController();
-  const late = ports.clock.sleep(ANSWER_WITHIN_MS, timer.signal).then(() => 'late' as const);
-  try {
-    const first = await Promise.race([work, late]);
-    if (first !== 'late') return first;
-  } finally {
-    timer.abort();
-  }
-  work.catch((error: unknown) => {
-    ports.log.error('an operation failed after its caller had been answered', {
-      operationId,
-      error: String(error),
-    });
-  });
-  throw new GatewayError(
-    'provider_timeout',
-    'The mail server is slow; ask again with the same Idempotency-Key.',
-    {
-      details: started.appended ? { operation_id: operationId } : {},
-      retryAfterSeconds: 5,
-    },
-  );
 }

@@ -1,0 +1,38 @@
+/** Bounds how long a caller waits for an operation; the work itself goes on. */
+import type { Context } from '../kernel/capability.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import type { OperationReply } from './operation.ts';
+
+/** A client gives up after a minute; half of it leaves time to ask again with the same key (`contract.md` 6). */
+const ANSWER_WITHIN_MS = 30_000;
+
+/** Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded. */
+export async function answerInTime(
+  { ports }: Context,
+  operationId: string,
+  started: { readonly appended: boolean },
+  work: Promise<OperationReply>,
+): Promise<OperationReply> {
+  const timer = new AbortController();
+  const late = ports.clock.sleep(ANSWER_WITHIN_MS, timer.signal).then(() => 'late' as const);
+  try {
+    const first = await Promise.race([work, late]);
+    if (first !== 'late') return first;
+  } finally {
+    timer.abort();
+  }
+  work.catch((error: unknown) => {
+    ports.log.error('an operation failed after its caller had been answered', {
+      operationId,
+      error: String(error),
+    });
+  });
+  throw new GatewayError(
+    'provider_timeout',
+    'The mail server is slow; ask again with the same Idempotency-Key.',
+    {
+      details: started.appended ? { operation_id: operationId } : {},
+      retryAfterSeconds: 5,
+    },
+  );
+}
