@@ -1,0 +1,214 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import {
+  type Aggregate,
+  appendFacts,
+  decideAndAppend,
+  loadAggregate,
+} from '../../../../commands/kernel/decide-and-append.ts';
+import { catalogueOf, defineEvent, readEvent } from '../../../../commands/kernel/event.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { StoredEvent } from '../../../../commands/kernel/ports.ts';
+import { randomIds, sampleAuthor } from '../../../support/event-author.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+/** Version 1 was `{by}`, version 2 `{by, unit}`; both are still in streams. */
+const Counted = defineEvent({
+  type: 'Counted',
+  summary: 'Something was counted.',
+  data: z.object({ amount: z.int(), unit: z.enum(['one', 'dozen']) }),
+  upcasters: [(data) => ({ ...data, unit: 'one' }), ({ by, ...data }) => ({ ...data, amount: by })],
+});
+const Renamed = defineEvent({
+  type: 'Renamed',
+  summary: 'It was renamed.',
+  data: z.object({ name: z.string() }),
+});
+
+const counter: Aggregate<number, typeof Counted> = {
+  category: 'counter',
+  catalogue: catalogueOf([Counted]),
+  initial: 0,
+  evolve: (sum, { data }) => sum + data.amount * (data.unit === 'dozen' ? 12 : 1),
+};
+const AUTHOR = sampleAuthor('org_1');
+const one = { type: 'Counted', data: { amount: 1, unit: 'one' } } as const;
+
+describe('decideAndAppend', () => {
+  let clock: ManualClock;
+  let events: MemoryEventStore;
+  const writer = () => ({ events, ids: randomIds, clock });
+  const count = (most = Infinity) =>
+    decideAndAppend(writer(), AUTHOR, counter, { id: 'c', decide: (sum) => (sum < most ? [one] : []) });
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    events = new MemoryEventStore(() => clock.now());
+  });
+
+  it('decides on the state as it is and tells the state after', async () => {
+    expect(await count()).to.deep.include({ state: 1 });
+    const { state, appended } = await count();
+    expect(state).to.equal(2);
+    expect(appended).to.deep.include({ revision: 1n });
+    expect(await loadAggregate(events, counter, 'c')).to.deep.equal({
+      state: 2,
+      revision: 1n,
+      position: appended?.position,
+    });
+  });
+
+  it('adds nothing when there is nothing to add', async () => {
+    await count();
+    expect(await count(1)).to.deep.equal({ state: 1, appended: null });
+    expect(events.all).to.have.length(1);
+  });
+
+  it('decides anew when another writer was first, so that no decision rests on a state that was not', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => count(3)));
+    expect(outcomes.filter(({ appended }) => appended !== null)).to.have.length(3);
+    expect((await loadAggregate(events, counter, 'c')).state).to.equal(3);
+    expect(events.attempts.length).to.be.above(3);
+  });
+
+  it('gives up as overloaded when it is never first', async () => {
+    let decided = 0;
+    const racing = decideAndAppend(writer(), AUTHOR, counter, {
+      id: 'c',
+      decide: (sum) => {
+        decided += 1;
+        // Another writer is always faster: its append is on its way before ours.
+        void appendFacts(writer(), AUTHOR, {
+          stream: 'counter-c',
+          expected: sum === 0 ? 'no-stream' : BigInt(sum - 1),
+          catalogue: counter.catalogue,
+          facts: [one],
+        });
+        return [one];
+      },
+    });
+    expect(await rejection(racing))
+      .to.be.instanceOf(GatewayError)
+      .and.include({ code: 'overloaded' });
+    expect(decided).to.equal(8);
+  });
+
+  it('passes a refusal on and appends nothing', async () => {
+    const refused = decideAndAppend(writer(), AUTHOR, counter, {
+      id: 'c',
+      decide: () => {
+        throw new GatewayError('conflict', 'Not like this.');
+      },
+    });
+    expect(await rejection(refused)).to.include({ code: 'conflict' });
+    expect(events.attempts).to.deep.equal([]);
+  });
+
+  it('gives every attempt event ids of its own: a refused one is never taken for a repeat', async () => {
+    await Promise.all([count(), count(), count()]);
+    const ids = events.attempts.flatMap((attempt) => attempt.events.map(({ id }) => id));
+    expect(ids.length).to.be.above(3);
+    expect(new Set(ids).size).to.equal(ids.length);
+    expect(
+      ids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id)),
+    ).to.equal(true);
+  });
+
+  it('gives the same attempt the same ids, each event its own: the identical append may be resent', async () => {
+    const ids = { ...randomIds, newUuid: () => '00000000-0000-4000-8000-000000000001' };
+    const append = {
+      stream: 'counter-c',
+      expected: 'no-stream',
+      catalogue: counter.catalogue,
+      facts: [one, one],
+    } as const;
+    const first = await appendFacts({ events, ids, clock }, AUTHOR, append);
+    expect(await appendFacts({ events, ids, clock }, AUTHOR, append)).to.deep.equal(first);
+    expect(events.all).to.have.length(2);
+    expect(new Set(events.all.map(({ id }) => id)).size).to.equal(2);
+    const elsewhere = await appendFacts({ events, ids, clock }, AUTHOR, { ...append, stream: 'counter-d' });
+    expect(elsewhere.position > first.position).to.equal(true);
+    expect(new Set(events.all.map(({ id }) => id)).size).to.equal(4);
+  });
+
+  it('refuses facts that break their schema or are none of the stream, before anything is written', async () => {
+    const append = (facts: readonly { type: string; data: unknown }[]) =>
+      rejection(
+        appendFacts(writer(), AUTHOR, {
+          stream: 'counter-c',
+          expected: 'no-stream',
+          catalogue: counter.catalogue,
+          facts,
+        }),
+      );
+    await append([one, { type: 'Counted', data: { amount: 1.5, unit: 'one' } }]);
+    expect((await append([{ type: 'Renamed', data: { name: 'x' } }])).message).to.contain('Renamed');
+    expect(events.attempts).to.deep.equal([]);
+  });
+
+  it('puts the whole envelope on every event', async () => {
+    await count();
+    expect(events.all[0]?.metadata).to.deep.equal({
+      v: 3,
+      org_id: 'org_1',
+      actor: AUTHOR.actor,
+      surface: 'rest',
+      request_id: 'req_1',
+      $correlationId: 'req_1',
+      $causationId: 'req_1',
+      occurred_at: '2026-01-01T00:00:00.000Z',
+    });
+  });
+});
+
+describe('stored events', () => {
+  const metadata = (v: number) => ({
+    v,
+    org_id: null,
+    actor: { type: 'system', id: 'system', token_id: null, session_id: null },
+    surface: 'system',
+    request_id: 'req_1',
+    $correlationId: 'req_1',
+    $causationId: 'req_1',
+    occurred_at: '2025-01-01T00:00:00.000Z',
+  });
+  const stored = (v: number, data: Record<string, unknown>, type = 'Counted'): StoredEvent => ({
+    id: '00000000-0000-4000-8000-000000000001',
+    type,
+    streamName: 'counter-c',
+    revision: 0n,
+    position: 1n,
+    data,
+    metadata: metadata(v),
+    storedAt: new Date(0),
+  });
+  const read = (event: StoredEvent) => readEvent(counter.catalogue, event)?.data;
+
+  it('of every version are read as the newest', () => {
+    expect(read(stored(1, { by: 2 }))).to.deep.equal({ amount: 2, unit: 'one' });
+    expect(read(stored(2, { by: 2, unit: 'dozen' }))).to.deep.equal({ amount: 2, unit: 'dozen' });
+    expect(read(stored(3, { amount: 2, unit: 'dozen' }))).to.deep.equal({ amount: 2, unit: 'dozen' });
+  });
+
+  it('keep their bytes: an upcast changes a copy', () => {
+    const event = stored(1, { by: 2 });
+    read(event);
+    expect(event.data).to.deep.equal({ by: 2 });
+  });
+
+  it('that do not fit are never guessed at', () => {
+    expect(() => read(stored(3, { by: 2 }))).to.throw();
+    expect(() => read(stored(4, { amount: 2, unit: 'one', sign: -1 }))).to.throw('newer');
+    expect(() => read({ ...stored(3, { amount: 2, unit: 'one' }), metadata: {} })).to.throw();
+  });
+
+  it('of a type the stream does not know are passed over', () => {
+    expect(readEvent(counter.catalogue, stored(1, {}, 'Renamed'))).to.equal(null);
+  });
+
+  it('have one definition for each name', () => {
+    expect(() => catalogueOf([Renamed, Counted, Renamed])).to.throw('two events are called Renamed');
+  });
+});

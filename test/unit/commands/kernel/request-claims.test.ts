@@ -1,0 +1,202 @@
+import { expect } from 'chai';
+import { type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
+import { type MemoryGateway, memoryLeases, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { type ThingMaker, thingMaker } from '../../../support/claiming-capability.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+/** What is thrown when a process dies: no refusal, nothing recorded. */
+const CRASH = new Error('the process was killed');
+
+describe('a claimed request', () => {
+  let gateway: MemoryGateway;
+  let maker: ThingMaker;
+  /** Who holds which lease, of this run and of others. */
+  let table: Map<string, string>;
+
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    maker = thingMaker();
+    table = new Map();
+    Object.assign(gateway.ports, { leases: memoryLeases('run_1', table) });
+  });
+
+  const make = (name = 'a', key = 'key-1') => gateway.invoke(maker.capability, { name }, { key });
+  const refusalOf = async (work: Promise<unknown>): Promise<ErrorCode> => {
+    const error = await rejection(work);
+    if (error instanceof GatewayError) return error.code;
+    throw error;
+  };
+  const claims = () =>
+    gateway.events.all.filter(({ type }) => ['RequestClaimed', 'RequestSettled'].includes(type));
+
+  it(`is replayed with what it made, and made once ${verifies('contract:14:replayed', 'contract:14:accepted')}`, async () => {
+    const first = await make();
+    const again = await make();
+    expect(first.replayed).to.equal(false);
+    expect(again).to.deep.include({ output: first.output, replayed: true });
+    expect(maker.begun).to.have.length(1);
+    expect(claims().map(({ type }) => type)).to.deep.equal(['RequestClaimed', 'RequestSettled']);
+    expect(table.size).to.equal(0);
+  });
+
+  it('is made each time without a key', async () => {
+    for (const name of ['a', 'a']) await gateway.call(maker.capability, { name });
+    expect(new Set(maker.begun).size).to.equal(2);
+    expect(claims()).to.deep.equal([]);
+  });
+
+  it(`refuses its key for another body, while it runs and afterwards ${verifies('contract:14:reused')}`, async () => {
+    let during: ErrorCode | null = null;
+    maker.meanwhile = async () => {
+      during = await refusalOf(make('b'));
+    };
+    await make();
+    expect(during).to.equal('idempotency_key_reused');
+    expect(await refusalOf(make('b'))).to.equal('idempotency_key_reused');
+    expect(maker.begun).to.have.length(1);
+  });
+
+  it(`answers its own repeat with 409 while it runs, and when to come back ${verifies('contract:14:in-progress')}`, async () => {
+    let during: Error | null = null;
+    maker.meanwhile = async () => {
+      during = await rejection(make());
+    };
+    await make();
+    expect(during).to.include({ code: 'idempotency_in_progress', retryAfterSeconds: 1 });
+    expect((await make()).replayed).to.equal(true);
+  });
+
+  it(`runs once of ten equal ones at once; the others are told to come back ${verifies('contract:14:one-winner')}`, async () => {
+    maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => make()));
+    const done = outcomes.filter(({ status }) => status === 'fulfilled');
+    const codes = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [(outcome.reason as GatewayError).code] : [],
+    );
+    expect(done).to.have.length(1);
+    expect(new Set(codes)).to.deep.equal(new Set(['idempotency_in_progress']));
+    expect(maker.begun).to.have.length(1);
+    expect((await make()).replayed).to.equal(true);
+    expect(table.size).to.equal(0);
+  });
+
+  it('runs once of two equal ones in two processes', async () => {
+    maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const here = make();
+    Object.assign(gateway.ports, { leases: memoryLeases('run_2', table) });
+    const there = make();
+    const outcomes = await Promise.allSettled([here, there]);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
+    expect(maker.begun).to.have.length(1);
+    expect(table.size).to.equal(0);
+  });
+
+  it('is taken up where it was cut off, under the id it had chosen, once its lease is gone', async () => {
+    maker.meanwhile = () => Promise.reject(CRASH);
+    expect(await rejection(make())).to.equal(CRASH);
+    maker.meanwhile = () => Promise.resolve();
+    const claim = claims()[0]?.data['target_id'];
+    const { output, replayed } = await make();
+    expect(output).to.deep.equal({ id: claim, name: 'a' });
+    expect(replayed).to.equal(false);
+    expect(maker.begun).to.deep.equal([claim, claim]);
+    expect((await make()).replayed).to.equal(true);
+  });
+
+  it('waits for the lease of a process that may still be at it', async () => {
+    maker.meanwhile = () => Promise.reject(CRASH);
+    await rejection(make());
+    const stream = claims()[0]?.streamName.replace('operation-', '') ?? '';
+    table.set(stream, 'run_other');
+    maker.meanwhile = () => Promise.resolve();
+    expect(await refusalOf(make())).to.equal('idempotency_in_progress');
+    table.delete(stream);
+    expect((await make()).output).to.deep.include({ name: 'a' });
+  });
+
+  it('is taken up once when ten come back at once', async () => {
+    maker.meanwhile = () => Promise.reject(CRASH);
+    await rejection(make());
+    maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => make()));
+    expect(maker.begun).to.have.length(2);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
+    expect(table.size).to.equal(0);
+  });
+
+  it('that was cut off after its effect is told as done, and not run again', async () => {
+    const { events } = gateway;
+    const append = events.append.bind(events);
+    events.append = (stream, expected, written) =>
+      written[0]?.type === 'RequestSettled' ? Promise.reject(CRASH) : append(stream, expected, written);
+    expect(await rejection(make())).to.equal(CRASH);
+    events.append = append;
+    expect(await make()).to.deep.include({ replayed: true });
+    expect(maker.begun).to.have.length(1);
+    expect(claims().map(({ type }) => type)).to.deep.equal(['RequestClaimed', 'RequestSettled']);
+  });
+
+  it('that was refused after its claim stays refused, and says it is a repeat', async () => {
+    maker.meanwhile = () => Promise.reject(new GatewayError('conflict', 'Taken meanwhile.'));
+    const first = await rejection(make());
+    maker.meanwhile = () => Promise.resolve();
+    const again = await rejection(make());
+    expect(first).to.include({ code: 'conflict', replayed: false });
+    expect(again).to.include({ code: 'conflict', message: 'Taken meanwhile.', replayed: true });
+    expect(maker.begun).to.have.length(1);
+    expect(await refusalOf(make('b'))).to.equal('idempotency_key_reused');
+  });
+
+  it('that failed with what may pass is no outcome: the same key goes on', async () => {
+    for (const code of [
+      'overloaded',
+      'mailbox_unavailable',
+      'store_unavailable',
+      'internal_error',
+    ] as const) {
+      maker.meanwhile = () => Promise.reject(new GatewayError(code, 'Not now.'));
+      expect(await refusalOf(make('a', code))).to.equal(code);
+      maker.meanwhile = () => Promise.resolve();
+      const { output, replayed } = await make('a', code);
+      expect({ output, replayed }).to.deep.equal({
+        output: { id: maker.begun.at(-1), name: 'a' },
+        replayed: false,
+      });
+      expect(maker.begun.at(-2)).to.equal(maker.begun.at(-1));
+    }
+  });
+
+  it(`that was refused before its claim leaves the key free ${verifies('contract:14:refused-frees')}`, async () => {
+    const refused = gateway.invoke(maker.capability, { name: 1 }, { key: 'key-1' });
+    expect(await refusalOf(refused)).to.equal('invalid_request');
+    expect((await make()).replayed).to.equal(false);
+  });
+
+  it('whose result is gone says so instead of making another', async () => {
+    await make();
+    maker.made.clear();
+    expect(await refusalOf(make())).to.equal('not_found');
+    expect(maker.begun).to.have.length(1);
+  });
+
+  it(`shares no key with another principal ${verifies('contract:14:key-scope')}`, async () => {
+    const { state } = gateway.ports.directory;
+    const agentsToken =
+      [...state.tokens.values()].find(({ principalKind }) => principalKind === 'agent')?.id ?? '';
+    const [first, second] = [
+      await make(),
+      await gateway.invoke(maker.capability, { name: 'b' }, { key: 'key-1', token: agentsToken }),
+    ];
+    expect(second.replayed).to.equal(false);
+    expect(second.output).not.to.deep.equal(first.output);
+  });
+
+  it('keeps a store that is away from being an outcome', async () => {
+    gateway.events.away = true;
+    expect(await refusalOf(make())).to.equal('store_unavailable');
+    gateway.events.comeBack();
+    expect((await make()).replayed).to.equal(false);
+    expect(table.size).to.equal(0);
+  });
+});
