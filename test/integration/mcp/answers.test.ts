@@ -87,6 +87,38 @@ describe('answers of /mcp', () => {
     expect(errorOf(answer)).to.deep.equal({ code: -32603, message: 'Internal error' });
   });
 
+  it(`let pass what protocol params hold beside what is known, a task too ${verifies('contract:0:protocol-params-loose', 'contract:16:other-revisions-ignore-task')}`, async () => {
+    const extra = { _meta: { progressToken: 1 }, of_tomorrow: { a: 1 }, task: { ttl: 60_000 } };
+    const hello = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    };
+    const greeted = await stage.send({ body: rpc('initialize', { ...hello, ...extra }) });
+    expect(greeted.status).to.equal(200);
+    const listed = await stage.inSession(rpc('tools/list', extra));
+    expect(listed.body).to.have.nested.property('result.tools').with.length.above(0);
+    for (const revision of ['2025-11-25', '2025-06-18', '2025-03-26']) {
+      const headers = await stage.open(revision);
+      const params = { name: 'get_identity', arguments: {}, ...extra };
+      const { body } = await stage.send({ headers, body: rpc('tools/call', params) });
+      expect(body).to.have.deep.nested.property('result.structuredContent', { tools: ['get_identity'] });
+      expect(body).not.to.have.nested.property('result.task');
+    }
+  });
+
+  it(`are an event stream with the notification when the call changed the list ${verifies('contract:16:list-changed')}`, async () => {
+    const toggle = callOf('settings_toggle_advanced_tools', { enabled: true }, 'switch');
+    const { status, headers, text } = await stage.inSession(toggle);
+    expect([status, headers.get('content-type')]).to.deep.equal([200, 'text/event-stream']);
+    const messages = [...text.matchAll(/^data: (.+)$/gm)].map(([, data = '']) => JSON.parse(data) as object);
+    expect(messages).to.have.length(2);
+    expect(messages).to.deep.include({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+    expect(messages.at(-1)).to.include({ id: 'switch' });
+    const again = await stage.inSession(toggle);
+    expect(again.headers.get('content-type')).to.equal('application/json');
+  });
+
   it('survives a client that goes away in the middle of its body', async () => {
     const controller = new AbortController();
     const body = new ReadableStream({

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { foldText } from '../../../../commands/kernel/fold-text.ts';
 import type { Filter } from '../../../../commands/kernel/mail-filter.ts';
-import { FILTER_KEYS } from '../../../../commands/kernel/mail-filter.ts';
+import { FILTER_KEYS, FilterSchema } from '../../../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
 import {
   leafKeys,
@@ -108,6 +108,18 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
   it(`knows every key of the filter schema ${verifies('contract:4:filter-keys')}`, () => {
     const everything = Object.fromEntries(FILTER_KEYS.map((key) => [key, 'x']));
     expect([...leafKeys(everything)].sort()).to.deep.equal([...FILTER_KEYS].sort());
+  });
+
+  it(`is asked by groups at most four deep, with at most fifty conditions ${verifies('contract:4:filter-groups')}`, () => {
+    const nested = (depth: number): Filter => (depth === 0 ? { seen: true } : { not: nested(depth - 1) });
+    const wide = (leaves: number): Filter => ({
+      seen: true,
+      any: Array.from({ length: leaves - 1 }, (_, index) => ({ size_min: index })),
+    });
+    for (const taken of [nested(4), wide(50)]) expect(FilterSchema.safeParse(taken).success).to.equal(true);
+    for (const refused of [nested(5), wide(51), { all: [wide(26), wide(26)] }, { any: [] }]) {
+      expect(FilterSchema.safeParse(refused).success).to.equal(false);
+    }
   });
 
   it('finds no date in a message without one', () => {

@@ -1,0 +1,125 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import type { Capability } from '../../commands/kernel/capability.ts';
+import { isMailboxScope, type MailboxScope, PRESETS, type Scope } from '../../commands/kernel/scopes.ts';
+import { ToolCatalogue } from '../../mcp/list-tools.ts';
+import { NEWEST_REVISION } from '../../mcp/protocol-revisions.ts';
+import { capabilities } from '../../read-api/capabilities.ts';
+import { sampleCaller } from '../support/mcp/sample-caller.ts';
+import { verifies } from '../support/verifies.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+/** Names of the fields that a schema describes, wherever they stand in it. */
+function fieldsOf(schema: unknown): string[] {
+  if (!isObject(schema)) return [];
+  return Object.entries(schema).flatMap(([keyword, value]) => [
+    ...(keyword === 'properties' && isObject(value) ? Object.keys(value) : []),
+    ...fieldsOf(value),
+  ]);
+}
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): unknown =>
+  z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+
+const toolsOf = (surface: 'advertised' | 'granular'): readonly Capability[] =>
+  capabilities.filter(({ tool }) => tool?.surface === surface);
+
+describe('the surface of the gateway', () => {
+  it(`is snake_case ${verifies('contract:0:snake-case')}`, () => {
+    const fields = capabilities.flatMap(({ input, output }) => [
+      ...fieldsOf(schemaOf(input, 'input')),
+      ...fieldsOf(schemaOf(output, 'output')),
+    ]);
+    expect(new Set(fields).size).to.be.above(100);
+    expect(fields.filter((name) => !/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name))).to.deep.equal([]);
+  });
+
+  it(`takes no field that it does not know ${verifies('contract:0:unknown-fields')}`, () => {
+    for (const { name, input } of capabilities) {
+      const { error } = input.safeParse({ misspelt: 1 });
+      const unknown = error?.issues.filter(({ code }) => code === 'unrecognized_keys') ?? [];
+      expect(unknown, name).to.have.length(1);
+    }
+  });
+
+  it(`takes an Idempotency-Key on every write but a switch and a test ${verifies('contract:14:accepted')}`, () => {
+    const without = capabilities.filter(
+      ({ effect, idempotency }) => effect === 'write' && idempotency.kind === 'none',
+    );
+    expect(without.map(({ name }) => name)).to.have.members([
+      'settings_toggle_advanced_tools',
+      'test_mailbox_connection',
+    ]);
+  });
+
+  it(`keeps audit, tokens, agents and administration off MCP ${verifies('contract:0:rest-only')}`, () => {
+    const names = capabilities.filter(({ tool }) => tool !== null).map(({ name }) => name);
+    expect(names.filter((name) => /audit|token|agent|grant|mailbox|credential|role|openapi/.test(name))).to.deep.equal([]); // prettier-ignore
+    const administrative = capabilities.filter(
+      ({ access }) => access !== 'any-token' && access.any.every((scope) => !isMailboxScope(scope)),
+    );
+    expect(administrative).to.have.length.above(15);
+    for (const { name, tool } of administrative) expect(tool, name).to.equal(null);
+  });
+
+  it(`advertises tools by their scopes ${verifies('contract:16:advertised-scopes')}`, () => {
+    const catalogue = new ToolCatalogue(capabilities);
+    const listed = (...scopes: readonly Scope[]): string[] => {
+      const view = { caller: sampleCaller({ scopes }), advancedTools: false, revision: NEWEST_REVISION };
+      const { tools } = JSON.parse(catalogue.list(view)) as { tools: { name: string }[] };
+      return tools.map(({ name }) => name);
+    };
+    const always = ['get_identity', 'settings_toggle_advanced_tools'];
+    expect(listed()).to.deep.equal(always);
+    expect(listed('messages:read')).to.deep.equal([...always, 'email_query']);
+    const acting: readonly MailboxScope[] = [
+      'messages:flag', 'messages:move', 'messages:copy', 'messages:archive', 'messages:spam', 'messages:trash',
+    ]; // prettier-ignore
+    for (const scope of acting) expect(listed(scope), scope).to.deep.equal([...always, 'email_act']);
+    expect(listed('messages:body', 'folders:read')).to.deep.equal(always);
+  });
+
+  it(`names a granular tool as the end of its route ${verifies('contract:16:granular-names')}`, () => {
+    const lastSegment = ({ rest }: Capability): string => rest?.path.split('/').at(-1) ?? '';
+    const granular = toolsOf('granular');
+    expect(granular).to.have.length.above(5);
+    const others = granular.filter((capability) => capability.name !== lastSegment(capability));
+    expect(others.map((capability) => [capability.name, lastSegment(capability)])).to.deep.equal([
+      ['list_folders', 'list'],
+    ]);
+  });
+
+  it(`describes every tool for a model ${verifies('contract:16:tool-description')}`, () => {
+    for (const { name, title, description } of [...toolsOf('advertised'), ...toolsOf('granular')]) {
+      expect(title, name).to.match(/^[A-Z].{3,}/);
+      expect(description.length, name).to.be.above(title.length);
+    }
+  });
+});
+
+describe('presets', () => {
+  it(`stand for their scopes ${verifies('contract:3:presets')}`, () => {
+    const reader = [
+      'messages:read', 'messages:body', 'attachments:read', 'folders:read', 'drafts:read', 'mailboxes:read', 'approvals:read',
+    ] as const; // prettier-ignore
+    const approvals = ['approvals:request', 'approvals:commit', 'approvals:cancel'] as const;
+    const triage = [
+      'messages:flag', 'messages:move', 'messages:copy', 'messages:archive', 'messages:spam', 'messages:trash',
+    ] as const; // prettier-ignore
+    const drafts = ['drafts:write', 'drafts:discard'] as const;
+    expect(Object.keys(PRESETS)).to.have.length(6);
+    expect(PRESETS.reader).to.have.members([...reader]);
+    expect(PRESETS.triage).to.have.members([...reader, ...triage, ...approvals]);
+    expect(PRESETS.drafter).to.have.members([...reader, ...drafts]);
+    expect(PRESETS.sender).to.have.members([...reader, ...drafts, 'drafts:send', ...approvals]);
+    expect(PRESETS.operator).to.have.members([
+      ...reader, ...triage, ...drafts, 'drafts:send', ...approvals, 'messages:expunge',
+    ]); // prettier-ignore
+    expect(PRESETS.auditor).to.have.members([
+      'org:read', 'mailboxes:read', 'approvals:read', 'deliveries:read', 'audit:read', 'audit:export',
+    ]); // prettier-ignore
+  });
+});

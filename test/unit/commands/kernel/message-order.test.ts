@@ -1,0 +1,41 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Keyset, ORDERS } from '../../../../commands/kernel/mail-port.ts';
+import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
+import { messageArbitrary } from '../../../support/message-arbitrary.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const keyset: fc.Arbitrary<Keyset> = fc.record({
+  value: fc.integer({ min: 0, max: 3 }),
+  folderNumber: fc.integer({ min: 1, max: 2 }),
+  uid: fc.integer({ min: 1, max: 3 }),
+});
+
+describe('the order of messages', () => {
+  it(`by receipt is INTERNALDATE, then UID ${verifies('contract:4:received-order')}`, () => {
+    fc.assert(
+      fc.property(messageArbitrary, (message) => {
+        const { value, uid } = keysetOf(message, 'received_desc');
+        expect({ value, uid }).to.deep.equal({ value: message.receivedAt.getTime(), uid: message.ref.uid });
+      }),
+    );
+    const at = (value: number, uid: number): Keyset => ({ value, folderNumber: 1, uid });
+    const places = [at(2, 1), at(1, 9), at(2, 3), at(1, 4)];
+    const sorted = places.toSorted((a, b) => compareKeysets('received_asc', a, b));
+    expect(sorted).to.deep.equal([at(1, 4), at(1, 9), at(2, 1), at(2, 3)]);
+    expect(places.toSorted((a, b) => compareKeysets('received_desc', a, b))).to.deep.equal(
+      sorted.toReversed(),
+    );
+  });
+
+  it('is total in every direction: only the same place compares equal', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ORDERS), keyset, keyset, (order, a, b) => {
+        const compared = compareKeysets(order, a, b);
+        expect(Math.sign(compareKeysets(order, b, a)) + Math.sign(compared)).to.equal(0);
+        const isSame = a.value === b.value && a.folderNumber === b.folderNumber && a.uid === b.uid;
+        expect(compared === 0).to.equal(isSame);
+      }),
+    );
+  });
+});
