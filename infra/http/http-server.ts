@@ -1,10 +1,15 @@
 /** The listener of both faces and of the health checks. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import express, { type Router } from 'express';
+import express, { type Express, type Router } from 'express';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
+import { sendError } from '../../read-api/http/rest-answer.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Checks, healthRouter } from './health-router.ts';
+import { noteRequest } from './note-request.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -19,6 +24,7 @@ export interface HttpOptions {
 }
 
 export interface HttpServer {
+  readonly port: number;
   /** Takes no new connections, lets calls end for ten seconds, then cuts what is left. */
   close(): Promise<void>;
 }
@@ -27,31 +33,26 @@ const GRACE_MS = 10_000;
 /** Longer than the idle time of common proxies, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Resolves when the port is listened on. Throws one sentence when it cannot be. */
+/** Answers are data: no browser may guess their type, frame them or run what is in them. */
+const SECURITY_HEADERS = new Map([
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Referrer-Policy', 'no-referrer'],
+]);
+
+/** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { host, port, rest, mcp, checks } = options;
-  const app = express();
-  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.use('/health', healthRouter(checks));
-  app.use('/api/v1', rest);
-  app.get('/', (_, response) => {
-    response.json({
-      service: 'mailbox-gateway',
-      rest: '/api/v1',
-      mcp: '/mcp',
-      openapi: '/api/v1/openapi.json',
-    });
-  });
-  app.use((_, response) => {
-    response
-      .status(404)
-      .json({ error: { code: 'not_found', status: 404, message: 'Nothing is served here; see /.' } });
-  });
+  const { host, port, mcp } = options;
+  const app = assemble(options);
   const server = http.createServer((request, response) => {
-    note(options, request, response);
+    noteRequest(options, request, response);
+    response.setHeaders(SECURITY_HEADERS);
     // Exactly /mcp: no router stands between the hot path and its handler.
     if (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true) mcp(request, response);
     else app(request, response);
+    response.once('close', () => {
+      if (!server.listening) closeIdle(server);
+    });
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 60_000;
@@ -66,26 +67,45 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       },
     );
   }
-  return { close: () => close(server) };
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    close: () => close(server),
+  };
 }
 
-function note({ log, metrics }: HttpOptions, request: IncomingMessage, response: ServerResponse): void {
-  const begin = performance.now();
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  const face = path === '/mcp' ? 'mcp' : path.startsWith('/api/') ? 'rest' : 'other';
-  response.once('close', () => {
-    const milliseconds = performance.now() - begin;
-    metrics.requestDone({ face, status: response.statusCode, seconds: milliseconds / 1_000 });
-    if (face === 'other' && response.statusCode < 500) return;
-    log.info('request', {
-      method: request.method,
-      path,
-      status: response.statusCode,
-      milliseconds: Number(milliseconds.toFixed(1)),
-      request_id: response.getHeader('request-id'),
+function assemble({ rest, checks }: HttpOptions): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
+  app.use('/api/v1', rest);
+  app.use((_, response, next) => {
+    response.setHeader('Request-Id', newRequestId());
+    next();
+  });
+  app.use('/health', healthRouter(checks));
+  app.get('/', (_, response) => {
+    response.json({
+      service: 'mailbox-gateway',
+      rest: '/api/v1',
+      mcp: '/mcp',
+      openapi: '/api/v1/openapi.json',
     });
   });
+  app.use((_, response) => {
+    const nothing = new GatewayError('not_found', 'Nothing is served here; GET / names what is.');
+    sendError(response, nothing, String(response.getHeader('Request-Id')));
+  });
+  return app;
 }
+
+const newRequestId = (): string => uuidToId('req', uuidV7(Date.now(), randomBytes(10)));
+
+/** A connection that has just answered is idle one turn later. */
+const closeIdle = (server: http.Server): void => {
+  setImmediate(() => {
+    server.closeIdleConnections();
+  });
+};
 
 async function close(server: http.Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));

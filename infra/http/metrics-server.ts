@@ -8,7 +8,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Resolves when the port (0 = any free one) is listened on. */
+/** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startMetricsServer({
   port,
   metrics,
@@ -27,7 +27,14 @@ export async function startMetricsServer({
     );
   });
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    throw new Error(
+      `Metrics port ${String(port)} cannot be listened on: is it in use? Set METRICS_PORT to another.`,
+      { cause },
+    );
+  }
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : port,

@@ -13,6 +13,8 @@ const MOST_DEPTH = 4;
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.replaceAll(SECRET_TEXTS, '[redacted]');
   if (typeof value === 'bigint') return String(value);
+  if (value instanceof Date) return value.toJSON();
+  if (value instanceof Error) return redact(value.stack ?? value.message, depth);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= MOST_DEPTH) return '[cut]';
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
@@ -37,9 +39,9 @@ export function createJsonLog(
     (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
       if (order.indexOf(level) < order.indexOf(least)) return;
       const safe = redact(fields) as Record<string, unknown>;
-      write(
-        `${JSON.stringify({ time: new Date().toISOString(), level, message: redact(message), ...safe })}\n`,
-      );
+      // Last, so that no field takes the place of what every line has; first, so that lines are easy to read.
+      const head = { time: new Date().toISOString(), level, message: redact(message) };
+      write(`${JSON.stringify({ ...head, ...safe, ...head })}\n`);
     };
   return { info: entry('info'), warn: entry('warn'), error: entry('error') };
 }

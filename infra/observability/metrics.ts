@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly contentType: string;
   text(): Promise<string>;
-  requestDone(request: { face: string; status: number; seconds: number }): void;
+  requestDone(request: { face: string; capability: string; status: number; seconds: number }): void;
   refusalCounted(code: string): void;
   eventParked(projection: string): void;
   /** Asked for a gauge each time the metrics are read. */
@@ -19,7 +19,7 @@ export function createMetrics(): Metrics {
   const requests = new Histogram({
     name: 'gateway_request_seconds',
     help: 'Time from the request to its answer.',
-    labelNames: ['face', 'status'],
+    labelNames: ['face', 'capability', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   });
@@ -38,8 +38,8 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
-    requestDone: ({ face, status, seconds }) => {
-      requests.observe({ face, status: String(status) }, seconds);
+    requestDone: ({ face, capability, status, seconds }) => {
+      requests.observe({ face, capability, status: String(status) }, seconds);
     },
     refusalCounted: (code) => {
       refusals.inc({ code });

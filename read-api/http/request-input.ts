@@ -1,4 +1,5 @@
 /** Path, query and body of a request → the one input of its capability. Only query strings are coerced. */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
@@ -39,32 +40,39 @@ export class RequestInput {
   /** The input. Throws `invalid_request`, `unsupported_media_type` or `payload_too_large`. */
   async read(request: IncomingMessage, path: Readonly<Record<string, string>>): Promise<unknown> {
     const { bodyField, method } = this.#capability.rest ?? {};
-    const query = this.#query(new URL(request.url ?? '/', 'http://gateway').searchParams);
-    const body = method === 'get' || method === 'delete' ? {} : await readJson(request, this.#maxBytes);
+    const query = this.#query(request.url ?? '');
+    const body = await readJson(request, this.#maxBytes);
     const fields = bodyField === undefined ? body : { [bodyField]: body };
-    for (const name of Object.keys(path)) {
-      if (name in query || name in fields) throw refuse(name, 'This field is named by the path already.');
+    for (const name of Object.keys(fields)) {
+      if (method === 'get' || method === 'delete') throw refuse(name, 'This request takes no body.');
+      if (Object.hasOwn(query, name))
+        throw refuse(name, 'This field is in the query and in the body; keep one.');
     }
-    for (const name of Object.keys(query)) {
-      if (name in fields) throw refuse(name, 'This field is in the query and in the body; keep one.');
+    for (const name of Object.keys(path)) {
+      if (Object.hasOwn(query, name) || Object.hasOwn(fields, name))
+        throw refuse(name, 'This field is named by the path already.');
     }
     return { ...query, ...fields, ...path };
   }
 
-  #query(parameters: URLSearchParams): Record<string, unknown> {
-    const input: Record<string, unknown> = {};
+  #query(url: string): Record<string, unknown> {
+    const begin = url.indexOf('?');
+    if (begin < 0) return {};
+    const parameters = new URLSearchParams(url.slice(begin));
+    const input: [string, unknown][] = [];
     for (const name of new Set(parameters.keys())) {
       const values = parameters.getAll(name);
       const kind = this.#kinds.get(name) ?? 'text';
       if (kind === 'array') {
-        input[name] = values.flatMap((value) => value.split(','));
+        input.push([name, values.flatMap((value) => value.split(','))]);
       } else {
         const [value = ''] = values;
         if (values.length > 1) throw refuse(name, 'This query parameter may be given once.');
-        input[name] = coerce(kind, value);
+        input.push([name, coerce(kind, value)]);
       }
     }
-    return input;
+    // Not by assignment: a parameter called __proto__ must be met as an unknown field.
+    return Object.fromEntries(input);
   }
 }
 
@@ -77,9 +85,12 @@ function coerce(kind: QueryKind, text: string): unknown {
 
 /** The JSON object of a body; an empty body is `{}` whatever its type. */
 async function readJson(request: IncomingMessage, maxBytes: number): Promise<Record<string, unknown>> {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (length === '0' && encoding === undefined) return {};
   const bytes = await readBody(request, maxBytes);
   if (bytes.length === 0) return {};
   checkType(request);
+  if (!isUtf8(bytes)) throw refuse('', 'The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
   checkDepth(text);
   let value: unknown;

@@ -1,10 +1,12 @@
 /** The REST face: a route per capability of the registry, and nothing but translation. */
-import express, { type Request as HttpRequest, type Response, type Router } from 'express';
+import express, { type NextFunction, type Request as HttpRequest, type Response, type Router } from 'express';
 import type { Capability, Request } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
+import { noteCapability } from './answered-capability.ts';
 import type { Door } from './door.ts';
+import { recordRefusal } from './refusals.ts';
 import { ClientGone } from './request-body.ts';
 import { RequestInput } from './request-input.ts';
 import { sendError, sendOutcome } from './rest-answer.ts';
@@ -19,7 +21,7 @@ type Handle = (request: HttpRequest, response: Response, requestId: string) => P
 
 /** A router for everything under `/api/v1`. */
 export function restRouter(options: RestOptions): Router {
-  const { registry, door } = options;
+  const { registry } = options;
   const router = express.Router({ caseSensitive: true, strict: true });
   const guarded = (handle: Handle) => guard(options, handle);
   const methodsByPath = new Map<string, string[]>();
@@ -29,22 +31,14 @@ export function restRouter(options: RestOptions): Router {
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method.toUpperCase()]);
     router[method](path, guarded(routeOf(options, capability)));
   }
-  for (const [path, methods] of methodsByPath) {
-    router.all(
-      path,
-      guarded(async (request, response) => {
-        await door.authenticate(request);
-        response.setHeader('Allow', methods.join(', '));
-        throw new GatewayError('method_not_allowed', `This path takes ${methods.join(', ')}.`);
-      }),
-    );
-  }
-  router.use(
-    guarded(async (request) => {
-      await door.authenticate(request);
-      throw notFound('route');
-    }),
-  );
+  for (const [path, methods] of methodsByPath) router.all(path, guarded(otherMethod(options, methods)));
+  router.use(guarded(unknownRoute(options)));
+  // Reached by what no route could even look at, such as a path that is not percent-encoded.
+  router.use((error: unknown, request: HttpRequest, response: Response, _next: NextFunction) => {
+    void guarded(async () => {
+      throw malformed(error);
+    })(request, response);
+  });
   return router;
 }
 
@@ -69,7 +63,8 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
 function routeOf({ registry, ports, door }: RestOptions, capability: Capability): Handle {
   const input = new RequestInput(capability, ports.server.limits.jsonBodyBytes);
   return async (request, response, requestId) => {
-    const visitor = await door.authenticate(request);
+    noteCapability(response, capability.name);
+    const visitor = await door.authenticate(request, requestId);
     const release = door.admit(visitor, capability.effect, response);
     try {
       const outcome = await invokeCapability({
@@ -86,6 +81,33 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
     }
   };
 }
+
+/** 405 is not recorded, but it counts against the token as any request does. */
+function otherMethod({ door }: RestOptions, methods: readonly string[]): Handle {
+  const allowed = methods.join(', ');
+  return async (request, response, requestId) => {
+    door.admit(await door.authenticate(request, requestId), 'read', response);
+    response.setHeader('Allow', allowed);
+    throw new GatewayError('method_not_allowed', `This path takes ${allowed}.`);
+  };
+}
+
+function unknownRoute({ ports, door }: RestOptions): Handle {
+  return async (request, response, requestId) => {
+    const visitor = await door.authenticate(request, requestId);
+    door.admit(visitor, 'read', response);
+    const refusal = notFound('route');
+    const { caller, client } = visitor;
+    await recordRefusal(ports, { token: caller.token, client, surface: 'rest', requestId }, refusal);
+    throw refusal;
+  };
+}
+
+/** Express answers 400 by itself to a path it cannot decode; anything else is a defect of ours. */
+const malformed = (cause: unknown): Error =>
+  cause instanceof URIError
+    ? badPart('', 'The path is not properly percent-encoded.', cause)
+    : new Error('no route could be found', { cause });
 
 const stackOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -106,9 +128,10 @@ function requestOf(request: HttpRequest, id: string): Request {
   };
 }
 
-const badHeader = (name: string, message: string): GatewayError =>
+const badPart = (path: string, message: string, cause?: unknown): GatewayError =>
   new GatewayError('invalid_request', message, {
-    details: { issues: [{ path: name, code: 'custom', message }] },
+    details: { issues: [{ path, code: 'custom', message }] },
+    cause,
   });
 
 /** The version inside a strong entity tag (RFC 9110 8.8.3). Throws `invalid_request` for a weak or unquoted one. */
@@ -116,11 +139,11 @@ function versionOf(value: string | null): string | null {
   if (value === null) return null;
   const [, version] = /^"([^"]{1,64})"$/.exec(value) ?? [];
   if (version !== undefined) return version;
-  throw badHeader('If-Match', 'If-Match takes one strong entity tag, as the ETag header gave it.');
+  throw badPart('If-Match', 'If-Match takes one strong entity tag, as the ETag header gave it.');
 }
 
 function positionOf(value: string | null): bigint | null {
   if (value === null) return null;
   if (/^\d{1,19}$/.test(value)) return BigInt(value);
-  throw badHeader('If-Position', 'If-Position takes the Position header of an earlier answer.');
+  throw badPart('If-Position', 'If-Position takes the Position header of an earlier answer.');
 }

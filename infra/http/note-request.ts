@@ -1,0 +1,40 @@
+/** The access log and the request metrics: one line and one observation per request. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../../commands/kernel/ports.ts';
+import { capabilityOf } from '../../read-api/http/answered-capability.ts';
+import type { Metrics } from '../observability/metrics.ts';
+
+/** What proxies write for a client that went away before its answer; no answer of ours has it. */
+const CLIENT_GONE = 499;
+
+const faceOf = (path: string): 'mcp' | 'rest' | 'other' =>
+  path === '/mcp' ? 'mcp' : path.startsWith('/api/') ? 'rest' : 'other';
+
+/** Waits for the end of the answer, whatever it is. Health checks are measured but not logged. */
+export function noteRequest(
+  { log, metrics }: { readonly log: Log; readonly metrics: Pick<Metrics, 'requestDone'> },
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const begin = performance.now();
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  // Asked now: a socket that is gone no longer tells.
+  const remote = request.socket.remoteAddress;
+  response.once('close', () => {
+    const milliseconds = performance.now() - begin;
+    const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
+    const face = faceOf(path);
+    const capability = capabilityOf(response) ?? 'none';
+    metrics.requestDone({ face, capability, status, seconds: milliseconds / 1_000 });
+    if (path.startsWith('/health/') && status < 500) return;
+    log.info('request', {
+      method: request.method,
+      path,
+      capability,
+      status,
+      milliseconds: Number(milliseconds.toFixed(1)),
+      request_id: response.getHeader('request-id'),
+      remote,
+    });
+  });
+}
