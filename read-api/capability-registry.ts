@@ -19,6 +19,21 @@ const RULES: readonly Rule[] = [
       return parametersOf(capability.rest?.path ?? '').some((parameter) => !(parameter in properties));
     },
   ],
+  [
+    'its bodyField is no field of its input, or its method takes no body',
+    (capability) => {
+      const { bodyField, method } = capability.rest ?? {};
+      if (bodyField === undefined) return false;
+      return (
+        method === 'get' || method === 'delete' || !(bodyField in (inputOf(capability).properties ?? {}))
+      );
+    },
+  ],
+  ['only a 201 has a location', ({ rest }) => rest?.location !== undefined && rest.status !== 201],
+  [
+    'a tool needs a title and a description for the model that chooses it',
+    ({ tool, title, description }) => tool !== null && (title.trim() === '' || description.trim() === ''),
+  ],
   ['a GET must not change anything', ({ rest, effect }) => rest?.method === 'get' && effect === 'write'],
   ['it has neither a route nor a tool', ({ rest, tool }) => rest === null && tool === null],
   [
@@ -39,13 +54,32 @@ function duplicates(values: readonly string[]): readonly string[] {
   return values.filter((value, index) => values.indexOf(value) !== index);
 }
 
+const PARAMETER = ':…';
+
+const takes = (earlier: string, later: string): boolean => {
+  const [own, others] = [earlier.split('/'), later.split('/')];
+  return (
+    own.length === others.length &&
+    own.every((segment, index) => segment === PARAMETER || segment === others[index])
+  );
+};
+
+/** Routes are tried in order: `/x/:id` in front of `/x/all` would answer for it. */
+const hidden = (shapes: readonly string[]): readonly string[] =>
+  shapes.filter((shape, index) =>
+    shapes.slice(0, index).some((earlier) => earlier !== shape && takes(earlier, shape)),
+  );
+
 /** The registry. Throws with every problem when a declaration is unsound or two claim one name or route. */
 export function defineRegistry(capabilities: readonly Capability[]): readonly Capability[] {
   const routes = capabilities.flatMap(({ rest }) => (rest ? [`${rest.method} ${rest.path}`] : []));
+  // Whatever a parameter is called, the router takes the same requests for it.
+  const shapes = routes.map((route) => route.replaceAll(/:[a-z_]+/g, PARAMETER));
   const problems = [
     ...capabilities.flatMap(problemsOf),
     ...duplicates(capabilities.map(({ name }) => name)).map((name) => `two capabilities are called ${name}`),
-    ...duplicates(routes).map((route) => `two capabilities have the route ${route}`),
+    ...duplicates(shapes).map((route) => `two capabilities have the route ${route}`),
+    ...hidden(shapes).map((route) => `an earlier route takes every request for ${route}`),
   ];
   if (problems.length > 0) throw new Error(`unsound registry:\n${problems.join('\n')}`);
   return Object.freeze([...capabilities]);

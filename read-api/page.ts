@@ -60,7 +60,7 @@ const macOf = (
 ): string =>
   ports.ids
     .reservationName(
-      `cursor\u0000${canonicalJson({ ...binding, caller: caller.principal.id })}\u0000${payload}`,
+      `cursor\u0000${canonicalJson({ ...binding, caller: [caller.org.id, caller.principal.id] })}\u0000${payload}`,
     )
     .slice(0, 32);
 
@@ -81,8 +81,8 @@ export function decodeCursor<Keyset>(
   cursor: string,
   schema: z.ZodType<Keyset>,
 ): Keyset {
-  const [payload = '', mac = ''] = cursor.split('.');
-  if (mac !== '' && mac === macOf(context, binding, payload)) {
+  const [payload = '', mac = '', ...more] = cursor.split('.');
+  if (more.length === 0 && mac !== '' && mac === macOf(context, binding, payload)) {
     const parsed = schema.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
     if (parsed.success) return parsed.data;
   }
