@@ -1,11 +1,24 @@
 /** The OpenAPI document of the routes that exist. */
 import { z } from 'zod';
-import { defineCapability } from '../../commands/kernel/capability.ts';
+import { type Capability, defineCapability } from '../../commands/kernel/capability.ts';
+import type { ServerInfo } from '../../commands/kernel/ports.ts';
 import { openApiDocument } from './openapi.ts';
 
 const OpenApi = z.looseObject({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) });
+type OpenApi = z.output<typeof OpenApi>;
 
-export const getOpenapi = defineCapability<Record<string, never>, z.output<typeof OpenApi>>({
+/** It is the same for as long as the process runs. */
+const documents = new WeakMap<ServerInfo, OpenApi>();
+
+function documentOf(registry: readonly Capability[], server: ServerInfo): OpenApi {
+  const known = documents.get(server);
+  if (known) return known;
+  const document = OpenApi.parse(openApiDocument(registry, server));
+  documents.set(server, document);
+  return document;
+}
+
+export const getOpenapi = defineCapability<Record<string, never>, OpenApi>({
   name: 'get_openapi',
   title: 'OpenAPI document',
   summary: 'This API as an OpenAPI 3.1 document.',
@@ -17,5 +30,5 @@ export const getOpenapi = defineCapability<Record<string, never>, z.output<typeo
   idempotency: { kind: 'none' },
   input: z.strictObject({}),
   output: OpenApi,
-  handle: async (_, { registry, ports }) => OpenApi.parse(openApiDocument(registry, ports.server)),
+  handle: async (_, { registry, ports }) => documentOf(registry, ports.server),
 });

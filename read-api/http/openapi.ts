@@ -2,9 +2,8 @@
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
+import { COMPONENTS, errorResponse, type Json, successHeaders } from './openapi-components.ts';
 import { API_PATH } from './rest-answer.ts';
-
-type Json = Record<string, unknown>;
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
@@ -14,9 +13,9 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
 /** Codes every route can answer with, and those that come with what a route does. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_request', 'unauthenticated', 'token_expired', 'token_revoked', 'insufficient_scope', 'origin_not_allowed',
-  'not_found', 'method_not_allowed', 'rate_limited', 'internal_error', 'store_unavailable', 'overloaded',
+  'not_found', 'method_not_allowed', 'payload_too_large', 'unsupported_media_type', 'rate_limited', 'internal_error',
+  'store_unavailable', 'overloaded',
 ]; // prettier-ignore
-const WITH_BODY: readonly ErrorCode[] = ['payload_too_large', 'unsupported_media_type'];
 const WITH_KEY: readonly ErrorCode[] = ['idempotency_key_reused', 'idempotency_in_progress', 'conflict'];
 const WITH_ETAG: readonly ErrorCode[] = ['version_conflict'];
 const WITH_CURSOR: readonly ErrorCode[] = ['cursor_invalid'];
@@ -30,7 +29,6 @@ const WITH_OPERATION: readonly ErrorCode[] = [
 
 /** The error codes a route may answer with, by status. */
 export function errorCodesOf({
-  rest,
   idempotency,
   etag,
   access,
@@ -39,7 +37,6 @@ export function errorCodesOf({
   const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const asked: readonly [boolean, readonly ErrorCode[]][] = [
     [true, EVERYWHERE],
-    [rest?.method !== 'get' && rest?.method !== 'delete', WITH_BODY],
     [idempotency.kind !== 'none', WITH_KEY],
     [etag !== undefined, WITH_ETAG],
     ['cursor' in properties || 'select' in properties, WITH_CURSOR],
@@ -50,7 +47,7 @@ export function errorCodesOf({
   return Map.groupBy(codes.toSorted(), (code) => ERROR_TABLE[code].status);
 }
 
-const HEADERS: Readonly<Record<string, string>> = {
+const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   'Idempotency-Key': '1–255 visible ASCII characters; the same key with the same body runs once.',
   'If-Match': 'The ETag this change is based on.',
   'If-Position': 'The Position of an earlier answer: waits up to a second until reads include it.',
@@ -58,10 +55,10 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 function parametersOf({ rest, input, effect, idempotency, etag }: Capability): readonly Json[] {
   const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
-  const path = rest?.path ?? '';
+  const inPath = pathParametersOf(rest?.path ?? '');
   const inQuery = rest?.method === 'get' || rest?.method === 'delete';
   const fields = Object.entries(properties).flatMap(([name, schema]): Json[] => {
-    if (path.includes(`:${name}`)) return [{ name, in: 'path', required: true, schema }];
+    if (inPath.has(name)) return [{ name, in: 'path', required: true, schema }];
     return inQuery ? [{ name, in: 'query', required: required.includes(name), schema }] : [];
   });
   const headers = [
@@ -74,26 +71,34 @@ function parametersOf({ rest, input, effect, idempotency, etag }: Capability): r
     ...headers.map((name) => ({
       name,
       in: 'header',
-      description: HEADERS[name],
+      description: REQUEST_HEADERS[name],
       schema: { type: 'string' },
     })),
   ];
 }
 
-/** The input without what the path already names. */
+const pathParametersOf = (path: string): ReadonlySet<string> =>
+  new Set([...path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => name));
+
+/** The input without what the path already names. Without a required field the body may be left out. */
 function bodyOf({ rest, input }: Capability): Json | undefined {
   if (!rest || rest.method === 'get' || rest.method === 'delete') return undefined;
-  const schema = schemaOf(input, 'input');
-  const properties = Object.entries((schema['properties'] ?? {}) as Json).filter(
-    ([name]) => !rest.path.includes(`:${name}`),
-  );
-  if (rest.bodyField !== undefined) return (schema['properties'] as Json)[rest.bodyField] as Json;
-  const required = ((schema['required'] ?? []) as string[]).filter((name) => !rest.path.includes(`:${name}`));
-  return {
-    ...schema,
-    properties: Object.fromEntries(properties),
-    ...(required.length > 0 ? { required } : { required: undefined }),
-  };
+  const { properties, required, ...schema } = schemaOf(input, 'input') as JsonObjectSchema;
+  const inPath = pathParametersOf(rest.path);
+  const own = Object.entries(properties ?? {}).filter(([name]) => !inPath.has(name));
+  if (rest.bodyField !== undefined) {
+    return { required: true, ...json(Object.fromEntries(own)[rest.bodyField] as Json) };
+  }
+  const needed = (required ?? []).filter((name) => !inPath.has(name));
+  const body = { ...schema, properties: Object.fromEntries(own) };
+  return needed.length > 0
+    ? { required: true, ...json({ ...body, required: needed }) }
+    : { required: false, ...json(body) };
+}
+
+interface JsonObjectSchema {
+  readonly properties?: Json;
+  readonly required?: readonly string[];
 }
 
 const json = (schema: Json): Json => ({ content: { 'application/json': { schema } } });
@@ -103,12 +108,9 @@ function responsesOf(capability: Capability): Json {
   const success = status === '204' ? {} : json(schemaOf(capability.output, 'output'));
   const errors = [...errorCodesOf(capability)]
     .toSorted(([a], [b]) => a - b)
-    .map(([code, names]) => [
-      String(code),
-      { description: names.join(', '), ...json({ $ref: '#/components/schemas/Error' }) },
-    ]);
+    .map(([code, names]) => [String(code), errorResponse(code, names)]);
   return {
-    [status]: { description: capability.summary, ...success },
+    [status]: { description: capability.summary, headers: successHeaders(capability), ...success },
     ...(Object.fromEntries(errors) as Json),
   };
 }
@@ -122,30 +124,10 @@ function operationOf(capability: Capability): Json {
     description: capability.description,
     'x-scopes': scopes,
     parameters: parametersOf(capability),
-    ...(body ? { requestBody: { required: true, ...json(body) } } : {}),
+    ...(body ? { requestBody: body } : {}),
     responses: responsesOf(capability),
   };
 }
-
-const ERROR_SCHEMA: Json = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'status', 'message', 'request_id', 'retryable', 'details'],
-      properties: {
-        code: { type: 'string', enum: Object.keys(ERROR_TABLE) },
-        status: { type: 'integer' },
-        message: { type: 'string' },
-        request_id: { type: 'string' },
-        retryable: { type: 'boolean' },
-        retry_after_seconds: { type: 'number' },
-        details: { type: 'object' },
-      },
-    },
-  },
-};
 
 /** The whole document. */
 export function openApiDocument(
@@ -168,9 +150,6 @@ export function openApiDocument(
     servers: [{ url: `${server.baseUrl}${API_PATH}` }],
     security: [{ bearer: [] }],
     paths,
-    components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-      schemas: { Error: ERROR_SCHEMA },
-    },
+    components: COMPONENTS,
   };
 }
