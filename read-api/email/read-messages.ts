@@ -39,7 +39,7 @@ const KeysetSchema = z.object({
 });
 
 /** Bodies of one answer together; the rest is the next page (`contract.md` 4). */
-const MAX_ANSWER_CHARS = 4 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** The mailbox of a mail route and the caller's access to it. Throws `not_found`. */
 export function mailboxOf(context: Context, id: string): { mailbox: MailboxEntry; access: MailboxAccess } {
@@ -85,10 +85,10 @@ export async function readMessages(context: Context, request: MessageRequest): P
 
 /** Messages until the bodies fill the answer; at least one, so that every page moves on. */
 function withinAnswer(messages: readonly FetchedMessage[]): readonly FetchedMessage[] {
-  let chars = 0;
+  let bytes = 0;
   const end = messages.findIndex(({ text }, index) => {
-    chars += text?.content.length ?? 0;
-    return index > 0 && chars > MAX_ANSWER_CHARS;
+    bytes += Buffer.byteLength(text?.content ?? '');
+    return index > 0 && bytes > MAX_ANSWER_BYTES;
   });
   return end < 0 ? messages : messages.slice(0, end);
 }

@@ -12,7 +12,7 @@ export const contractMail = {
     'email_query',
     'headers adds all addresses, references, sent_at and auto_submitted.',
   ],
-  'contract:4:full': ['email_query', 'full adds attachments and security.'],
+  'contract:4:full': ['email_query', 'full adds attachments.'],
   'contract:4:reading-keeps-unseen': [READS, 'Reading never sets \\Seen.'],
   'contract:4:deleted-hidden': [READS, 'Messages marked \\Deleted are not listed.'],
   'contract:4:body-scope': [READS, 'Bodies need messages:body.'],
@@ -75,7 +75,7 @@ export const contractMail = {
   ],
   'contract:4:mailbox-connects': [
     'create_mailbox',
-    'A mailbox goes pending, connecting, syncing, connected by itself.',
+    'A mailbox goes pending, connecting, connected by itself.',
   ],
   'contract:4:mailbox-auth-failed': [
     'create_mailbox',
