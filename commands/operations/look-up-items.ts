@@ -6,6 +6,12 @@ import { type Arrivals, findArrivals } from './find-arrivals.ts';
 import type { ActionStep, ItemResult, OperationTarget } from './operation-events.ts';
 import { placeIn } from './selection.ts';
 
+/** What is known of the steps after an item, on the same message. */
+interface Later {
+  readonly isDone: boolean;
+  readonly steps: readonly ActionStep[];
+}
+
 type Verdict = Pick<ItemResult, 'outcome' | 'new_message_id' | 'error'>;
 
 const STALE = { code: 'message_stale', message: 'The message was not there any more.' };
@@ -70,13 +76,14 @@ async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item
 /** The steps of one message. They ran in order: before one that was done all were done, after one that failed none ran. */
 function resultsOf(items: readonly Item[], arrivals: Arrivals): readonly ItemResult[] {
   const results: ItemResult[] = [];
-  let isLaterDone = false;
+  let isDone = false;
   for (const item of items.toReversed()) {
     const { message_id } = item.target;
-    const verdict = judge(item, isLaterDone, arrivals);
+    const steps = items.slice(item.index + 1).map(({ step }) => step);
+    const verdict = judge(item, { isDone, steps }, arrivals);
     results.unshift(item.known ?? { message_id, step: item.index, action: item.step.action, ...verdict });
     // Flags that are as they should be, or a message already in place, prove nothing of the steps before.
-    isLaterDone ||= item.known?.outcome === 'done' || arrivals.get(item) != null;
+    isDone ||= arrivals.get(item) != null;
   }
   const failedAt = results.findIndex(({ outcome }) => outcome === 'failed');
   return results.map((result, index) =>
@@ -86,29 +93,39 @@ function resultsOf(items: readonly Item[], arrivals: Arrivals): readonly ItemRes
   );
 }
 
-function judge(item: Item, isLaterDone: boolean, arrivals: Arrivals): Verdict {
-  if (item.step.action === 'set_flags') return judgeFlags(item, isLaterDone);
-  if (!relocates({ type: item.step.action })) return judgeCopy(item, isLaterDone, arrivals);
+function judge(item: Item, later: Later, arrivals: Arrivals): Verdict {
+  if (item.step.action === 'set_flags') return judgeFlags(item, later);
+  if (!relocates({ type: item.step.action })) return judgeCopy(item, later, arrivals);
   return isInPlace(item) ? judgeInPlace(item) : judgeRelocation(item, arrivals);
 }
 
-function judgeFlags({ source, step }: Item, isLaterDone: boolean): Verdict {
-  if (isLaterDone) return { outcome: 'done' };
+function judgeFlags({ source, step }: Item, later: Later): Verdict {
+  if (later.isDone) return { outcome: 'done' };
   if (!source.present) return { outcome: 'unknown' };
-  return hasFlags(source.flags, step) ? { outcome: 'done' } : NOT_DONE;
+  const wanted = later.steps.reduce(withoutFlagsOf, step);
+  return hasFlags(source.flags, wanted) ? { outcome: 'done' } : NOT_DONE;
 }
 
-/** Keywords are the same in every case (RFC 9051 2.3.2). */
+/** What a later step changes again says nothing of the earlier one. */
+function withoutFlagsOf(step: ActionStep, later: ActionStep): ActionStep {
+  const changed = new Set([...(later.flags_add ?? []), ...(later.flags_remove ?? [])].map(fold));
+  const left = (flags: readonly string[] = []): string[] => flags.filter((flag) => !changed.has(fold(flag)));
+  return { ...step, flags_add: left(step.flags_add), flags_remove: left(step.flags_remove) };
+}
+
 function hasFlags(flags: readonly string[], step: ActionStep): boolean {
-  const held = new Set(flags.map((flag) => flag.toLowerCase()));
-  const holds = (flag: string): boolean => held.has(flag.toLowerCase());
+  const held = new Set(flags.map(fold));
+  const holds = (flag: string): boolean => held.has(fold(flag));
   return (step.flags_add ?? []).every(holds) && !(step.flags_remove ?? []).some(holds);
 }
 
-function judgeCopy(item: Item, isLaterDone: boolean, arrivals: Arrivals): Verdict {
+/** Flags and keywords are the same in every case (RFC 9051 2.3.2). */
+const fold = (flag: string): string => flag.toLowerCase();
+
+function judgeCopy(item: Item, later: Later, arrivals: Arrivals): Verdict {
   const arrived = arrivals.get(item);
   if (arrived != null) return { outcome: 'done', new_message_id: arrived };
-  if (isLaterDone) return { outcome: 'done' };
+  if (later.isDone) return { outcome: 'done' };
   return arrived === undefined ? { outcome: 'unknown' } : NOT_DONE;
 }
 
