@@ -7,15 +7,15 @@ export type Checks = Readonly<Record<string, Check>>;
 
 const CHECK_WITHIN_MS = 2_000;
 
-/** Live while the process serves; ready while every check passes. */
-export function healthRouter(checks: Checks): Router {
+/** Live while the process serves; ready while every check passes, each within `withinMs`. */
+export function healthRouter(checks: Checks, withinMs = CHECK_WITHIN_MS): Router {
   const router = express.Router();
   router.get('/live', (_, response) => {
     response.set('Cache-Control', 'no-store').json({ status: 'live' });
   });
   router.get('/ready', async (_, response) => {
     const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => [name, await run(check)] as const),
+      Object.entries(checks).map(async ([name, check]) => [name, await run(check, withinMs)] as const),
     );
     const ready = results.every(([, result]) => result.ok);
     response
@@ -26,12 +26,12 @@ export function healthRouter(checks: Checks): Router {
   return router;
 }
 
-async function run(check: Check): Promise<{ ok: boolean } & Record<string, unknown>> {
+async function run(check: Check, withinMs: number): Promise<{ ok: boolean } & Record<string, unknown>> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Error('no answer in time'));
-    }, CHECK_WITHIN_MS);
+    }, withinMs);
   });
   try {
     return { ok: true, ...(await Promise.race([check(), late])) };

@@ -1,4 +1,5 @@
 /** The REST face over real HTTP on loopback: sample capabilities, real tokens, a directory and a store in memory. */
+import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AccessEntry, Limits, Log, Ports } from '../../../commands/kernel/ports.ts';
 import { type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
@@ -42,6 +43,8 @@ export class RestStage {
   readonly recorded: AccessEntry[];
   readonly counted: string[];
   readonly lines: LogLine[];
+  /** The line that is written next. */
+  readonly nextLine: () => Promise<LogLine>;
   /** Whether read models reach an `If-Position`. */
   readonly reads: { inTime: boolean; askedFor: bigint[] };
   readonly agent: http.Agent;
@@ -55,6 +58,7 @@ export class RestStage {
     this.recorded = parts.recorded;
     this.counted = parts.counted;
     this.lines = parts.lines;
+    this.nextLine = parts.nextLine;
     this.reads = parts.reads;
     this.agent = new http.Agent({ keepAlive: true });
   }
@@ -107,11 +111,15 @@ export async function startRestStage(limits: Partial<Limits> = {}): Promise<Rest
   const recorded: AccessEntry[] = [];
   const counted: string[] = [];
   const lines: LogLine[] = [];
+  const written = new EventEmitter();
+  const nextLine = async (): Promise<LogLine> => ((await once(written, 'line')) as [LogLine])[0];
   const reads: RestStage['reads'] = { inTime: true, askedFor: [] };
   const write =
     (level: string): Log['info'] =>
     (message, fields = {}) => {
-      lines.push({ level, message, fields });
+      const line = { level, message, fields };
+      lines.push(line);
+      written.emit('line', line);
     };
   const log = { info: write('info'), warn: write('warn'), error: write('error') };
   const { server } = memory.ports;
@@ -144,7 +152,8 @@ export async function startRestStage(limits: Partial<Limits> = {}): Promise<Rest
     log,
     metrics,
   });
-  return new RestStage({ notes, ports, memory, metrics, server: http, recorded, counted, lines, reads });
+  const seen = { recorded, counted, lines, nextLine, reads };
+  return new RestStage({ notes, ports, memory, metrics, server: http, ...seen });
 }
 
 /** The error of an answer. */

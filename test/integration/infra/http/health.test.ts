@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import express from 'express';
+import { type Checks, healthRouter } from '../../../../infra/http/health-router.ts';
+
+interface Ready {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean }>>;
+}
+
+describe('health', () => {
+  const ask = async (checks: Checks, path: string): Promise<{ status: number; body: Ready }> => {
+    const server = express().use('/health', healthRouter(checks, 50)).listen(0, '127.0.0.1');
+    try {
+      await new Promise((resolve) => server.once('listening', resolve));
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('no port');
+      const response = await fetch(`http://127.0.0.1:${String(address.port)}/health/${path}`);
+      expect(response.headers.get('cache-control')).to.equal('no-store');
+      return { status: response.status, body: (await response.json()) as Ready };
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+  const passing = async () => ({ head: '64' });
+  const failing = async () => {
+    throw new Error('the store is away');
+  };
+
+  it('is live whatever its parts do', async () => {
+    expect((await ask({ store: failing }, 'live')).status).to.equal(200);
+  });
+
+  it('is ready when every part answers, and shows their facts', async () => {
+    const { status, body } = await ask({ store: passing, database: async () => ({}) }, 'ready');
+    expect(status).to.equal(200);
+    expect(body).to.deep.equal({
+      status: 'ready',
+      checks: { store: { ok: true, head: '64' }, database: { ok: true } },
+    });
+  });
+
+  it('is not ready when one fails, and says which and why', async () => {
+    const { status, body } = await ask({ store: failing, database: passing }, 'ready');
+    expect(status).to.equal(503);
+    expect(body).to.deep.equal({
+      status: 'not_ready',
+      checks: { store: { ok: false, problem: 'the store is away' }, database: { ok: true, head: '64' } },
+    });
+  });
+
+  it('does not wait for a part that never answers', async () => {
+    const { promise: never } = Promise.withResolvers<never>();
+    const { status, body } = await ask({ store: () => never, database: passing }, 'ready');
+    expect(status).to.equal(503);
+    expect(body.checks['store']).to.deep.equal({ ok: false, problem: 'no answer in time' });
+  });
+});

@@ -1,0 +1,149 @@
+import http from 'node:http';
+import net from 'node:net';
+import { expect } from 'chai';
+import { startHttpServer } from '../../../../infra/http/http-server.ts';
+import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('the HTTP server', () => {
+  let stage: RestStage;
+
+  beforeEach(async () => {
+    stage = await startRestStage();
+  });
+  afterEach(() => stage.close());
+
+  const get = (url: string) => stage.call('GET', '', { url, bearer: null });
+
+  it(`says where its parts are, to anybody ${verifies('interface:1:rest-base')}`, async () => {
+    const answer = await get('/');
+    expect(answer.json).to.include({ rest: '/api/v1', mcp: '/mcp', openapi: '/api/v1/openapi.json' });
+    expect((await stage.call('GET', '/notes/n')).status).to.equal(200);
+  });
+
+  it('gives /mcp to its handler, whatever the query, and nothing beside it', async () => {
+    expect((await get('/mcp')).text).to.equal('mcp');
+    expect((await get('/mcp?a=b')).text).to.equal('mcp');
+    for (const url of [
+      '/mcp/',
+      '/mcpx',
+      '/MCP',
+      '/notes/n',
+      '/api',
+      '/api/v2/notes/n',
+      '/metrics',
+      '//',
+      '/%zz',
+    ]) {
+      const answer = await get(url);
+      expect(answer.status, url).to.equal(404);
+      expect(errorOf(answer), url).to.include({
+        code: 'not_found',
+        request_id: answer.headers['request-id'],
+      });
+    }
+  });
+
+  it('gives every answer an id and the headers that keep browsers from guessing', async () => {
+    for (const url of ['/', '/nothing', '/health/live', '/health/ready', '/api/v1/notes/n', '/api/v1/%zz']) {
+      const { headers } = await get(url);
+      expect(headers['request-id'], url).to.match(/^req_[0-9a-z]{26}$/);
+      expect(headers, url).to.include({
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'referrer-policy': 'no-referrer',
+      });
+      expect(headers, url).not.to.have.any.keys('x-powered-by', 'etag');
+    }
+    expect((await get('/mcp')).headers).to.include({ 'x-content-type-options': 'nosniff' });
+  });
+
+  it('writes one line per request, with what finds it again and without what is secret', async () => {
+    const answer = await stage.call('GET', '/notes/n?text=swordfish');
+    const lines = stage.lines.filter(({ message }) => message === 'request');
+    expect(lines).to.have.length(1);
+    expect(lines[0]?.fields).to.deep.include({
+      method: 'GET',
+      path: '/api/v1/notes/n',
+      capability: 'get_note',
+      status: 200,
+      request_id: answer.headers['request-id'],
+      remote: '127.0.0.1',
+    });
+    expect(JSON.stringify(lines)).not.to.match(/swordfish|mgw_/);
+    await get('/health/live');
+    await get('/nothing');
+    expect(stage.lines.slice(1).map(({ fields }) => fields['path'])).to.deep.equal(['/nothing']);
+  });
+
+  it('measures by face, capability and status', async () => {
+    await stage.call('GET', '/notes/n');
+    await stage.call('GET', '/closed');
+    await get('/nothing');
+    const text = await stage.metrics.text();
+    for (const labels of [
+      'face="rest",capability="get_note",status="200"',
+      'face="rest",capability="closed_note",status="403"',
+      'face="other",capability="none",status="404"',
+    ]) {
+      expect(text).to.include(`gateway_request_seconds_count{${labels}} 1`);
+    }
+  });
+
+  it('tells a client that went away from an answer', async () => {
+    const open = stage.notes.holdSlow();
+    const request = http.get({
+      host: '127.0.0.1',
+      port: stage.server.port,
+      path: '/api/v1/slow',
+      headers: { authorization: `Bearer ${stage.memory.org.restToken}` },
+    });
+    request.on('error', () => undefined);
+    await stage.notes.slowAtWork(1);
+    const logged = stage.nextLine();
+    request.destroy();
+    expect((await logged).fields['status']).to.equal(499);
+    open();
+  });
+
+  it('says in one sentence that a port is taken', async () => {
+    const options = {
+      host: '127.0.0.1',
+      port: stage.server.port,
+      rest: http.createServer as never,
+      mcp: () => undefined,
+      checks: {},
+      log: stage.ports.log,
+      metrics: stage.metrics,
+    };
+    const { message } = await rejection(startHttpServer(options));
+    expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+  });
+});
+
+describe('the end of the HTTP server', () => {
+  let stage: RestStage;
+
+  beforeEach(async () => {
+    stage = await startRestStage();
+  });
+
+  it('lets calls end, takes no new ones and does not wait for idle connections', async () => {
+    const open = stage.notes.holdSlow();
+    // Left open and idle by a client that keeps connections alive.
+    await stage.call('GET', '/notes/n');
+    const slow = stage.call('GET', '/slow');
+    await stage.notes.slowAtWork(1);
+    const begin = performance.now();
+    const closed = stage.server.close();
+    const late = net.connect(stage.server.port, '127.0.0.1');
+    const refused = await new Promise<Error>((resolve) => late.once('error', resolve));
+    expect(refused).to.include({ code: 'ECONNREFUSED' });
+    open();
+    expect((await slow).status).to.equal(200);
+    await closed;
+    expect(performance.now() - begin).to.be.lessThan(2_000);
+    stage.agent.destroy();
+  });
+});

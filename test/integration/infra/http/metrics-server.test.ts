@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { type MetricsServer, startMetricsServer } from '../../../../infra/http/metrics-server.ts';
+import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('the metrics listener', () => {
+  let metrics: Metrics;
+  let server: MetricsServer;
+
+  beforeEach(async () => {
+    metrics = createMetrics();
+    server = await startMetricsServer({ port: 0, metrics });
+  });
+  afterEach(() => server.close());
+
+  const ask = (path: string, method = 'GET') =>
+    fetch(`http://127.0.0.1:${String(server.port)}${path}`, { method });
+
+  it(`tells Prometheus what was measured ${verifies('contract:18:metrics')}`, async () => {
+    metrics.requestDone({ face: 'mcp', capability: 'get_identity', status: 200, seconds: 0.004 });
+    metrics.refusalCounted('rate_limited');
+    metrics.eventParked('audit');
+    metrics.watch('gateway_probe', 'A number.', () => 42);
+    const response = await ask('/metrics');
+    expect(response.headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/);
+    const text = await response.text();
+    expect(text.split('\n')).to.include.members([
+      'gateway_request_seconds_bucket{le="0.0025",face="mcp",capability="get_identity",status="200"} 0',
+      'gateway_request_seconds_bucket{le="0.005",face="mcp",capability="get_identity",status="200"} 1',
+      'gateway_refusals_counted_total{code="rate_limited"} 1',
+      'gateway_events_parked_total{projection="audit"} 1',
+      'gateway_probe 42',
+    ]);
+    expect(text).to.include('process_resident_memory_bytes');
+  });
+
+  it('has nothing else', async () => {
+    for (const [path, method] of [
+      ['/', 'GET'],
+      ['/metrics', 'POST'],
+      ['/metrics/x', 'GET'],
+      ['/api/v1/identity', 'GET'],
+      ['/health/live', 'GET'],
+    ] as const) {
+      expect((await ask(path, method)).status, path).to.equal(404);
+    }
+  });
+
+  it('keeps the numbers of two gateways apart', async () => {
+    createMetrics().refusalCounted('rate_limited');
+    expect(await (await ask('/metrics')).text()).not.to.include('gateway_refusals_counted_total{');
+  });
+
+  it('says in one sentence that its port is taken', async () => {
+    const { message } = await rejection(startMetricsServer({ port: server.port, metrics }));
+    expect(message).to.match(/^Metrics port \d+ cannot be listened on/);
+  });
+});
