@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import { capabilities } from '../../../../read-api/capabilities.ts';
+import { ERROR_TABLE } from '../../../../commands/kernel/errors.ts';
+import { openApiDocument } from '../../../../read-api/http/openapi.ts';
+import { getOpenapi } from '../../../../read-api/http/get-openapi.ts';
+import { startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { sampleNotes } from '../../../support/rest/sample-notes.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly { name: string; in: string; required?: boolean; schema: object }[];
+  readonly requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> };
+  readonly responses: Record<string, Record<string, unknown>>;
+}
+interface Document {
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: Record<string, Record<string, unknown>>;
+}
+
+const SERVER = { baseUrl: 'https://gateway.example', version: '1.2.3' };
+const documentOf = (registry = sampleNotes().registry): Document =>
+  openApiDocument(registry, SERVER) as unknown as Document;
+
+const everyRef = (value: unknown): string[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, part]) =>
+    key === '$ref' && typeof part === 'string' ? [part] : everyRef(part),
+  );
+};
+const resolves = (document: unknown, ref: string): boolean =>
+  ref
+    .slice(2)
+    .split('/')
+    .reduce<unknown>(
+      (part, key) => (part as Record<string, unknown> | undefined)?.[key.replaceAll('~1', '/')],
+      document,
+    ) !== undefined;
+
+describe('the OpenAPI document', () => {
+  const document = documentOf();
+  const operation = (method: string, path: string): Operation => {
+    const found = document.paths[path]?.[method];
+    if (!found) throw new Error(`no ${method} ${path}`);
+    return found;
+  };
+
+  it(`has the routes of the registry and no others ${verifies('interface:9:inventory')}`, () => {
+    const real = documentOf([...capabilities]);
+    const documented = Object.values(real.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
+    const routed = capabilities.flatMap(({ rest, name }) => (rest ? [name] : []));
+    expect(documented).to.have.members(routed);
+    expect(Object.keys(real.paths).filter((path) => path.includes(':'))).to.deep.equal([]);
+  });
+
+  it('refers to nothing that is not in it', () => {
+    const real = documentOf([...capabilities]);
+    const refs = new Set(everyRef(real));
+    expect(refs.size).to.be.greaterThan(10);
+    expect([...refs].filter((ref) => !ref.startsWith('#/') || !resolves(real, ref))).to.deep.equal([]);
+  });
+
+  it('puts fields where requests put them', () => {
+    const places = (op: Operation) => op.parameters.map(({ name, in: place }) => `${place} ${name}`);
+    expect(places(operation('get', '/notes/{note_id}'))).to.deep.equal([
+      'path note_id',
+      'query limit',
+      'query unread',
+      'query kinds',
+      'query text',
+      'header If-Position',
+    ]);
+    expect(places(operation('post', '/notes'))).to.deep.equal(['header Idempotency-Key']);
+    const patch = operation('patch', '/notes/{note_id}');
+    expect(places(patch)).to.deep.equal(['path note_id']);
+    expect(patch.requestBody?.content['application/json']?.schema['properties']).to.have.all.keys('text');
+    expect(patch.requestBody?.content['application/json']?.schema['additionalProperties']).to.equal(false);
+    expect(operation('delete', '/notes/{note_id}')).not.to.have.property('requestBody');
+  });
+
+  it('wants a body only where a field of it is required', () => {
+    expect(operation('patch', '/notes/{note_id}').requestBody?.required).to.equal(false);
+    expect(operation('post', '/fail').requestBody?.required).to.equal(true);
+    expect(
+      operation('put', '/notes/{note_id}/labels').requestBody?.content['application/json']?.schema,
+    ).to.include({
+      type: 'object',
+    });
+  });
+
+  it('tells status and headers of the success', () => {
+    const made = operation('post', '/notes').responses['201'];
+    expect(made?.['headers']).to.include.all.keys('Request-Id', 'RateLimit', 'Position', 'Location');
+    expect(operation('get', '/notes/{note_id}').responses['200']?.['headers']).to.include.all.keys(
+      'ETag',
+      'Stale',
+    );
+    expect(operation('delete', '/notes/{note_id}').responses['204']).not.to.have.property('content');
+  });
+
+  it('tells the errors of each route, each under its status', () => {
+    for (const { responses } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+      const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+      expect(errors.map(([status]) => status)).to.include.members([
+        '400',
+        '401',
+        '403',
+        '404',
+        '413',
+        '415',
+        '429',
+      ]);
+      for (const [status, { description }] of errors) {
+        for (const code of String(description).split(', ')) {
+          expect(ERROR_TABLE, code).to.have.property(code);
+          expect(ERROR_TABLE[code as keyof typeof ERROR_TABLE].status, code).to.equal(Number(status));
+        }
+      }
+    }
+    expect(operation('post', '/notes').responses['422']?.['description']).to.include(
+      'idempotency_key_reused',
+    );
+    expect(operation('patch', '/notes/{note_id}').responses).not.to.have.property('422');
+  });
+
+  it('is made once for as long as a gateway runs', async () => {
+    const gateway = await startMemoryGateway();
+    const first = await gateway.call(getOpenapi, {});
+    expect(await gateway.call(getOpenapi, {})).to.equal(first);
+    const other = await startMemoryGateway();
+    expect(await other.call(getOpenapi, {})).not.to.equal(first);
+  });
+});
