@@ -37,6 +37,7 @@ export function sendOutcome(response: ServerResponse, { rest, etag }: Capability
 export function sendError(response: ServerResponse, error: unknown, requestId: string): void {
   const body = toErrorBody(error, requestId);
   for (const [name, value] of challenge(error)) response.setHeader(name, value);
+  if (error instanceof GatewayError && error.replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (body.retry_after_seconds !== undefined) {
     response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
   }

@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { type Capability, defineCapability } from '../../../../commands/kernel/capability.ts';
+import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
+import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
+import type { AccessEntry, Ports } from '../../../../commands/kernel/ports.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+interface Probe {
+  readonly capability: Capability;
+  readonly ran: unknown[];
+}
+
+/** A capability that notes what it was given and answers, or fails, as it is told. */
+function probe(change: Partial<Capability> = {}, answer: () => unknown = () => ({ ok: true })): Probe {
+  const ran: unknown[] = [];
+  const capability = defineCapability({
+    name: 'probe',
+    title: 'Probe',
+    summary: 'Probe.',
+    description: 'Probe.',
+    effect: 'write' as const,
+    access: 'any-token' as const,
+    rest: { method: 'post' as const, path: '/probe' },
+    tool: null,
+    idempotency: { kind: 'none' as const },
+    input: z.strictObject({ mailbox_id: z.string().optional(), secret: z.string().max(4).default('none') }),
+    output: z.object({ ok: z.boolean() }),
+    handle: (input) => {
+      ran.push(input);
+      return Promise.resolve(answer() as { ok: boolean });
+    },
+  });
+  return { capability: { ...capability, ...change }, ran };
+}
+
+describe('invoking a capability', () => {
+  let gateway: MemoryGateway;
+  let recorded: AccessEntry[];
+  let isStoreAway: boolean;
+  let counted: string[];
+
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    recorded = [];
+    counted = [];
+    isStoreAway = false;
+    const accessLog: Ports['accessLog'] = {
+      record: (entry) => {
+        if (isStoreAway) return Promise.reject(new GatewayError('store_unavailable', 'away'));
+        recorded.push(entry);
+        return Promise.resolve();
+      },
+      countRefusal: (code, source) => {
+        counted.push(`${code} ${source}`);
+      },
+    };
+    Object.assign(gateway.ports, { accessLog });
+  });
+
+  const failing = (code: ErrorCode): Capability =>
+    probe({}, () => {
+      throw new GatewayError(code, 'Refused.');
+    }).capability;
+
+  it('gives the handler parsed input and hands its answer out', async () => {
+    const { capability, ran } = probe();
+    expect(await gateway.invoke(capability, {})).to.deep.equal({
+      output: { ok: true },
+      position: null,
+      replayed: false,
+      stale: false,
+    });
+    expect(ran).to.deep.equal([{ secret: 'none' }]);
+  });
+
+  it(`refuses bad input by path and code, never with what was sent ${verifies('contract:13:issues', 'contract:0:unknown-fields')}`, async () => {
+    const { capability, ran } = probe();
+    const error = await rejection(gateway.invoke(capability, { secret: 'hunter2', cardinalty: 1 }));
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error.code).to.equal('invalid_request');
+    const issues = error.details['issues'] as { path: string; code: string }[];
+    expect(issues.map(({ path, code }) => [path, code])).to.have.deep.members([
+      ['secret', 'too_big'],
+      ['cardinalty', 'unrecognized_key'],
+    ]);
+    expect(JSON.stringify(issues)).not.to.contain('hunter2');
+    expect(ran).to.deep.equal([]);
+  });
+
+  it('asks for scopes before it looks at the input', async () => {
+    const { capability } = probe({ access: { any: ['org:manage'] } });
+    const tokens = [...gateway.ports.directory.state.tokens.values()];
+    const token = tokens.find(({ principalKind }) => principalKind === 'agent')?.id ?? '';
+    const refused = gateway.invoke(capability, { nonsense: true }, { token });
+    expect(await rejection(refused)).to.include({ code: 'insufficient_scope' });
+  });
+
+  it(`records the refusals that are worth it, one event each, and no others ${verifies('contract:12:denials', 'contract:12:not-recorded')}`, async () => {
+    for (const code of Object.keys(ERROR_TABLE) as ErrorCode[]) {
+      recorded = [];
+      await rejection(gateway.invoke(failing(code), { mailbox_id: 'mbx_1' }));
+      const isWorth = [403, 404, 409, 412, 422, 424].includes(ERROR_TABLE[code].status);
+      expect(
+        recorded.map(({ type, data }) => [type, data]),
+        code,
+      ).to.deep.equal(
+        isWorth ? [['RequestRefused', { capability: 'probe', code, mailbox_id: 'mbx_1' }]] : [],
+      );
+    }
+  });
+
+  it(`still answers a refusal that cannot be recorded, and counts it ${verifies('contract:12:store-down')}`, async () => {
+    isStoreAway = true;
+    expect(await rejection(gateway.invoke(failing('not_found'), {}))).to.include({ code: 'not_found' });
+    expect(counted).to.deep.equal(['not_found store-away']);
+  });
+
+  it(`answers no text of a body that could not be recorded as read ${verifies('contract:12:store-down', 'contract:12:body-reads')}`, async () => {
+    const reading = probe();
+    const capability: Capability = {
+      ...reading.capability,
+      handle: async (_, context) => {
+        await context.recordRead({ mailboxId: 'mbx_1', messageIds: ['msg_1'], what: 'text' });
+        return { ok: true };
+      },
+    };
+    await gateway.invoke(capability, {});
+    expect(recorded.map(({ type, data }) => [type, data])).to.deep.equal([
+      ['BodiesRead', { mailbox_id: 'mbx_1', message_ids: ['msg_1'], what: 'text' }],
+    ]);
+    isStoreAway = true;
+    expect(await rejection(gateway.invoke(capability, {}))).to.include({ code: 'store_unavailable' });
+  });
+
+  it('checks the form of a key, and that one is there where it is needed, before anything runs', async () => {
+    const { capability, ran } = probe({ idempotency: { kind: 'operation', required: () => true } });
+    expect(await rejection(gateway.invoke(capability, {}))).to.include({ code: 'idempotency_key_required' });
+    expect(await rejection(gateway.invoke(capability, {}, { key: 'two words' }))).to.include({
+      code: 'invalid_request',
+    });
+    expect(ran).to.deep.equal([]);
+    await gateway.invoke(capability, {}, { key: 'one-word' });
+    expect(ran).to.have.length(1);
+  });
+
+  it(`means the same by a key on both faces ${verifies('contract:14:faces-share')}`, async () => {
+    const prints: string[] = [];
+    const { capability } = probe({ idempotency: { kind: 'operation', required: () => true } });
+    const noting: Capability = {
+      ...capability,
+      handle: (_, context) => {
+        prints.push(context.fingerprint);
+        return Promise.resolve({ ok: true });
+      },
+    };
+    const caller = gateway.callerOf(gateway.ownerTokenId);
+    for (const surface of ['rest', 'mcp'] as const) {
+      const request = {
+        id: 'req_1',
+        surface,
+        idempotencyKey: 'key',
+        ifMatch: null,
+        ifPosition: null,
+        mcpSessionId: null,
+      };
+      await invokeCapability({
+        capability: noting,
+        input: { secret: 'a' },
+        caller,
+        client: null,
+        registry: [],
+        ports: gateway.ports,
+        request,
+      });
+    }
+    await gateway.invoke(noting, { secret: 'b' }, { key: 'key' });
+    expect(prints[0]).to.equal(prints[1]).and.not.equal(prints[2]);
+    expect(prints.every((print) => print.length >= 32)).to.equal(true);
+  });
+
+  it('tells the newest of the positions it wrote', async () => {
+    const { capability } = probe();
+    const noting: Capability = {
+      ...capability,
+      handle: (_, context) => {
+        for (const position of [5n, null, 9n, 7n, undefined]) context.notePosition(position);
+        return Promise.resolve({ ok: true });
+      },
+    };
+    expect((await gateway.invoke(noting, {})).position).to.equal(9n);
+  });
+
+  it('finds an answer that breaks its schema: an error in tests, a log line otherwise', async () => {
+    const { capability } = probe({}, () => ({ ok: 'yes' }));
+    expect((await rejection(gateway.invoke(capability, {}))).message).to.contain('probe breaks its schema');
+    const lines: string[] = [];
+    Object.assign(gateway.ports, {
+      server: { ...gateway.ports.server, strictOutput: false },
+      log: { ...gateway.ports.log, error: (line: string) => lines.push(line) },
+    });
+    expect((await gateway.invoke(capability, {})).output).to.deep.equal({ ok: 'yes' });
+    expect(lines).to.deep.equal(['answer breaks its schema']);
+  });
+});
