@@ -118,7 +118,7 @@ describe('a mail server that fails', function () {
     expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
   });
 
-  it(`answers 424 when the server refuses the credentials, until others are stored ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials')}`, async () => {
+  it(`answers 424 when the server refuses the credentials, until others are stored ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials', 'interface:4.2:mailbox-credentials')}`, async () => {
     const store = (password: string) =>
       gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password });
     expect((await store('not the password')).status).to.equal(204);

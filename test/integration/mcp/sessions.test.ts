@@ -6,7 +6,7 @@ import { verifies } from '../../support/verifies.ts';
 describe('sessions of /mcp', () => {
   const stage = stageMcp();
 
-  it(`are unknown to any other token, principal or organisation ${verifies('contract:2:session-binding')}`, async () => {
+  it(`are unknown to any other token, principal or organisation ${verifies('contract:2:session-binding', 'interface:5:2-session-bound')}`, async () => {
     for (const bearer of ['narrow', 'other-principal', 'other-org']) {
       expect(await stage.refusal({ body: rpc('ping'), headers: stage.session, bearer })).to.deep.equal([
         404,
