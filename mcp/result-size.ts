@@ -4,6 +4,7 @@
  * last item kept; a body with fewer characters, so that its offset is true. An answer without pages loses the tail of its
  * longest list, and `shortened` tells.
  */
+import { keptText } from './kept-texts.ts';
 import type { Tool } from './tool.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,6 +21,7 @@ const MAX_REPEATS = 4;
 const BODY_MARGIN = 0.9;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
+const jsonOf = keptText<unknown>((output) => JSON.stringify(output));
 
 /** Calls `invoke`, and again with a smaller page or shorter bodies while the answer is longer than `maxBytes`. */
 export async function invokeWithin<Outcome extends { readonly output: unknown }>(
@@ -30,13 +32,13 @@ export async function invokeWithin<Outcome extends { readonly output: unknown }>
 ): Promise<Sized<Outcome>> {
   let asked = input;
   let outcome = await invoke(asked);
-  let json = JSON.stringify(outcome.output);
+  let json = jsonOf(outcome.output);
   for (let repeats = 0; repeats < MAX_REPEATS && bytesOf(json) > maxBytes; repeats += 1) {
     const less = askForLess(tool, asked, outcome.output, maxBytes);
     if (less === null) break;
     asked = less;
     outcome = await invoke(asked);
-    json = JSON.stringify(outcome.output);
+    json = jsonOf(outcome.output);
   }
   if (bytesOf(json) > maxBytes && !goesOn(outcome.output)) {
     json = cutLongestList(outcome.output, json, maxBytes);

@@ -8,7 +8,7 @@ const ANSWER_WITHIN_MS = 30_000;
 
 /** Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded. */
 export async function answerInTime(
-  { ports }: Context,
+  { ports, request }: Context,
   operationId: string,
   started: { readonly appended: boolean },
   work: Promise<OperationReply>,
@@ -29,7 +29,9 @@ export async function answerInTime(
   });
   throw new GatewayError(
     'provider_timeout',
-    'The mail server is slow; ask again with the same Idempotency-Key.',
+    request.idempotencyKey === null
+      ? 'The mail server is slow; the work goes on, and the audit trail will show its outcome.'
+      : 'The mail server is slow; the work goes on: ask again with the same Idempotency-Key.',
     {
       details: started.appended ? { operation_id: operationId } : {},
       retryAfterSeconds: 5,
