@@ -5,7 +5,8 @@ import { leaveFolder, takeFolder } from './folder-owner.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
 import { stopOrphan } from './postgres-orphan.ts';
-import { launchPostgres } from './postgres-process.ts';
+import { keepRunning } from './keep-postgres-running.ts';
+import { launchPostgres, type PostgresProcess } from './postgres-process.ts';
 import { withPassage } from './run-as.ts';
 import { firstUnreachable, serverAccount } from './server-account.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
@@ -21,9 +22,7 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** Of a superuser, with its password: for this process only. */
   readonly url: string;
-  /** Resolves when the server has ended, by `stop` or by itself. */
-  readonly ended: Promise<void>;
-  /** Cuts every connection and ends the server. May be called more than once. */
+  /** Cuts every connection and ends the server for good. May be called more than once. */
   stop(): Promise<void>;
 }
 
@@ -39,16 +38,18 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await stopOrphan(join(folder, 'cluster'), options.log);
     const binaries = await postgresBinaries(folder, account);
     const cluster = await ensureCluster(folder, binaries, account);
-    const server = await launchPostgres({
-      program: binaries.postgres,
-      cluster: cluster.path,
-      logFile: join(folder, 'server.log'),
-      account,
-      settings: options.settings ?? {},
-    });
+    const launch = (port?: number): Promise<PostgresProcess> =>
+      launchPostgres({
+        program: binaries.postgres,
+        cluster: cluster.path,
+        logFile: join(folder, 'server.log'),
+        account,
+        settings: options.settings ?? {},
+        ...(port === undefined ? {} : { port }),
+      });
+    const server = await keepRunning(launch, options.log);
     return {
       url: `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(server.port)}/postgres`,
-      ended: server.gone,
       stop: async () => {
         await server.stop();
         await leaveFolder(ownerFile);

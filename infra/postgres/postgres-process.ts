@@ -32,6 +32,8 @@ export interface LaunchOptions {
   readonly logFile: string;
   readonly account: ServerAccount | null;
   readonly settings: Readonly<Record<string, string>>;
+  /** The port clients know already; absent = a free one. */
+  readonly port?: number;
 }
 
 export interface PostgresProcess {
@@ -45,7 +47,7 @@ export interface PostgresProcess {
 /** Starts the server and waits until it takes connections. Throws one sentence naming the log when it does not. */
 export async function launchPostgres(options: LaunchOptions): Promise<PostgresProcess> {
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const { child, logStart } = await spawnServer(options, port);
     const gone = ended(child);
     if (await becomesReady(child, gone, options.cluster)) {
@@ -57,7 +59,7 @@ export async function launchPostgres(options: LaunchOptions): Promise<PostgresPr
     await stop(child, gone);
     const said = (await readFile(options.logFile)).subarray(logStart).toString();
     // Between looking for a port and taking it, another program may have been quicker.
-    if (attempt < 3 && said.includes('could not bind')) continue;
+    if (options.port === undefined && attempt < 3 && said.includes('could not bind')) continue;
     throw new Error(`The embedded Postgres did not start: ${fatalLine(said)} (see ${options.logFile})`);
   }
 }

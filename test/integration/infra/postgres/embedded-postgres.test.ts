@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
+import { readPostmasterFile } from '../../../../infra/postgres/postgres-orphan.ts';
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
 import { lookUpProcess } from '../../../../infra/postgres/process-facts.ts';
+import { eventually } from '../../../support/gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 
@@ -132,6 +134,17 @@ describe('embedded Postgres', function () {
       /^The embedded Postgres did not start: .*max_connections.*server\.log\)$/,
     );
     await (await start()).stop();
+  });
+
+  it('starts again on the same port when the server is killed, with what was committed', async () => {
+    const postgres = await start();
+    await query(postgres.url, 'create table survives as select 1 as one');
+    const { pid } = (await readPostmasterFile(join(dataDir, 'postgres/cluster'))) ?? { pid: 0 };
+    process.kill(pid, 'SIGKILL');
+    const rows = await eventually(() => query(postgres.url, 'select one from survives'), 15_000);
+    expect(rows).to.deep.equal([{ one: 1 }]);
+    await postgres.stop();
+    await rejection(query(postgres.url, 'select 1'));
   });
 
   it("works in a folder that the server's account may not enter by itself", async function () {
