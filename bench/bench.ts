@@ -1,5 +1,5 @@
 /** `npm run bench [-- --record]`: bounded, loopback only, ratios inside one run. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureMcpCall } from './b1-mcp-call.ts';
@@ -9,6 +9,8 @@ import { endChild, startDemo } from './processes.ts';
 
 const PORT = 38_080;
 const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+// Run by root, Dovecot and Postgres work as another account, who must be able to enter.
+chmodSync(dataDir, 0o755);
 const demo = await startDemo(dataDir, PORT);
 try {
   const figures = [...(await measureMcpCall(demo.facts)), ...(await measureArchive(demo.facts))];
