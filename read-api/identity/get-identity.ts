@@ -100,6 +100,7 @@ function describe({ caller, registry, ports }: Context): Identity {
       reads_per_minute: ports.server.limits.readsPerMinute,
       writes_per_minute: ports.server.limits.writesPerMinute,
       concurrent_requests: ports.server.limits.concurrentRequests,
+      provider_connections: ports.server.limits.providerConnections,
       json_body_bytes: ports.server.limits.jsonBodyBytes,
       mcp_result_bytes: ports.server.limits.mcpResultBytes,
       ...PAGE_LIMITS,

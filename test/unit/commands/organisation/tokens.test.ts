@@ -1,13 +1,20 @@
 import { expect } from 'chai';
+import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { mintToken } from '../../../../commands/organisation/mint-token.ts';
+import { issueToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
 import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
 import { getAgent, listAgents } from '../../../../read-api/organisation/agents.ts';
 import { getToken, listTokens } from '../../../../read-api/organisation/tokens.ts';
+import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
 
+const auth = { type: 'password', username: 'box', password: 'secret' };
 const SOON = '2026-03-10T00:00:00+02:00';
 const wanted = { name: 'Reader', surface: 'rest', scopes: ['messages:read'], expires_at: SOON };
 interface Issued {
@@ -30,6 +37,28 @@ describe('tokens', () => {
   const issue = (change: object = {}, options = {}): Promise<Issued> =>
     gateway.call<Issued>(createToken, { ...wanted, ...change }, options);
   const refusal = (change: object, options = {}) => rejection(issue(change, options));
+
+  /** A token of the owner that may make tokens; only the system makes such a one. */
+  const boundedIssuer = async (mailboxIds: readonly string[], expiresAt: string): Promise<string> => {
+    const { ports, org } = gateway;
+    const tokenId = ports.ids.newId('tok');
+    const { terms } = await mintToken(ports, {
+      tokenId,
+      orgId: org.orgId,
+      principal: { id: org.userId, kind: 'user' },
+      name: 'Bounded',
+      surface: 'rest',
+      scopes: ['tokens:manage', 'messages:read'],
+      mailboxIds,
+      expiresAt,
+    });
+    const { appended } = await decideAndAppend(ports, systemAuthor(ports, org.orgId), tokenAggregate, {
+      id: tokenId,
+      decide: (state) => issueToken(state, terms),
+    });
+    await ports.directory.waitFor(appended?.position ?? 0n);
+    return tokenId;
+  };
 
   beforeEach(async () => {
     gateway = await startMemoryGateway();
@@ -90,6 +119,25 @@ describe('tokens', () => {
 
   it('reach no mailbox the issuer does not reach', async () => {
     expect(await refusal({ mailbox_ids: ['mbx_unknown'] })).to.include({ code: 'not_found' });
+  });
+
+  it(`of a bounded issuer keep to its mailboxes and end with it ${verifies('contract:3:token-within')}`, async () => {
+    const box = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
+    const [{ id: own }, { id: other }] = [
+      await gateway.call<{ id: string }>(createMailbox, box),
+      await gateway.call<{ id: string }>(createMailbox, box),
+    ];
+    const token = await boundedIssuer([own], '2026-03-05T00:00:00.000Z');
+    const within = { expires_at: '2026-03-05T00:00:00Z' };
+    expect(await issue(within, { token })).to.deep.include({ mailbox_ids: [own] });
+    const narrow = await issue({ ...within, mailbox_ids: [own] }, { token });
+    expect(narrow.expires_at).to.equal('2026-03-05T00:00:00.000Z');
+    expect(await refusal({ expires_at: '2026-03-05T00:00:00.001Z' }, { token })).to.include({
+      code: 'invalid_request',
+    });
+    expect(await refusal({ ...within, mailbox_ids: [other] }, { token })).to.include({ code: 'not_found' });
+    const wider = await refusal({ ...within, scopes: ['messages:move'] }, { token });
+    expect(wider).to.deep.include({ code: 'insufficient_scope', details: { required: ['messages:move'] } });
   });
 
   it('are for the issuer itself or an agent of its', async () => {
