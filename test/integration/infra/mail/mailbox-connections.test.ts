@@ -31,10 +31,14 @@ describe('connections to a mailbox', () => {
     const before = proxy.connections;
     let most = 0;
     let now = 0;
+    // The first to be lent a connection waits for the second, however long its login takes.
+    const both = Promise.withResolvers<undefined>();
     const work = (): Promise<unknown> =>
       under.mail(async (session) => {
         now += 1;
         most = Math.max(most, now);
+        if (now === 2) both.resolve(undefined);
+        await both.promise;
         await session.query(queryOf());
         now -= 1;
       });
