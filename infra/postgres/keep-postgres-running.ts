@@ -37,7 +37,7 @@ export async function keepRunning(
     }
   };
   const watch = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+    for (;;) {
       await server.gone;
       if (stopping.signal.aborted) return;
       log.error('the embedded Postgres ended by itself and is started again', { port });
