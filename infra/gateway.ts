@@ -14,6 +14,7 @@ import { runOperationSweeper } from './background/operation-sweeper.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
+import { watchGateway } from './observability/gateway-gauges.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
@@ -53,6 +54,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   });
   opened.defer(() => projector.close());
+  watchGateway(metrics, { directory: core.ports.directory, projector });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
   const tokenUse = startTokenUse(ports.sql, ports.clock, log);
   opened.defer(() => tokenUse.close());

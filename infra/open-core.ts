@@ -9,6 +9,7 @@ import { openDirectory } from './directory-copy.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { mailSettingsOf } from './mail-settings.ts';
+import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { openStorage, type Storage, type StorageOptions } from './open-storage.ts';
 import { startLeases } from './postgres/leases.ts';
@@ -51,10 +52,12 @@ export async function openCore(options: CoreOptions): Promise<Core> {
 
 async function openPorts(
   options: CoreOptions & { readonly clock: Clock },
-  { sql, vault, masterKey, events }: Storage,
+  storage: Storage,
   opened: AsyncDisposableStack,
 ): Promise<CorePorts> {
   const { config, baseUrl, log, clock, metrics } = options;
+  const { sql, vault, masterKey } = storage;
+  const events = metrics ? measureAppends(storage.events, metrics) : storage.events;
   const ids = createIds(vault.idKey, clock);
   const personal = createPersonalData({ sql, clock, masterKey });
   const leases = startLeases(sql, log);

@@ -91,7 +91,7 @@ class McpEndpoint {
   async #serve(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {
     const { door } = this.#options;
     if (door.checkOrigin(request, response)) return;
-    const visitor = await door.authenticate(request);
+    const visitor = await door.authenticate(request, requestId);
     const release = door.admit(visitor, 'read', response);
     const arrival = { visitor, requestId };
     try {

@@ -7,8 +7,17 @@ export interface Metrics {
   requestDone(request: { face: string; capability: string; status: number; seconds: number }): void;
   refusalCounted(code: string): void;
   eventParked(projection: string): void;
+  appendDone(append: { outcome: 'appended' | 'refused' | 'failed'; seconds: number }): void;
   /** Asked for a gauge each time the metrics are read. */
   watch(name: string, help: string, read: () => number): void;
+  /** As `watch`, for one number per value of a label. */
+  watchEach(gauge: LabelledGauge, read: () => ReadonlyMap<string, number>): void;
+}
+
+export interface LabelledGauge {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
 }
 
 /** A registry of its own, so that two gateways in one process do not mix. */
@@ -35,6 +44,13 @@ export function createMetrics(): Metrics {
     labelNames: ['projection'],
     registers,
   });
+  const appends = new Histogram({
+    name: 'gateway_append_seconds',
+    help: 'Time of an append to the event store; refused = the stream was not at the revision expected.',
+    labelNames: ['outcome'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
+    registers,
+  });
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -47,15 +63,35 @@ export function createMetrics(): Metrics {
     eventParked: (projection) => {
       parked.inc({ projection });
     },
-    watch: (name, help, read) => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
+    appendDone: ({ outcome, seconds }) => {
+      appends.observe({ outcome }, seconds);
     },
+    ...gaugesOf(registers),
   };
 }
+
+/** Gauges are asked for when they are read, so that nothing has to keep them up to date. */
+const gaugesOf = (registers: Registry[]): Pick<Metrics, 'watch' | 'watchEach'> => ({
+  watch: (name, help, read) => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  },
+  watchEach: ({ name, help, label }, read) => {
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset();
+        for (const [value, number] of read()) this.set({ [label]: value }, number);
+      },
+    });
+  },
+});

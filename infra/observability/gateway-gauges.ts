@@ -1,0 +1,32 @@
+/** What is looked up when Prometheus asks: what this process is to the others, and how the mailboxes are. */
+import type { Directory } from '../../commands/kernel/directory.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface Watched {
+  readonly directory: Pick<Directory, 'state' | 'isCurrent'>;
+  readonly projector: {
+    status(): { readonly leader: boolean };
+  };
+}
+
+const asNumber = (value: boolean): number => (value ? 1 : 0);
+
+/** Once per process: a name can be watched only once. */
+export function watchGateway(
+  metrics: Pick<Metrics, 'watch' | 'watchEach'>,
+  { directory, projector }: Watched,
+): void {
+  metrics.watch('gateway_projector_leader', '1 while this process keeps the read models.', () =>
+    asNumber(projector.status().leader),
+  );
+  metrics.watch('gateway_directory_current', '0 while this process may lack a change of rights.', () =>
+    asNumber(directory.isCurrent),
+  );
+  const mailboxes = { name: 'gateway_mailboxes', help: 'Mailboxes by state.', label: 'state' };
+  metrics.watchEach(mailboxes, () => {
+    const counts = new Map<string, number>();
+    for (const { state } of directory.state.mailboxes.values())
+      counts.set(state, (counts.get(state) ?? 0) + 1);
+    return counts;
+  });
+}

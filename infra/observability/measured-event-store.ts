@@ -1,0 +1,25 @@
+/** The event store with its appends measured. */
+import { type EventStore, WrongExpectedRevision } from '../../commands/kernel/ports.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The same store; every append is told to the metrics, however it ends. */
+export const measureAppends = (events: EventStore, metrics: Pick<Metrics, 'appendDone'>): EventStore => ({
+  append: async (streamName, expected, facts) => {
+    const begin = performance.now();
+    const done = (outcome: 'appended' | 'refused' | 'failed'): void => {
+      metrics.appendDone({ outcome, seconds: (performance.now() - begin) / 1_000 });
+    };
+    try {
+      const appended = await events.append(streamName, expected, facts);
+      done('appended');
+      return appended;
+    } catch (error) {
+      done(error instanceof WrongExpectedRevision ? 'refused' : 'failed');
+      throw error;
+    }
+  },
+  readStream: (streamName, from) => events.readStream(streamName, from),
+  readLast: (streamName) => events.readLast(streamName),
+  headPosition: () => events.headPosition(),
+  subscribeToAll: (from, signal, filter) => events.subscribeToAll(from, signal, filter),
+});

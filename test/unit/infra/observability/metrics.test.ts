@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import { watchGateway } from '../../../../infra/observability/gateway-gauges.ts';
+import { measureAppends } from '../../../../infra/observability/measured-event-store.ts';
+import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
+import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const fact = (id: string) => ({ id, type: 'NoteTaken', data: {}, metadata: {} });
+
+describe('metrics', () => {
+  let metrics: Metrics;
+
+  beforeEach(() => {
+    metrics = createMetrics();
+  });
+
+  const lines = async (prefix: string): Promise<string[]> =>
+    (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix));
+
+  it('measure appends by how they ended, and change nothing about them', async () => {
+    const store = new MemoryEventStore();
+    const events = measureAppends(store, metrics);
+    const appended = await events.append('note-1', 'no-stream', [fact('a')]);
+    expect(appended).to.deep.equal({ revision: 0n, position: await store.headPosition() });
+    expect(await rejection(events.append('note-1', 'no-stream', [fact('b')]))).to.include({
+      name: 'WrongExpectedRevision',
+    });
+    store.away = true;
+    expect(await rejection(events.append('note-1', 0n, [fact('c')]))).to.include({
+      code: 'store_unavailable',
+    });
+    store.comeBack();
+    expect((await lines('gateway_append_seconds_count')).sort()).to.deep.equal([
+      'gateway_append_seconds_count{outcome="appended"} 1',
+      'gateway_append_seconds_count{outcome="failed"} 1',
+      'gateway_append_seconds_count{outcome="refused"} 1',
+    ]);
+    expect(await events.readStream('note-1')).to.deep.equal(await store.readStream('note-1'));
+    expect(await events.readStream('note-1', 1n)).to.deep.equal([]);
+    expect((await events.readLast('note-1'))?.id).to.equal('a');
+    expect(await events.headPosition()).to.equal(appended.position);
+    const ended = new AbortController();
+    for await (const item of events.subscribeToAll(null, ended.signal, { streamPrefixes: ['note-'] })) {
+      expect(item).to.deep.include({ kind: 'event' });
+      ended.abort();
+    }
+    expect(ended.signal.aborted).to.equal(true);
+  });
+
+  it('tell what the process is and how mailboxes are, at the moment they are asked', async () => {
+    const mailboxes = new Map<string, MailboxEntry>();
+    const put = (id: string, state: MailboxEntry['state']): void => {
+      mailboxes.set(id, { id, state } as MailboxEntry);
+    };
+    const status = { leader: true };
+    const state = { mailboxes } as never;
+    watchGateway(metrics, { directory: { state, isCurrent: true }, projector: { status: () => status } });
+    put('mbx_1', 'connected');
+    put('mbx_2', 'connected');
+    put('mbx_3', 'auth_failed');
+    expect(await lines('gateway_')).to.include.members([
+      'gateway_projector_leader 1',
+      'gateway_directory_current 1',
+      'gateway_mailboxes{state="connected"} 2',
+      'gateway_mailboxes{state="auth_failed"} 1',
+    ]);
+    put('mbx_3', 'connected');
+    status.leader = false;
+    expect(await lines('gateway_projector')).to.deep.equal(['gateway_projector_leader 0']);
+    expect(await lines('gateway_mailboxes')).to.deep.equal(['gateway_mailboxes{state="connected"} 3']);
+  });
+});
