@@ -85,7 +85,7 @@ describe('acting on mail through the whole gateway', function () {
       }
     });
 
-  it(`archives a message: old and new id in the answer, the old one stale, the new one good ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures', 'interface:1:acts', 'interface:2:message-id-stale', 'interface:3:completed', 'interface:3:status', 'interface:4.2:email-act')}`, async () => {
+  it(`archives a message: old and new id in the answer, the old one stale, the new one good ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures', 'interface:2:message-id-stale', 'interface:3:completed', 'interface:3:status', 'interface:4.2:email-act')}`, async () => {
     const [id = ''] = await arrive('Archive me');
     const { status, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     expect(status).to.equal(200);
@@ -242,7 +242,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('INBOX', 'Preview no')).to.equal(1);
   });
 
-  it(`answers the direct verbs ${verifies('interface:4.2:move', 'interface:4.2:copy', 'interface:4.2:trash', 'interface:4.2:spam', 'interface:4.2:archive', 'interface:4.2:set-flags')}`, async () => {
+  it(`answers the direct verbs ${verifies('interface:1:acts', 'interface:4.2:move', 'interface:4.2:copy', 'interface:4.2:trash', 'interface:4.2:spam', 'interface:4.2:archive', 'interface:4.2:set-flags')}`, async () => {
     const [a = '', b = '', c = '', d = ''] = await arrive('Verb', 'Second verb', 'Third verb', 'Fourth verb');
     const verb = async (name: string, body: object, key?: string) =>
       (await gateway.rest('POST', `${mailbox}/${name}`, body, key === undefined ? {} : { key })).body;

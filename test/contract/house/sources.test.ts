@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { expect } from 'chai';
 import { type SourceFile, allSources, otherTexts, productSources } from '../../support/sources.ts';
+import { verifies } from '../../support/verifies.ts';
 
 const here = 'test/contract/house/sources.test.ts';
 const sources = allSources().filter(({ path }) => path !== here);
@@ -33,6 +34,13 @@ describe('exports', () => {
     expect(linesMatching(productSources(), /^export\s+(type\s+)?(\*|\{[^}]*\})\s*.*\bfrom\b/)).to.deep.equal(
       [],
     );
+  });
+});
+
+describe('the gateway', () => {
+  it(`speaks over no standard input ${verifies('interface:1:mcp-endpoint')}`, () => {
+    const serving = productSources().filter(({ path }) => !path.startsWith('infra/admin/'));
+    expect(linesMatching(serving, /\bstdin\b|StdioServerTransport|server\/stdio/)).to.deep.equal([]);
   });
 });
 

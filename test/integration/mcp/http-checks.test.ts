@@ -6,7 +6,7 @@ import { verifies } from '../../support/verifies.ts';
 describe('the checks of /mcp, each before the next', () => {
   const stage = stageMcp();
 
-  it('refuses a foreign origin, and null, with 403', async () => {
+  it(`refuses a foreign origin, and null, with 403 ${verifies('interface:5:5-http-errors', 'interface:7:http-channel')}`, async () => {
     for (const origin of ['http://evil.example', 'null']) {
       expect(await stage.refusal({ headers: { origin, authorization: undefined } })).to.deep.equal([
         403,
@@ -28,7 +28,7 @@ describe('the checks of /mcp, each before the next', () => {
     expect(bad.headers.get('www-authenticate')).to.equal('Bearer realm="api", error="invalid_token"');
   });
 
-  it('refuses too many requests with 429 and Retry-After', async () => {
+  it(`refuses too many requests with 429 and Retry-After ${verifies('interface:7:http-channel', 'interface:8:rate-limits')}`, async () => {
     stage.served.gate.closed = true;
     const answer = await stage.send({ method: 'GET' });
     expect([answer.status, errorOf(answer).code]).to.deep.equal([429, 'rate_limited']);

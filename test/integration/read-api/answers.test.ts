@@ -99,7 +99,7 @@ describe('answers on REST', () => {
     expect(gone).to.include({ code: 'not_found', status: 404, retryable: false });
   });
 
-  it(`says when to come back after 503 ${verifies('contract:13:retry-503')}`, async () => {
+  it(`says when to come back after 503 ${verifies('contract:13:retry-503', 'interface:7:retry-after')}`, async () => {
     const answer = await stage.call('POST', '/fail', { body: { how: 'busy' } });
     expect(answer.status).to.equal(503);
     expect(errorOf(answer)).to.include({
@@ -110,7 +110,7 @@ describe('answers on REST', () => {
     expect(answer.headers['retry-after']).to.equal('2');
   });
 
-  it(`names the scope that is lacking, and records that ${verifies('interface:5:3-insufficient-scope', 'interface:5:5-http-errors')}`, async () => {
+  it(`names the scope that is lacking, and records that ${verifies('interface:5:3-insufficient-scope', 'interface:7:insufficient-scope')}`, async () => {
     const answer = await stage.call('GET', '/closed');
     expect(errorOf(answer)).to.deep.include({
       code: 'insufficient_scope',
@@ -125,7 +125,7 @@ describe('answers on REST', () => {
     ]);
   });
 
-  it(`names the request in the record of a refused token ${verifies('contract:12:denials')}`, async () => {
+  it(`names the request in the record of a refused token ${verifies('contract:12:denials', 'interface:5:5-http-errors')}`, async () => {
     const { memory } = stage;
     const { id, token } = await memory.call<{ id: string; token: string }>(createToken, {
       name: 'short',
@@ -163,7 +163,7 @@ describe('answers on REST', () => {
       expect([refused.status, refused.headers['access-control-allow-origin']]).to.deep.equal([401, origin]);
     });
 
-    it(`refuses others before anything else, and counts them ${verifies('contract:16:origin')}`, async () => {
+    it(`refuses others before anything else, and counts them ${verifies('contract:16:origin', 'interface:5:5-http-errors')}`, async () => {
       for (const origin of ['https://evil.example', 'null']) {
         for (const [method, headers] of [
           ['OPTIONS', { ...preflight, origin }],

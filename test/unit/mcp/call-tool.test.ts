@@ -62,7 +62,7 @@ async function jsonRpcError(promise: Promise<unknown>): Promise<JSONRPCErrorExce
 const act = { operation: { type: 'note_actions', select: { message_ids: ['m'] } } };
 
 describe('tools/call', () => {
-  it('answers with structured content and the identical JSON as text', async () => {
+  it(`answers with structured content and the identical JSON as text ${verifies('interface:4.1:rule-3')}`, async () => {
     const { result } = stage();
     const { content, structuredContent, isError } = await result('get_identity');
     expect(isError).to.equal(false);
@@ -70,7 +70,7 @@ describe('tools/call', () => {
     expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
   });
 
-  it(`leaves content empty, never out, when the text block is off ${verifies('contract:16:text-block-off')}`, async () => {
+  it(`leaves content empty, never out, when the text block is off ${verifies('contract:16:text-block-off', 'interface:4.1:rule-3')}`, async () => {
     const { result } = stage({ mcpTextBlock: false });
     expect((await result('get_identity')).content).to.deep.equal([]);
     const failed = await result('note_fail', { code: 'conflict' });
