@@ -1,5 +1,6 @@
 /** A mailbox as callers see and describe it (`contract.md` 4). */
 import { z } from 'zod';
+import { lineOfText } from '../kernel/line-of-text.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
 import type { Ports } from '../kernel/ports.ts';
@@ -22,7 +23,7 @@ export const PasswordAuth = z.strictObject({
   password: z.string().min(1).max(1_024),
 });
 
-export const DisplayName = z.string().min(1).max(200);
+export const DisplayName = lineOfText(200);
 
 const HostSettings = z.object({
   host: z.string(),

@@ -1,5 +1,6 @@
 /** PUT /mailboxes/:mailbox_id/folder-roles: a person says which folder plays which role, or has one created. */
 import { z } from 'zod';
+import { lineOfText } from '../kernel/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
 import { folderRole } from '../kernel/event-fields.ts';
@@ -14,9 +15,7 @@ import { registerFolders } from './register-folders.ts';
 
 const FolderChoice = z.union([
   z.string().startsWith('fld_').max(80),
-  z
-    .strictObject({ create: z.string().min(1).max(255) })
-    .describe('The path of a folder to make, where it is missing.'),
+  z.strictObject({ create: lineOfText(255) }).describe('The path of a folder to make, where it is missing.'),
   z.null().describe('No folder plays this role.'),
 ]);
 type FolderChoice = z.output<typeof FolderChoice>;

@@ -1,5 +1,6 @@
 /** POST /agents: a program that acts under its owner's bounds. */
 import { z } from 'zod';
+import { lineOfText } from '../kernel/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../kernel/errors.ts';
@@ -7,7 +8,7 @@ import { agent, createAgent as decideAgent } from './agent.ts';
 import { Agent, agentVersion, describeAgent } from './agent-payload.ts';
 
 const Input = z.strictObject({
-  name: z.string().min(1).max(100),
+  name: lineOfText(100),
   owner_id: z.string().min(1).max(64).optional().describe('A member; yourself when absent.'),
 });
 type Input = z.output<typeof Input>;

@@ -1,5 +1,6 @@
 /** POST /tokens: a token within the one that asks for it. Wider ones need the admin CLI. */
 import { z } from 'zod';
+import { lineOfText } from '../kernel/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../kernel/errors.ts';
@@ -17,7 +18,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const MAX_LIFE_MS = { rest: 365 * DAY_MS, mcp: 90 * DAY_MS } as const;
 
 const Input = z.strictObject({
-  name: z.string().min(1).max(100),
+  name: lineOfText(100),
   principal_id: z.string().min(1).max(64).optional().describe('Yourself when absent, or an agent of yours.'),
   surface: z.enum(['rest', 'mcp']),
   scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),

@@ -23,8 +23,9 @@ export async function readCheckpoints(sql: Sql, keys: readonly string[]): Promis
 }
 
 /**
- * Moves every checkpoint behind `to` from where it is known to be. Throws `Fenced` when one is elsewhere. The commit does not wait for the disk: after a crash of the database, rows and checkpoint
- * stand together where they were a moment before, and the events come again.
+ * Moves every checkpoint behind `to` from where it is known to be. Throws `Fenced` when one is elsewhere. The commit does
+ * not wait for the disk: after a crash of the database, rows and checkpoint stand together where they were a moment
+ * before, and the events come again.
  */
 export async function moveCheckpoints(sql: Sql, from: Checkpoints, to: Position): Promise<void> {
   const behind = [...from].filter(([, position]) => position < to);

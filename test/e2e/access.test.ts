@@ -258,6 +258,23 @@ describe('who may do what', function () {
     expect(JSON.stringify(wrong.body)).not.to.include('wrong password!');
   });
 
+  it('refuses control characters where a name is asked for', async () => {
+    const names: [string, string, object][] = [
+      ['PUT', `/mailboxes/${mailboxId}/folder-roles`, { important: { create: 'a\u0000b' } }],
+      ['POST', '/agents', { name: 'a\r\nb' }],
+      [
+        'POST',
+        '/tokens',
+        { name: 'a\u0007', surface: 'rest', scopes: ['messages:read'], expires_at: inAnHour() },
+      ],
+      ['PATCH', `/mailboxes/${mailboxId}`, { display_name: 'a\tb' }],
+    ];
+    for (const [method, path, body] of names) {
+      const refused = await gateway.rest(method, path, body);
+      expect(refused.body.error, path).to.include({ status: 400, code: 'invalid_request' });
+    }
+  });
+
   it(`maps and creates folder roles ${verifies('contract:4:role-missing', 'contract:17:folder-roles', 'interface:4.2:mailbox-folder-roles')}`, async () => {
     const path = `/mailboxes/${mailboxId}/folder-roles`;
     const before = await gateway.rest('GET', path);
