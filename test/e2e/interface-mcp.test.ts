@@ -152,6 +152,7 @@ describe('the interface over MCP', function () {
   it(`switches advanced tools on for one session ${verifies('interface:4.1:toggle')}`, async () => {
     const [switched, other] = [await sessionOf(full.bearer), await sessionOf(full.bearer)];
     const before = await listed(other);
+    expect(before).not.to.include('move');
     await rawMcp(url, { ...switched, body: callOf('settings_toggle_advanced_tools', { enabled: true }) });
     const { tools } = (await callTool(switched, 'get_identity')).structuredContent;
     expect(await listed(switched)).to.have.members(tools as string[]);
