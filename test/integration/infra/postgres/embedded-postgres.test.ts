@@ -147,8 +147,9 @@ describe('embedded Postgres', function () {
     await rejection(query(postgres.url, 'select 1'));
   });
 
-  it("works in a folder that the server's account may not enter by itself", async function () {
-    if (process.getuid?.() !== 0) this.skip();
+  // Only root runs the server as another account.
+  const asRoot = process.getuid?.() === 0 ? it : () => undefined;
+  asRoot("works in a folder that the server's account may not enter by itself", async () => {
     const closed = join(dataDir, 'closed');
     await mkdir(closed);
     await chmod(closed, 0o700);
