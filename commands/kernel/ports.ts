@@ -72,6 +72,11 @@ export interface EventStore {
   /** The position of the last event in `$all`, or -1n when it is empty. */
   headPosition(): Promise<Position>;
   /**
+   * Events of `$all` after a position (null = from the start), oldest first, without system events: at most `most`,
+   * and fewer only near the end of the log. Throws `store_unavailable`.
+   */
+  readAll(after: Position | null, most: number): Promise<readonly StoredEvent[]>;
+  /**
    * Every event after `from` (null = from the start), for ever, resubscribing by itself from the last item handed out.
    * Ends only when the signal aborts.
    */

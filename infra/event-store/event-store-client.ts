@@ -63,6 +63,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
       return reader.last(streamName);
     },
     headPosition: () => reader.headPosition(),
+    readAll: (after, most) => reader.allAfter(after, most),
     subscribeToAll: (from, signal, filter) =>
       followAll({ clients, reader, log }, from, AbortSignal.any([signal, closed.signal]), filter),
     close: async (): Promise<void> => {

@@ -3,6 +3,7 @@ import {
   BACKWARDS,
   END,
   EventStoreDBClient,
+  FORWARDS,
   START,
   StreamDeletedError,
   StreamNotFoundError,
@@ -53,6 +54,18 @@ export class StreamReader {
     return events[0] ?? null;
   }
 
+  /** Events after a position; one that is no event's (the end of another log) is refused by the server. */
+  async allAfter(position: Position | null, most: number): Promise<readonly StoredEvent[]> {
+    const found: StoredEvent[] = [];
+    let after = position;
+    for (;;) {
+      const page = await this.#pageOfAll(after, most + 1);
+      found.push(...page.filter((event) => event.position !== after && !event.type.startsWith('$')));
+      if (found.length >= most || page.length <= most) return found.slice(0, most);
+      after = page.at(-1)?.position ?? after;
+    }
+  }
+
   /** The newest position that is not a system event's, or the newest of all when only those are near; -1n when empty. */
   async headPosition(): Promise<Position> {
     const newest = await this.#newestOfAll(SYSTEM_EVENTS_SKIPPED);
@@ -67,6 +80,12 @@ export class StreamReader {
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#client.dispose();
+  }
+
+  /** Forwards, the event at `from` included. */
+  #pageOfAll(from: Position | null, maxCount: number): Promise<readonly StoredEvent[]> {
+    const fromPosition = from === null || from < 0n ? START : { commit: from, prepare: from };
+    return this.#read(() => this.#client.readAll({ direction: FORWARDS, fromPosition, maxCount }));
   }
 
   #newestOfAll(maxCount: number): Promise<readonly StoredEvent[]> {

@@ -21,5 +21,6 @@ export const measureAppends = (events: EventStore, metrics: Pick<Metrics, 'appen
   readStream: (streamName, from) => events.readStream(streamName, from),
   readLast: (streamName) => events.readLast(streamName),
   headPosition: () => events.headPosition(),
+  readAll: (after, most) => events.readAll(after, most),
   subscribeToAll: (from, signal, filter) => events.subscribeToAll(from, signal, filter),
 });

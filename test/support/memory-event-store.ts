@@ -66,6 +66,12 @@ export class MemoryEventStore implements EventStore {
     return this.#all.at(-1)?.position ?? -1n;
   }
 
+  async readAll(after: Position | null, most: number): Promise<readonly StoredEvent[]> {
+    await this.#turn();
+    this.#refuseWhenAway();
+    return this.#all.filter(({ position }) => after === null || position > after).slice(0, most);
+  }
+
   async *subscribeToAll(
     from: Position | null,
     signal: AbortSignal,

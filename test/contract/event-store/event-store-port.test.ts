@@ -144,6 +144,20 @@ describeStores('event store port', (under) => {
     expect(await waiting).to.equal(undefined);
   });
 
+  it('reads a page of everything after a position, exclusive, stepping over system events', async () => {
+    const stream = freshStream();
+    const { position } = await store.append(stream, 'no-stream', [fact(0)]);
+    await under().client.setStreamMetadata(stream, { owner: 'test' });
+    await under().client.setStreamMetadata(stream, { owner: 'tests' });
+    await store.append(stream, 0n, [fact(1), fact(2), fact(3)]);
+    const numbersAfter = async (after: Position, most: number): Promise<unknown[]> =>
+      (await store.readAll(after, most)).map(({ data }) => data['n']);
+    expect(await numbersAfter(position, 2)).to.deep.equal([1, 2]);
+    expect(await numbersAfter(position, 100)).to.deep.equal([1, 2, 3]);
+    expect(await numbersAfter(await store.headPosition(), 100)).to.deep.equal([]);
+    expect((await store.readAll(null, 1)).map(({ type }) => type.startsWith('$'))).to.deep.equal([false]);
+  });
+
   it('filters by stream prefixes', async () => {
     const from = await store.headPosition();
     const [one, two] = [freshStream('filtered'), freshStream('ignored')];
