@@ -18,8 +18,9 @@ export interface ActionTarget {
 
 export interface PreparedAction {
   readonly open: OpenFolder;
-  /** UIDs that are there and not marked for removal. */
+  /** UIDs that are there and not marked for removal; when nobody looked, all that were asked for. */
   readonly present: readonly number[];
+  readonly looked: boolean;
   /** What is known of the others. */
   readonly outcomes: Outcomes;
 }
@@ -48,8 +49,19 @@ export async function prepareAction(
   return {
     open,
     present: uids.filter((uid) => present.has(uid)),
-    outcomes: new Map(uids.map((uid) => [uid, MISSING])),
+    looked: true,
+    outcomes: allMissing(uids),
   };
+}
+
+/** As `prepareAction`, without asking the server: for a connection that has answered in this folder a moment ago. */
+export async function prepareWithoutLooking(
+  connection: ImapConnection,
+  { folder, uidValidity, uids }: ActionTarget,
+): Promise<PreparedAction | null> {
+  const open = await connection.reopen(folder.path);
+  if (open.uidValidity !== uidValidity) return null;
+  return { open, present: uids, looked: false, outcomes: allMissing(uids) };
 }
 
 /** Those of the UIDs that are in the open folder and not marked `\Deleted`. */

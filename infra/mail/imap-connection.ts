@@ -20,6 +20,8 @@ export class ImapConnection {
   readonly openedAt: number;
   /** True once a command succeeded since it was lent: a later break is not the server's idle timeout. */
   hasAnswered = true;
+  /** True once a move was answered with where each message went (COPYUID): what it does not name was not moved. */
+  tellsMoves = false;
   readonly #client: ImapFlow;
   readonly #commandTimeoutMs: number;
   #arrived = false;
@@ -93,6 +95,30 @@ export class ImapConnection {
     const { mailbox } = this.#client;
     if (this.isUsable && mailbox !== false && mailbox.path === path) return this.#folder(mailbox);
     return await this.open(path, 'read');
+  }
+
+  /** True when the folder is open for changes and the server has answered since the connection was lent. */
+  isOpenForWriting(path: string): boolean {
+    const { mailbox } = this.#client;
+    const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
+    return isOpen && this.isUsable && this.hasAnswered;
+  }
+
+  /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not say. */
+  async status(path: string): Promise<{ readonly uidValidity: number; readonly uidNext: number } | null> {
+    const { mailbox } = this.#client;
+    if (mailbox !== false && mailbox.path === path) return null;
+    const told = await this.run(async (client) => {
+      try {
+        return await client.status(path, { uidValidity: true, uidNext: true });
+      } catch (error) {
+        // The folder is not there; opening it says so in words.
+        if (error instanceof Error && 'code' in error && error.code === 'NotFound') return false;
+        throw error;
+      }
+    });
+    if (told === false || !told.uidValidity || !told.uidNext) return null;
+    return { uidValidity: Number(told.uidValidity), uidNext: told.uidNext };
   }
 
   /** Every message up to UIDNEXT has been seen: the UIDs of what arrived are known now. */

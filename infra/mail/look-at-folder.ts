@@ -30,6 +30,8 @@ export async function folderStatus(
   connection: ImapConnection,
   folder: FolderRef,
 ): Promise<{ readonly uidValidity: number; readonly uidNext: number }> {
+  const told = await connection.status(folder.path);
+  if (told !== null) return told;
   const open = await openIfThere(connection, folder.path, 'read');
   assertThere(open);
   if (open.uidNext !== null) return { uidValidity: open.uidValidity, uidNext: open.uidNext };

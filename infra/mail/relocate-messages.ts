@@ -8,6 +8,7 @@ import {
   MISSING,
   type Outcomes,
   prepareAction,
+  prepareWithoutLooking,
   type PreparedAction,
   presentUids,
   refusedOutcome,
@@ -34,7 +35,8 @@ export async function prepareMove(
       { details: { missing: ['MOVE', 'UIDPLUS'] } },
     );
   }
-  const prepared = await prepareAction(connection, target);
+  const willTell = move && connection.tellsMoves && connection.isOpenForWriting(target.folder.path);
+  const prepared = await (willTell ? prepareWithoutLooking : prepareAction)(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
   const work = move ? moveWithMove : moveWithCopy;
   return () => settle(prepared, (settled) => work(connection, prepared, destination, settled));
@@ -56,7 +58,7 @@ export async function prepareCopy(
 
 async function moveWithMove(
   connection: ImapConnection,
-  { present }: PreparedAction,
+  { present, looked }: PreparedAction,
   destination: FolderRef,
   settled: Outcomes,
 ): Promise<void> {
@@ -66,12 +68,14 @@ async function moveWithMove(
   );
   const refusal = refusedOutcome(connection);
   if (result) noteArrivals(result, present, settled);
+  connection.tellsMoves ||= settled.size > 0;
   const open = present.filter((uid) => !settled.has(uid));
   if (open.length === 0) return;
   // Without COPYUID, or after a refusal half-way, only a look tells what is still there.
   const still = await presentUids(connection, open);
   for (const uid of open) {
     if (still.has(uid)) settled.set(uid, refusal);
+    else if (result && !looked) settled.set(uid, MISSING);
     else if (result && result.uidMap === undefined) {
       settled.set(uid, { outcome: 'done', newUid: null, newUidValidity: null });
     }

@@ -99,6 +99,26 @@ for (const { name, capability, tells } of variants) {
       else expect(outcomes.get(4)).to.deep.equal({ outcome: 'done', newUid: null, newUidValidity: null });
     });
 
+    it('asks no more than it must on a connection that moved messages before, and is as honest', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const move = (uids: readonly number[]) =>
+        under.mail(async (session) => {
+          const refs = uids.map((uid) => ({ folder: INBOX, uidValidity, uid }));
+          await session.fetch(refs, 'envelope', null);
+          const { uidNext } = await session.folderStatus(ARCHIVE);
+          return { uidNext, outcomes: await session.moveMessages(INBOX, uidValidity, uids, ARCHIVE) };
+        });
+      await move([1]);
+      proxy.transcript = '';
+      const { uidNext, outcomes } = await move([2, 77]);
+      expect(uidNext).to.equal(2);
+      expect(outcomesOf(outcomes)).to.deep.equal({ 2: 'done', 77: 'missing' });
+      expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1', 'message 2']);
+      const commands = proxy.transcript.match(/(?<=^\w+ )(?:UID )?(?:SELECT|SEARCH|MOVE|STATUS)/gm);
+      const asked = commands?.slice(0, commands.indexOf('UID MOVE') + 1);
+      if (capability === undefined) expect(asked).to.deep.equal(['STATUS', 'UID MOVE']);
+    });
+
     it(`leaves alone what another client marked for removal ${verifies('contract:4:without-move')}`, async () => {
       const uidValidity = await uidValidityOf(under);
       await withClient(server.imap(), `user${String(users)}`, async (client) => {
