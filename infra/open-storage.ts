@@ -35,7 +35,7 @@ export interface Storage {
 /** Opens them in order; what was opened is put on the stack for its owner to close. */
 export async function openStorage(options: StorageOptions, opened: AsyncDisposableStack): Promise<Storage> {
   const { config, log } = options;
-  const masterKey = await loadMasterKey(config.keyFile);
+  const masterKey = await loadMasterKey(config.keyFile, { mayMake: true });
   const { databaseUrl, directUrl } = await openDatabase(options, opened);
   options.progress?.('Bringing the database schema up to date');
   await refuseTransactionPooler(directUrl);

@@ -7,11 +7,17 @@ import type { KeyObject } from 'node:crypto';
 const KEY_BYTES = 32;
 
 /**
- * Reads the master key, making the file at the first start. Throws one sentence when the file cannot be read, is open to
- * other accounts or holds no key.
+ * Reads the master key; `mayMake` lets a missing file be made, which is right only while nothing is kept under another
+ * key. Throws one sentence when the file is missing and may not be made, cannot be read, is open to other accounts or
+ * holds no key.
  */
-export async function loadMasterKey(file: string): Promise<KeyObject> {
-  const text = (await readKey(file)) ?? (await makeKey(file));
+export async function loadMasterKey(file: string, { mayMake }: { mayMake: boolean }): Promise<KeyObject> {
+  const text = (await readKey(file)) ?? (mayMake ? await makeKey(file) : null);
+  if (text === null) {
+    throw new Error(
+      `The key file ${file} is missing: put back your copy of it or set KEY_FILE to where it is, a new key cannot open the vault.`,
+    );
+  }
   const bytes = Buffer.from(text.trim(), 'base64');
   if (bytes.length !== KEY_BYTES || bytes.toString('base64') !== text.trim()) {
     throw new Error(

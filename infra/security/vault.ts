@@ -40,6 +40,20 @@ export async function openVault(sql: Sql, masterKey: KeyObject): Promise<Vault> 
   };
 }
 
+/** True once a vault was set up here, under some master key; also before the migrations have run. */
+export async function vaultExists(sql: Sql): Promise<boolean> {
+  const [table] = await sql.query<{ there: boolean }>(
+    "select to_regclass('vault.gateway_key') is not null as there",
+  );
+  if (table?.there !== true) return false;
+  const keys = await sql.query('select 1 from vault.gateway_key limit 1');
+  return keys.length > 0;
+}
+
+/** True when a row of `vault.gateway_key` was stored under this master key. */
+export const opensGatewayKey = (masterKey: KeyObject, name: string, wrapped: Uint8Array): boolean =>
+  openBox(masterKey, wrapped, gatewayContext(name)) !== null;
+
 function unwrap(masterKey: KeyObject, wrapped: Uint8Array, context: string): Buffer {
   const content = openBox(masterKey, wrapped, context);
   if (content !== null) return content;
@@ -48,8 +62,10 @@ function unwrap(masterKey: KeyObject, wrapped: Uint8Array, context: string): Buf
   );
 }
 
+const gatewayContext = (name: string): string => `gateway_key ${name}`;
+
 async function gatewayKey(sql: Sql, masterKey: KeyObject, name: string): Promise<KeyObject> {
-  const context = `gateway_key ${name}`;
+  const context = gatewayContext(name);
   const stored = () =>
     sql.query<{ wrapped: Buffer }>('select wrapped from vault.gateway_key where name = $1', [name]);
   let [row] = await stored();

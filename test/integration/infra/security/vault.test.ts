@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { openVault } from '../../../../infra/security/vault.ts';
+import { openVault, opensGatewayKey, vaultExists } from '../../../../infra/security/vault.ts';
 import { testDatabase } from '../../../support/postgres.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { rejection } from '../../../support/rejection.ts';
@@ -68,5 +68,26 @@ describe('openVault', function () {
     expect((await rejection(openVault(sql, randomKey()))).message).to.match(
       /^The key file is not the one this database was set up with/,
     );
+  });
+
+  it('tells whether a vault was set up, also where no table is yet', async () => {
+    expect(await vaultExists(sql)).to.equal(false);
+    await openVault(sql, randomKey());
+    expect(await vaultExists(sql)).to.equal(true);
+    await sql.query('drop schema vault cascade');
+    expect(await vaultExists(sql)).to.equal(false);
+  });
+
+  it('tells by a stored key whether a master key is the right one', async () => {
+    const masterKey = randomKey();
+    await openVault(sql, masterKey);
+    const rows = await sql.query<{ name: string; wrapped: Buffer }>(
+      'select name, wrapped from vault.gateway_key',
+    );
+    expect(rows).to.have.length(3);
+    for (const { name, wrapped } of rows) {
+      expect(opensGatewayKey(masterKey, name, wrapped)).to.equal(true);
+      expect(opensGatewayKey(randomKey(), name, wrapped)).to.equal(false);
+    }
   });
 });

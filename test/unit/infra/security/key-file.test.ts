@@ -8,7 +8,7 @@ import { rejection } from '../../../support/rejection.ts';
 describe('key file', () => {
   let folder: string;
   let file: string;
-  const load = async () => (await loadMasterKey(file)).export();
+  const load = async (mayMake = true) => (await loadMasterKey(file, { mayMake })).export();
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-key-'));
@@ -29,6 +29,15 @@ describe('key file', () => {
     const bytes = Buffer.alloc(32, 7);
     await writeFile(file, bytes.toString('base64'), { mode: 0o400 });
     expect(await load()).to.deep.equal(bytes);
+  });
+
+  it('is missed, not made anew, where something is kept under it', async () => {
+    expect((await rejection(load(false))).message).to.equal(
+      `The key file ${file} is missing: put back your copy of it or set KEY_FILE to where it is, a new key cannot open the vault.`,
+    );
+    expect(await readdir(folder), 'nothing was made').to.deep.equal([]);
+    const key = await load();
+    expect(await load(false)).to.deep.equal(key);
   });
 
   it('is refused when other accounts may read it', async () => {
