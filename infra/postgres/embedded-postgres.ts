@@ -14,6 +14,8 @@ import type { ServerAccount } from './server-account.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
+  /** Where below it; a restore works in a folder of another name until it is whole. */
+  readonly folderName?: string;
   readonly log: Log;
   /** Server settings beside or instead of the built-in ones, as `postgres -c` takes them. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -31,7 +33,7 @@ export interface EmbeddedPostgres {
  * killed gateway left. Throws one sentence when it cannot.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { folder, account } = await prepareFolder(options.dataDir, await serverAccount());
+  const { folder, account } = await prepareFolder(options, await serverAccount());
   const ownerFile = join(folder, 'owner');
   await takeFolder(ownerFile, folder);
   try {
@@ -61,10 +63,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function prepareFolder(dataDir: string, account: ServerAccount | null): Promise<Prepared> {
+async function prepareFolder(
+  { dataDir, folderName = 'postgres' }: EmbeddedPostgresOptions,
+  account: ServerAccount | null,
+): Promise<Prepared> {
   await mkdir(dataDir, { recursive: true });
   const home = await realpath(dataDir);
-  const folder = join(home, 'postgres');
+  const folder = join(home, folderName);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (account === null) return { folder, account };
   // The server's account may pass through our own two folders, not list them; what is private in them has mode 600.

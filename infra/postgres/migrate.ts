@@ -10,11 +10,16 @@ const SCHEMAS = ['log', 'vault', 'work', 'mirror', 'read'];
 /** Any fixed number: whoever migrates this database takes this lock. */
 const LOCK = 7_303_180_123;
 
+/** The gateway's own migration files. */
+export const MIGRATIONS = new URL('migrations/', import.meta.url);
+
 export interface MigrateOptions {
   /** A direct address, not a transaction pooler's. */
   readonly url: string;
   /** Another folder of migration files than the gateway's own. */
   readonly folder?: URL;
+  /** The last one to apply, by its name: a restored backup is loaded at the level it was written at. */
+  readonly upTo?: string;
 }
 
 /**
@@ -22,7 +27,9 @@ export interface MigrateOptions {
  * sentence when a past migration was changed, is missing here or was overtaken; nothing is applied then.
  */
 export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
-  const migrations = await readMigrations(options.folder ?? new URL('migrations/', import.meta.url));
+  const { folder = MIGRATIONS, upTo } = options;
+  const known = await readMigrations(folder);
+  const migrations = upTo === undefined ? known : known.filter(({ name }) => name <= upTo);
   const client = await openDirectConnection(options.url, 'gateway migrations');
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);

@@ -8,6 +8,7 @@ import type { Log } from '../../commands/kernel/ports.ts';
 /** Lines of postmaster.pid as Postgres writes them (`src/include/utils/pidfile.h`). */
 export interface PostmasterFile {
   readonly pid: number;
+  readonly port: number;
   readonly ready: boolean;
 }
 
@@ -16,7 +17,8 @@ export async function readPostmasterFile(cluster: string): Promise<PostmasterFil
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = text.split('\n');
   const pid = Number.parseInt(lines[0] ?? '', 10);
-  return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : null;
+  if (!Number.isInteger(pid) || pid <= 0) return null;
+  return { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
 }
 
 /**

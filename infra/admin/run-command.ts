@@ -1,0 +1,23 @@
+/** How a long command runs on a terminal: a signal stops it cleanly, and what goes wrong is one sentence. */
+import { sentenceOf } from '../config-sentences.ts';
+import { endRequested } from '../end-signals.ts';
+
+export const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** Runs `command` with the arguments of the process; the exit code is 1 when it throws. */
+export async function runCommand(
+  command: (args: readonly string[], signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const stopping = new AbortController();
+  void endRequested().then((reason) => {
+    stopping.abort(new Error(`Stopped (${reason}).`));
+  });
+  try {
+    await command(process.argv.slice(2), stopping.signal);
+  } catch (error) {
+    process.stderr.write(`${sentenceOf(error)}\n`);
+    process.exitCode = 1;
+  }
+}

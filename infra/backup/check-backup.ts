@@ -1,0 +1,71 @@
+/** What can be known of a backup before anything is written: whole, known to this version, and opened by this key. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { readMigrations } from '../postgres/migration-files.ts';
+import { opensGatewayKey } from '../security/vault.ts';
+import { bytesOf, readCopyFile } from './copy-text.ts';
+import { type Manifest, MANIFEST, readManifest, type StoredFile } from './manifest.ts';
+import type { KeyObject } from 'node:crypto';
+
+export interface BackupChecks {
+  /** The backup's folder. */
+  readonly source: string;
+  readonly masterKey: KeyObject;
+  readonly migrations: URL;
+  readonly signal: AbortSignal;
+}
+
+/** The manifest of a backup that passed. Throws one sentence that names the file at fault. */
+export async function checkBackup({
+  source,
+  masterKey,
+  migrations,
+  signal,
+}: BackupChecks): Promise<Manifest> {
+  const manifest = await readManifest(source);
+  const known = await readMigrations(migrations);
+  if (!known.some(({ name }) => name === manifest.schema)) {
+    throw new Error(
+      `${join(source, MANIFEST)} tells of the database schema ${manifest.schema}, which this version does not know: restore it with gateway ${manifest.gateway_version} or a newer one.`,
+    );
+  }
+  for (const file of manifest.files) await refuseDamaged(join(source, file.file), file, signal);
+  await refuseOtherKey(source, manifest, masterKey);
+  return manifest;
+}
+
+async function refuseDamaged(path: string, expected: StoredFile, signal: AbortSignal): Promise<void> {
+  const facts = await stat(path).catch((cause: unknown) => {
+    throw new Error(`${path} is missing or cannot be read: the backup is damaged.`, { cause });
+  });
+  if (facts.size !== expected.bytes) {
+    throw new Error(
+      `${path} is damaged: it has ${String(facts.size)} bytes, ${String(expected.bytes)} were written.`,
+    );
+  }
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash, { signal });
+  if (hash.digest('hex') !== expected.sha256) {
+    throw new Error(`${path} is damaged: its content is not what was written (SHA-256).`);
+  }
+}
+
+async function refuseOtherKey(source: string, manifest: Manifest, masterKey: KeyObject): Promise<void> {
+  const table = manifest.files.find((file) => file.table === 'vault.gateway_key');
+  if (table === undefined)
+    throw new Error(`${join(source, MANIFEST)} is damaged: it lists no vault.gateway_key.`);
+  const path = join(source, table.file);
+  const rows = await readCopyFile(path, table.columns).catch((cause: unknown) => {
+    throw new Error(`${path} is damaged: ${String(cause)}`, { cause });
+  });
+  const opened = rows.map(({ name, wrapped }) =>
+    opensGatewayKey(masterKey, name ?? '', bytesOf(wrapped ?? '')),
+  );
+  if (opened.length > 0 && opened.every(Boolean)) return;
+  throw new Error(
+    `The key file does not open the keys in ${path}: set KEY_FILE to the one that the saved gateway used.`,
+  );
+}

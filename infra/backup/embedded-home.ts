@@ -1,0 +1,44 @@
+/** The embedded database of a data folder: beside the gateway that has it open, or opened for the moment. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { ownerIsAlive } from '../postgres/folder-owner.ts';
+import { pathExists } from '../postgres/path-exists.ts';
+import { SUPERUSER } from '../postgres/postgres-cluster.ts';
+import { readPostmasterFile } from '../postgres/postgres-orphan.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { Config } from '../config.ts';
+
+/** Throws one sentence when part of the home is a server of its own, which has better means than ours. */
+export function refuseOutsideHome({ database, eventStoreUrl }: Config): void {
+  const outside = [
+    ...(database ? ['DATABASE_URL'] : []),
+    ...(eventStoreUrl === null ? [] : ['EVENTSTORE_URL']),
+  ];
+  if (outside.length === 0) return;
+  throw new Error(
+    `${outside.join(' and ')} ${outside.length > 1 ? 'are' : 'is'} set: this command is for the embedded home only; docs/backup.md says how servers of your own are saved and restored.`,
+  );
+}
+
+/**
+ * The address of the database in `dataDir`; `stop` ends what was started for it and nothing else. Throws one sentence
+ * when there is none.
+ */
+export async function openEmbeddedHome(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
+  const folder = join(dataDir, 'postgres');
+  if (!(await pathExists(join(folder, 'cluster')))) {
+    throw new Error(`${dataDir} holds no database: set DATA_DIR to the folder of the gateway to save.`);
+  }
+  if (!(await ownerIsAlive(join(folder, 'owner')))) return await startEmbeddedPostgres({ dataDir, log });
+  // Asked of the folder and not of run.json: that names whatever database the running gateway has.
+  const server = await readPostmasterFile(join(folder, 'cluster'));
+  if (server?.ready !== true) {
+    throw new Error(`The Postgres in ${folder} is starting or ending at this moment: try again.`);
+  }
+  const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
+  return {
+    url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${String(server.port)}/postgres`,
+    stop: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,86 @@
+/** A backup becomes the embedded home of an empty data folder: whole, or not at all. */
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { ownerIsAlive } from '../postgres/folder-owner.ts';
+import { MIGRATIONS } from '../postgres/migrate.ts';
+import { pathExists } from '../postgres/path-exists.ts';
+import { stopOrphan } from '../postgres/postgres-orphan.ts';
+import { loadMasterKey } from '../security/key-file.ts';
+import { checkBackup } from './check-backup.ts';
+import { flushFolder } from './flush-folder.ts';
+import { loadBackup } from './load-backup.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { Manifest } from './manifest.ts';
+import type { Report } from './row-tally.ts';
+
+export interface RestoreOptions {
+  /** The backup's folder. */
+  readonly source: string;
+  readonly dataDir: string;
+  readonly keyFile: string;
+  readonly log: Log;
+  readonly report: Report;
+  readonly signal: AbortSignal;
+  /** Another folder of migration files than the gateway's own. */
+  readonly migrations?: URL;
+}
+
+/** Where the database is made; under its real name it stands only when it is whole. */
+const UNFINISHED = 'postgres.unfinished';
+
+/** Restores and returns the backup's manifest. Throws one sentence, and leaves `dataDir` as it was then. */
+export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
+  const { source, dataDir, keyFile, signal, migrations = MIGRATIONS } = options;
+  await refuseFilled(dataDir, keyFile);
+  const masterKey = await loadMasterKey(keyFile, { mayMake: false });
+  const manifest = await checkBackup({ source, masterKey, migrations, signal });
+  await mkdir(dataDir, { recursive: true });
+  await removeUnfinished(options);
+  try {
+    await makeDatabase(options, manifest, migrations);
+    await rename(join(dataDir, UNFINISHED), join(dataDir, 'postgres'));
+    await flushFolder(dataDir);
+  } catch (error) {
+    await rm(join(dataDir, UNFINISHED), { recursive: true, force: true });
+    throw error;
+  }
+  return manifest;
+}
+
+async function refuseFilled(dataDir: string, keyFile: string): Promise<void> {
+  if (!(await pathExists(dataDir))) return;
+  const allowed = new Set([
+    UNFINISHED,
+    ...(dirname(keyFile) === resolve(dataDir) ? [basename(keyFile)] : []),
+  ]);
+  const other = (await readdir(dataDir)).find((entry) => !allowed.has(entry));
+  if (other === undefined) return;
+  throw new Error(
+    `${dataDir} is not empty (${other}): a restore never overwrites, set DATA_DIR to an empty folder that holds the key file at most.`,
+  );
+}
+
+/** What a restore that was killed left behind, its Postgres included. */
+async function removeUnfinished({ dataDir, log }: RestoreOptions): Promise<void> {
+  const unfinished = join(dataDir, UNFINISHED);
+  if (await ownerIsAlive(join(unfinished, 'owner'))) {
+    throw new Error(`Another restore into ${dataDir} is under way.`);
+  }
+  await stopOrphan(join(unfinished, 'cluster'), log);
+  await rm(unfinished, { recursive: true, force: true });
+}
+
+async function makeDatabase(
+  { dataDir, source, log, report, signal }: RestoreOptions,
+  manifest: Manifest,
+  migrations: URL,
+): Promise<void> {
+  const postgres = await startEmbeddedPostgres({ dataDir, folderName: UNFINISHED, log });
+  try {
+    signal.throwIfAborted();
+    await loadBackup(postgres.url, { source, manifest, migrations, report, signal });
+  } finally {
+    await postgres.stop();
+  }
+}

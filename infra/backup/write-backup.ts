@@ -1,0 +1,88 @@
+/** A whole backup: `vault` and `log` as they stood at one moment, in a folder that is there complete or not at all. */
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { openDirectConnection } from '../postgres/direct-connection.ts';
+import { version } from '../version.ts';
+import { flushFolder } from './flush-folder.ts';
+import { FORMAT, type Manifest, type StoredFile, writeManifest } from './manifest.ts';
+import { COPY_SETTINGS, storedTables } from './stored-tables.ts';
+import { type TableWriting, writeTable } from './write-table.ts';
+import type { Client } from 'pg';
+
+export interface BackupOptions extends Omit<TableWriting, 'folder'> {
+  /** A direct address of the database. */
+  readonly url: string;
+  /** Absolute; not there yet, or empty. */
+  readonly target: string;
+}
+
+/** Writes the backup and returns its manifest. Throws one sentence, and leaves nothing behind then. */
+export async function writeBackup({ url, target, report, signal }: BackupOptions): Promise<Manifest> {
+  await refuseFilled(target);
+  await mkdir(dirname(target), { recursive: true });
+  const unfinished = await mkdtemp(`${target}.unfinished-`);
+  try {
+    const manifest = await saveSnapshot(url, { folder: unfinished, report, signal });
+    await writeManifest(unfinished, manifest);
+    await flushFolder(unfinished);
+    await rename(unfinished, target).catch((cause: unknown) => {
+      throw new Error(`The backup cannot be given the name ${target}: ${String(cause)}`, { cause });
+    });
+    await flushFolder(dirname(target));
+    return manifest;
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function refuseFilled(target: string): Promise<void> {
+  let entries: string[];
+  try {
+    entries = await readdir(target);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+    throw error;
+  }
+  if (entries.length > 0) throw new Error(`${target} is not empty: name a folder that is not there yet.`);
+}
+
+async function saveSnapshot(url: string, writing: TableWriting): Promise<Manifest> {
+  const client = await openDirectConnection(url, 'gateway backup');
+  try {
+    // Every statement after this sees the database of one moment, whatever is written meanwhile.
+    await client.query('begin isolation level repeatable read read only');
+    await client.query(COPY_SETTINGS);
+    const createdAt = new Date();
+    const { schema, log } = await homeFacts(client);
+    const files: StoredFile[] = [];
+    for (const table of await storedTables(client)) files.push(await writeTable(client, table, writing));
+    const facts = { format: FORMAT, gateway_version: version, created_at: createdAt.toISOString() } as const;
+    return { ...facts, schema, log, files };
+  } finally {
+    // Also cuts a COPY that was given up half-way.
+    await client.end();
+  }
+}
+
+/** Throws one sentence when the database was never set up, or its log never written by an embedded node. */
+async function homeFacts(client: Client): Promise<Pick<Manifest, 'schema' | 'log'>> {
+  const migrated = await client.query<{ there: boolean }>(
+    "select to_regclass('public.gateway_migration') is not null as there",
+  );
+  if (migrated.rows[0]?.there !== true)
+    throw new Error('The database was never set up: start the gateway first.');
+  const schema = await client.query<{ name: string }>(
+    'select max(name) as name from public.gateway_migration',
+  );
+  const node = await client.query<{ end: string; epoch: string }>(
+    'select log_end as end, epoch from log.node_epoch where epoch > 0',
+  );
+  const [log] = node.rows;
+  if (log === undefined) {
+    throw new Error(
+      'No event was ever written to this home: if its events are in a server of your own (EVENTSTORE_URL), docs/backup.md says how to save both.',
+    );
+  }
+  return { schema: schema.rows[0]?.name ?? '', log };
+}
