@@ -1,0 +1,136 @@
+/** A gateway in a process of its own, for what only a process shows: kill -9, a freeze, a second one beside it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from './gateway.ts';
+
+export interface GatewayProcessOptions {
+  /** Settings; nothing else is inherited but PATH, HOME and the temp folder. */
+  readonly env: Readonly<Record<string, string>>;
+  /** `infra/main.ts` unless another entry is named. */
+  readonly entry?: string;
+}
+
+const START_WITHIN_MS = 60_000;
+const STOP_WITHIN_MS = 20_000;
+const running = new Set<ChildProcess>();
+
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Ends within half a second of the test process that started it, whatever became of that (`infra/end-signals.ts`). */
+const ENDS_WITH_PARENT = { npm_lifecycle_event: 'test' };
+
+function inherited(): Record<string, string> {
+  const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+export class GatewayProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  /** Everything printed so far. */
+  output = '';
+  /** The log, one JSON per line, and what a failed start says. */
+  errors = '';
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#exited = once(child, 'close');
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.output += text;
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text;
+    });
+  }
+
+  /** Starts it and returns at once. */
+  static spawn({ env, entry = 'infra/main.ts' }: GatewayProcessOptions): GatewayProcess {
+    const child = spawn(process.execPath, [entry], {
+      env: { ...inherited(), ...ENDS_WITH_PARENT, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(child);
+    child.once('close', () => running.delete(child));
+    return new GatewayProcess(child);
+  }
+
+  /** Starts it and waits until it listens. Throws with what it said when it ends instead. */
+  static async start(options: GatewayProcessOptions): Promise<GatewayProcess> {
+    const started = GatewayProcess.spawn(options);
+    await started.listening();
+    return started;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** What it printed after `Listening on`: an address of HTTP, or `esdb://…` of a process with stores only. */
+  get address(): string {
+    return /Listening on (\S+)\s/.exec(this.output)?.[1] ?? '';
+  }
+
+  /** Resolves with the address once it is printed. */
+  async listening(): Promise<string> {
+    await eventually(async () => {
+      if (this.address !== '') return;
+      if (this.hasEnded) await this.#exited;
+      throw new Error(`it does not listen yet; it said:\n${this.output}${this.errors}`);
+    }, START_WITHIN_MS);
+    return this.address;
+  }
+
+  /** Resolves when `/health/ready` answers 200. */
+  async ready(withinMs = START_WITHIN_MS): Promise<void> {
+    const address = await this.listening();
+    await eventually(async () => {
+      const answer = await fetch(`${address}/health/ready`, { signal: AbortSignal.timeout(3_000) });
+      if (!answer.ok) throw new Error(`not ready: ${await answer.text()}`);
+    }, withinMs);
+  }
+
+  /** Its exit code once it has ended by itself; null when a signal ended it. */
+  async ended(): Promise<number | null> {
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+
+  /** kill -9; resolves when it is gone. Safe when it is gone already. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#exited;
+  }
+
+  /** SIGSTOP: keeps its connections and locks and does nothing. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  /** SIGCONT. */
+  wake(): void {
+    this.#child.kill('SIGCONT');
+  }
+
+  /** Ctrl-C; resolves when it is gone. Throws when it has to be killed after twenty seconds. */
+  async stop(signal: 'SIGINT' | 'SIGTERM' = 'SIGTERM'): Promise<void> {
+    if (this.hasEnded) return;
+    this.wake();
+    this.#child.kill(signal);
+    const late = new AbortController();
+    const inTime = await Promise.race([
+      this.#exited.then(() => true),
+      delay(STOP_WITHIN_MS, false, { signal: late.signal }),
+    ]);
+    late.abort();
+    if (inTime) return;
+    await this.kill();
+    throw new Error(`it did not end by itself; it said:\n${this.output}${this.errors}`);
+  }
+}
