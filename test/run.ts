@@ -1,30 +1,36 @@
 /**
  * `npm test [-- [--tests-only] [files…]]`: static checks and every test, as many jobs at a time as there are processors.
+ * `npm run test:long`: the tests that have a long form, in that form, one after the other; they may be named too.
  * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure.
  */
 import { availableParallelism } from 'node:os';
 import { ensureDovecot } from './support/ensure-dovecot.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
 import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
-import { mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
+import { longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
 import { lintCheck, quickChecks } from './support/suite/static-checks.ts';
 
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
+const args = process.argv.slice(2);
+const isLongRun = args.includes('--long');
 const isCi = ['1', 'true'].includes(process.env['CI'] ?? '');
 
-function jobsOf(args: readonly string[]): readonly Job[] {
+function jobsOf(): readonly Job[] {
   const files = args.filter((argument) => !argument.startsWith('--'));
+  if (isLongRun)
+    return longJobs().filter(({ name }) => files.length === 0 || files.some((file) => name.endsWith(file)));
   if (files.length > 0) return [mochaJob('chosen files', files)];
   return args.includes('--tests-only') ? mochaJobs() : [lintCheck, ...mochaJobs(), ...quickChecks];
 }
 
-function printFinished({ name, passed, failures, skipped, seconds }: FinishedJob): void {
+function printFinished({ name, passed, failures, skipped, figures, seconds }: FinishedJob): void {
   const parts = [`${String(passed)} passed`];
   if (failures.length > 0) parts.push(`${String(failures.length)} FAILED`);
   if (skipped.length > 0) parts.push(`${String(skipped.length)} skipped`);
   print(`${seconds.toFixed(1).padStart(6)} s  ${name}: ${parts.join(', ')}`);
+  for (const figure of figures ?? []) print(`            ${figure}`);
 }
 
 function reportAll(finished: readonly FinishedJob[]): number {
@@ -44,6 +50,8 @@ function reportAll(finished: readonly FinishedJob[]): number {
 
 endChildrenOnSignal();
 await ensureDovecot();
-const slots = Math.min(4, availableParallelism());
-const finished = await runJobs(jobsOf(process.argv.slice(2)), slots, printFinished);
+// What is measured is measured alone.
+const slots = isLongRun ? 1 : Math.min(4, availableParallelism());
+if (isLongRun) process.env['TEST_LONG'] = '1';
+const finished = await runJobs(jobsOf(), slots, printFinished);
 process.exitCode = reportAll(finished) === 0 ? 0 : 1;

@@ -5,6 +5,8 @@ export interface JobResult {
   readonly failures: readonly string[];
   /** Titles of the tests that did not run. */
   readonly skipped: readonly string[];
+  /** What the tests measured, one line each. */
+  readonly figures?: readonly string[];
 }
 
 export interface Job {

@@ -1,12 +1,14 @@
 /** The test files as jobs: a mocha process each, so that several run at a time and share nothing. */
-import { existsSync, globSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { FIGURE } from '../long.ts';
 import { runNode } from './child.ts';
 import type { Job, JobResult } from './job.ts';
 import { readMochaReport } from './mocha-report.ts';
 
 const TIMEOUT_MS = 180_000;
+const LONG_TIMEOUT_MS = 60 * 60_000;
 /** How long a process may live on after its last test before something counts as left open. */
 const LINGER_MS = 15_000;
 
@@ -27,36 +29,47 @@ export function mochaJobs(): readonly Job[] {
     .map(([name, files]) => mochaJob(name, files));
 }
 
+/** The files that have a long form, a job each. */
+export function longJobs(): readonly Job[] {
+  const files = globSync('test/**/*.test.ts').sort();
+  const long = files.filter((file) => readFileSync(file, 'utf8').includes('support/long.ts'));
+  return long.map((file) => mochaJob(file, [file], LONG_TIMEOUT_MS));
+}
+
 function groupOf(file: string): string {
   if (file.startsWith('test/unit/')) return 'test/unit';
   return file.startsWith('test/e2e/') ? file : dirname(file);
 }
 
 /** One mocha process over these files. */
-export const mochaJob = (name: string, files: readonly string[]): Job => ({
+export const mochaJob = (name: string, files: readonly string[], timeoutMs = TIMEOUT_MS): Job => ({
   name,
   async run() {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-test-report-'));
     try {
-      return await runMocha(files, join(folder, 'report.json'));
+      return await runMocha(files, join(folder, 'report.json'), timeoutMs);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   },
 });
 
-async function runMocha(files: readonly string[], report: string): Promise<JobResult> {
+async function runMocha(files: readonly string[], report: string, timeoutMs: number): Promise<JobResult> {
   const args = ['node_modules/.bin/mocha', '--reporter', 'json', '--reporter-option', `output=${report}`];
   const { code, output, ended } = await runNode([...args, ...files], {
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     watch: lingering(report),
   });
-  const result = readMochaReport(report) ?? { passed: 0, failures: [], skipped: [] };
+  const told = readMochaReport(report) ?? { passed: 0, failures: [], skipped: [] };
+  const result = { ...told, figures: figuresIn(output) };
   const problem = problemOf(result, code, ended);
   return problem === null
     ? result
     : { ...result, failures: [...result.failures, [problem, output.trim()].join('\n')] };
 }
+
+const figuresIn = (output: string): readonly string[] =>
+  output.split('\n').flatMap((line) => (line.startsWith(FIGURE) ? [line.slice(FIGURE.length)] : []));
 
 function problemOf(result: JobResult, code: number | null, ended: string | null): string | null {
   if (ended !== null) return `The test process was ended: ${ended}.`;
