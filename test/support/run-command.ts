@@ -5,19 +5,26 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../..');
 
 export interface CommandResult {
+  /** Null when a signal ended it. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs `script` (from the root of the project) to its end. Settings of this process are not handed on. */
-export function runCommand(
+export const runCommand = (
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+): Promise<CommandResult> => runNode([join(ROOT, script), ...args], env);
+
+/** Runs Node with these arguments and no environment but `env`. */
+export function runNode(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(ROOT, script), ...args], {
+    const child = spawn(process.execPath, args, {
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,
