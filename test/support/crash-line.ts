@@ -1,0 +1,163 @@
+/**
+ * The line between one gateway and its stores: proxies that know every message, and a point at which that gateway crashes.
+ * From that moment nothing it does reaches the world, and nothing of the world reaches it.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type WireMessage, type WireName, WIRES } from './wire-messages.ts';
+
+/** The n-th message to a store, and whether it is lost with the crash or done, its answer never seen. */
+export interface CrashPoint {
+  readonly wire: WireName;
+  /** From 0, counted from `record` or `crashAt` on. */
+  readonly index: number;
+  readonly side: 'before' | 'after';
+}
+
+/** A message that passed. */
+export interface Passed {
+  readonly wire: WireName;
+  readonly label: string;
+}
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+export class CrashLine {
+  readonly #servers = new Map<WireName, Server>();
+  readonly #sockets = new Set<Socket>();
+  readonly #isPoint: (message: Passed) => boolean;
+  #passed: Passed[] = [];
+  #point: CrashPoint | null = null;
+  #down = false;
+  #onCrash: () => void = () => undefined;
+
+  private constructor(isPoint: (message: Passed) => boolean) {
+    this.#isPoint = isPoint;
+  }
+
+  /** Listens before each target; `isPoint` leaves out what is not counted. */
+  static async open(
+    targets: Partial<Record<WireName, Target>>,
+    isPoint: (message: Passed) => boolean = () => true,
+  ): Promise<CrashLine> {
+    const line = new CrashLine(isPoint);
+    for (const [wire, target] of Object.entries(targets) as [WireName, Target][]) {
+      const server = createServer({ noDelay: true }, (client) => {
+        line.#serve(client, wire, target);
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      line.#servers.set(wire, server);
+    }
+    return line;
+  }
+
+  portOf(wire: WireName): number {
+    const server = this.#servers.get(wire);
+    if (!server) throw new Error(`nothing listens for ${wire}`);
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Counts from now on. */
+  record(): void {
+    this.#passed = [];
+  }
+
+  /** Every message since `record`, in the order they came. */
+  get passed(): readonly Passed[] {
+    return this.#passed;
+  }
+
+  /** Crashes at the point, counted from now on; resolves when it was met. `onCrash` is called in that very moment. */
+  crashAt(point: CrashPoint, onCrash: () => void = () => undefined): Promise<void> {
+    this.#passed = [];
+    this.#point = point;
+    return new Promise((resolve) => {
+      this.#onCrash = () => {
+        onCrash();
+        resolve();
+      };
+    });
+  }
+
+  /** Lets a restarted process through again. */
+  restore(): void {
+    this.#down = false;
+  }
+
+  async close(): Promise<void> {
+    this.#cut();
+    for (const server of this.#servers.values()) server.close();
+    await Promise.all([...this.#servers.values()].map((server) => once(server, 'close')));
+  }
+
+  #crash(): void {
+    this.#point = null;
+    this.#onCrash();
+    this.#cut();
+  }
+
+  #cut(): void {
+    this.#down = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #serve(client: Socket, wire: WireName, target: Target): void {
+    if (this.#down) {
+      client.destroy();
+      return;
+    }
+    const upstream = connect({ ...target, noDelay: true });
+    for (const socket of [client, upstream]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    const read = WIRES[wire]();
+    let last: WireMessage | null = null;
+    client.on('data', (chunk: Buffer) => {
+      for (const message of read(chunk)) {
+        if (this.#down || last !== null) return;
+        const side = this.#meet(wire, message.label);
+        if (side === 'before') {
+          this.#crash();
+          return;
+        }
+        if (side === 'after') last = message;
+        upstream.write(message.bytes);
+      }
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      if (last === null) client.write(chunk);
+      else if (!this.#down && last.isAnswered(chunk)) this.#crash();
+    });
+  }
+
+  /** What is to happen at this message; null lets it through. */
+  #meet(wire: WireName, label: string | null): CrashPoint['side'] | null {
+    if (label === null || !this.#isPoint({ wire, label })) return null;
+    const index = this.#passed.filter((earlier) => earlier.wire === wire).length;
+    this.#passed.push({ wire, label });
+    const point = this.#point;
+    return point?.wire === wire && point.index === index ? point.side : null;
+  }
+}
+
+/** Both sides of every message that passed. */
+export function crashPointsOf(
+  passed: readonly Passed[],
+): readonly (CrashPoint & { readonly label: string })[] {
+  const counts = new Map<WireName, number>();
+  return passed.flatMap(({ wire, label }) => {
+    const index = counts.get(wire) ?? 0;
+    counts.set(wire, index + 1);
+    return (['before', 'after'] as const).map((side) => ({ wire, index, side, label }));
+  });
+}
