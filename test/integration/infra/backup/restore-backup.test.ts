@@ -16,7 +16,7 @@ import { eventually } from '../../../support/gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { runCommand, runNode } from '../../../support/run-command.ts';
 import { silentLog } from '../../../support/silent-log.ts';
-import { openHome } from './embedded-home.ts';
+import { openHome } from './home-under-test.ts';
 
 const BULK = 500;
 

@@ -13,7 +13,7 @@ import { version } from '../../../../infra/version.ts';
 import { eventually } from '../../../support/gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { runCommand } from '../../../support/run-command.ts';
-import { type Home, openHome } from './embedded-home.ts';
+import { type Home, openHome } from './home-under-test.ts';
 import type { Report } from '../../../../infra/backup/row-tally.ts';
 
 const BULK = 20_000;
