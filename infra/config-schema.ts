@@ -9,6 +9,10 @@ export interface SettingFacts {
   readonly secret?: true;
 }
 
+/** What one process may be: the faces, the read models' leader, the background work on mailboxes, the stores. */
+export const ROLES = ['api', 'projector', 'mail', 'embedded'] as const;
+export type Role = (typeof ROLES)[number];
+
 const settings = z.registry<SettingFacts>();
 
 const wholeNumber = (from: number, to: number) => {
@@ -42,10 +46,20 @@ const address = (schemes: readonly string[]) =>
       `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     );
 
+const isRole = (text: string): boolean => ROLES.some((role) => role === text);
+
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 
 /** The one schema of the environment. */
 export const Settings = z.strictObject({
+  ROLES: list(`must be one or more of ${ROLES.join(', ')}, separated by commas`, isRole)
+    .transform((items) => new Set(items as Role[]))
+    .default(new Set(ROLES))
+    .register(settings, {
+      description:
+        'What this process does, of api, projector, mail and embedded (the stores), separated by commas.',
+      fallback: 'all of it',
+    }),
   HOST: z.string().default('127.0.0.1').register(settings, {
     description: 'Address to listen on.',
     fallback: '127.0.0.1',
@@ -59,7 +73,8 @@ export const Settings = z.strictObject({
     .refine(isBaseUrl, 'must be an http or https address without query and without a slash at its end')
     .optional()
     .register(settings, {
-      description: 'Address under which callers reach the gateway; it stands in every token.',
+      description:
+        'Address under which callers reach the gateway; it stands in every token, so all replicas share it.',
       fallback: 'http://HOST:PORT',
     }),
   METRICS_PORT: port(1).optional().register(settings, {
@@ -67,16 +82,18 @@ export const Settings = z.strictObject({
     fallback: 'no metrics listener',
   }),
   DATA_DIR: z.string().default('.data').register(settings, {
-    description: 'Folder of everything the gateway keeps on disk; one gateway per folder.',
+    description:
+      'Folder of everything the gateway keeps on disk; one process with the role embedded per folder.',
     fallback: '.data',
   }),
   KEY_FILE: z.string().optional().register(settings, {
-    description: 'File of the master key, made at the first start. Back it up apart from the database.',
+    description:
+      'File of the master key, the same for every process, made at the first start. Back it up apart from the database.',
     fallback: 'DATA_DIR/master.key',
   }),
   DATABASE_URL: address(['postgres', 'postgresql']).optional().register(settings, {
     description: 'Postgres server; may be a pooler.',
-    fallback: 'an embedded Postgres',
+    fallback: 'the embedded Postgres of DATA_DIR',
     secret: true,
   }),
   DATABASE_DIRECT_URL: address(['postgres', 'postgresql']).optional().register(settings, {
@@ -86,8 +103,12 @@ export const Settings = z.strictObject({
   }),
   EVENTSTORE_URL: address(['esdb', 'esdb+discover']).optional().register(settings, {
     description: 'EventStoreDB or KurrentDB, single node or cluster.',
-    fallback: 'an embedded event node',
+    fallback: 'the embedded event node of DATA_DIR',
     secret: true,
+  }),
+  STORE_PORT: port(0).optional().register(settings, {
+    description: 'Loopback port of the embedded event node; 0 takes a free one and keeps it.',
+    fallback: '2113 with ROLES=embedded and in npm run store, else 0',
   }),
   ALLOWED_ORIGINS: list('must be origins such as https://app.example.com, separated by commas', isOrigin)
     .default([])

@@ -5,9 +5,10 @@ import { describeSettings, Settings } from './config-schema.ts';
 import { misspeltSettings } from './setting-names.ts';
 import type { z } from 'zod';
 import type { Limits } from '../commands/kernel/ports.ts';
-import type { SettingDescription } from './config-schema.ts';
+import type { Role, SettingDescription } from './config-schema.ts';
 
 export interface Config {
+  readonly roles: ReadonlySet<Role>;
   readonly host: string;
   readonly port: number;
   /** Null = `http://<host>:<the port listened on>`. */
@@ -16,16 +17,21 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string;
   readonly keyFile: string;
-  /** Null = the embedded server. `directUrl` is for locks and LISTEN. */
+  /** Null = the embedded server, here or beside. `directUrl` is for locks and LISTEN. */
   readonly database: { readonly url: string; readonly directUrl: string } | null;
-  /** Null = the embedded node. */
+  /** Null = the embedded node, here or beside. */
   readonly eventStoreUrl: string | null;
+  /** Of the embedded node; 0 = a free one, kept in `dataDir`. */
+  readonly storePort: number;
   readonly allowedOrigins: readonly string[];
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
   readonly mcpTextBlock: boolean;
   readonly limits: Limits;
 }
+
+/** Where every EventStoreDB client looks first. */
+const EVENTSTORE_PORT = 2113;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -60,9 +66,23 @@ export function loadConfig(env: Environment): Config {
       'DATABASE_DIRECT_URL is set without DATABASE_URL: set both, or neither for the embedded Postgres.',
     );
   }
+  if (
+    parsed.success &&
+    runsStoresOnly(parsed.data.ROLES) &&
+    parsed.data.DATABASE_URL &&
+    parsed.data.EVENTSTORE_URL
+  ) {
+    sentences.push(
+      'ROLES=embedded leaves nothing to run when both DATABASE_URL and EVENTSTORE_URL are set: leave one of them out.',
+    );
+  }
   if (!parsed.success || sentences.length > 0) throw new ConfigError(sentences);
   return toConfig(parsed.data);
 }
+
+/** True for a process that is there for others alone: no face, no keys. */
+export const runsStoresOnly = (roles: ReadonlySet<Role>): boolean =>
+  roles.size === 1 && roles.has('embedded');
 
 /** The text of a setting, for a secret possibly from its file. What is wrong goes to `sentences`. */
 function readSetting(
@@ -101,6 +121,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
   const dataDir = resolve(settings.DATA_DIR);
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = settings;
   return {
+    roles: settings.ROLES,
     host: settings.HOST,
     port: settings.PORT,
     baseUrl: settings.BASE_URL ?? null,
@@ -109,6 +130,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     keyFile: settings.KEY_FILE === undefined ? join(dataDir, 'master.key') : resolve(settings.KEY_FILE),
     database: url === undefined ? null : { url, directUrl: directUrl ?? url },
     eventStoreUrl: settings.EVENTSTORE_URL ?? null,
+    storePort: settings.STORE_PORT ?? (runsStoresOnly(settings.ROLES) ? EVENTSTORE_PORT : 0),
     allowedOrigins: settings.ALLOWED_ORIGINS,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',

@@ -1,10 +1,5 @@
-/** The gateway as one process: opens the core, keeps the read models, serves both faces. */
-import { createServer } from 'node:net';
+/** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
 import type { Log, Ports } from '../commands/kernel/ports.ts';
-import { capabilities } from '../read-api/capabilities.ts';
-import { openDoors } from '../read-api/http/door.ts';
-import { restRouter } from '../read-api/http/rest-router.ts';
-import { mcpHandler } from '../mcp/mcp-endpoint.ts';
 import { audit } from '../projections/audit.ts';
 import { directory } from '../projections/directory.ts';
 import { operations } from '../projections/operations.ts';
@@ -14,18 +9,25 @@ import { runOperationSweeper } from './background/operation-sweeper.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
+import { openFaces } from './http/open-faces.ts';
+import { freePort } from './kept-port.ts';
 import { watchGateway } from './observability/gateway-gauges.ts';
-import { createMetrics } from './observability/metrics.ts';
-import { type CoreOptions, openCore } from './open-core.ts';
+import { createMetrics, type Metrics } from './observability/metrics.ts';
+import { type Core, type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
-import { startProjector } from './projector/projector.ts';
+import { type Projector, startProjector } from './projector/projector.ts';
 import { readinessChecks } from './readiness.ts';
-import { startTokenUse } from './token-use.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly ports: Ports;
+  /** Where this process listens. */
+  readonly address: string;
+  /** Under which callers reach it: the same for all replicas. */
   readonly baseUrl: string;
+  /** False when only health checks are answered. */
+  readonly hasFaces: boolean;
   readonly databaseUrl: string;
+  readonly directUrl: string;
   readonly eventStoreUrl: string;
 }
 
@@ -37,13 +39,36 @@ export interface GatewayOptions extends Omit<CoreOptions, 'baseUrl' | 'config' |
 /** Starts everything and resolves when requests are answered. Throws one sentence when a part cannot start. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log } = options;
+  const { host, roles } = config;
   await using opened = new AsyncDisposableStack();
-  const port = config.port === 0 ? await freePort(config.host) : config.port;
-  const baseUrl = config.baseUrl ?? `http://${config.host}:${String(port)}`;
+  // The address is part of tokens, so the port must be known before anything listens.
+  const port = config.port === 0 ? await freePort(host) : config.port;
+  const address = `http://${host}:${String(port)}`;
+  const baseUrl = config.baseUrl ?? address;
   const metrics = createMetrics();
   const core = opened.use(await openCore({ ...options, baseUrl, metrics }));
   options.progress?.('Starting the projector and the servers');
-  const projector = await startProjector({
+  const projector = await startReadModels(core, { log, metrics });
+  opened.defer(() => projector.close());
+  watchGateway(metrics, { directory: core.ports.directory, projector });
+  const ports: Ports = { ...core.ports, readModels: projector.readModels };
+  const faces = roles.has('api') ? openFaces(ports, config.allowedOrigins, opened) : null;
+  const checks = readinessChecks(core, projector);
+  const http = await startHttpServer({ host, port, faces, checks, log, metrics });
+  opened.defer(() => http.close());
+  if (config.metricsPort !== null) {
+    const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
+    opened.defer(() => metricsServer.close());
+  }
+  if (roles.has('mail')) opened.defer(startBackground(ports));
+  const stack = opened.move();
+  const { databaseUrl, directUrl, eventStoreUrl } = core.storage;
+  const facts = { ports, address, baseUrl, hasFaces: faces !== null, databaseUrl, directUrl, eventStoreUrl };
+  return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+function startReadModels(core: Core, { log, metrics }: { log: Log; metrics: Metrics }): Promise<Projector> {
+  return startProjector({
     sql: core.ports.sql,
     directConnection: () => openDirectConnection(core.storage.directUrl, 'gateway projector'),
     events: core.ports.events,
@@ -53,50 +78,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     metrics,
     log,
   });
-  opened.defer(() => projector.close());
-  watchGateway(metrics, { directory: core.ports.directory, projector });
-  const ports: Ports = { ...core.ports, readModels: projector.readModels };
-  const tokenUse = startTokenUse(ports.sql, ports.clock, log);
-  opened.defer(() => tokenUse.close());
-  const doors = openDoors(ports, {
-    allowedOrigins: config.allowedOrigins,
-    noteUse: (tokenId) => {
-      tokenUse.note(tokenId);
-    },
-  });
-  const rest = restRouter({ registry: capabilities, ports, door: doors.rest });
-  const mcp = mcpHandler({ registry: capabilities, ports, door: doors.mcp });
-  const checks = readinessChecks(core, projector);
-  const http = await startHttpServer({ host: config.host, port, rest, mcp, checks, log, metrics });
-  opened.defer(() => http.close());
-  if (config.metricsPort !== null) {
-    const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
-    opened.defer(() => metricsServer.close());
-  }
+}
+
+/** Starts the loops; the answer ends them. */
+function startBackground(ports: Ports): () => Promise<void> {
   const stopping = new AbortController();
   const loops = [runMailboxConnector, runMailboxEraser, runOperationSweeper].map((run) =>
     run(ports, stopping.signal),
   );
-  opened.defer(async () => {
+  return async () => {
     stopping.abort();
     await Promise.all(loops);
-  });
-  const stack = opened.move();
-  const { databaseUrl, eventStoreUrl } = core.storage;
-  return { ports, baseUrl, databaseUrl, eventStoreUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-/** A port that was free a moment ago: the address is part of tokens, so it must be known before anything listens. */
-async function freePort(host: string): Promise<number> {
-  const probe = createServer();
-  return await new Promise((resolve, reject) => {
-    probe.once('error', reject);
-    probe.listen(0, host, () => {
-      const address = probe.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      probe.close(() => {
-        resolve(port);
-      });
-    });
-  });
+  };
 }

@@ -1,5 +1,4 @@
 /** Everything below the faces: storage, keys, directory, mail. The gateway and the admin command both stand on it. */
-import { mkdirSync } from 'node:fs';
 import type { MailPort } from '../commands/kernel/mail-port.ts';
 import type { Clock, Ports, ReadModels } from '../commands/kernel/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../commands/mailboxes/connect-mailbox.ts';
@@ -11,7 +10,8 @@ import { ImapGateway } from './mail/imap-gateway.ts';
 import { mailSettingsOf } from './mail-settings.ts';
 import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { openStorage, type Storage, type StorageOptions } from './open-storage.ts';
+import { openStorage, type Storage } from './open-storage.ts';
+import type { StoresOptions } from './open-stores.ts';
 import { startLeases } from './postgres/leases.ts';
 import { PostgresMcpSessions } from './postgres/mcp-sessions.ts';
 import { createIds } from './security/ids.ts';
@@ -22,7 +22,7 @@ import { createTokens } from './security/tokens.ts';
 import { systemClock } from './system-clock.ts';
 import { version } from './version.ts';
 
-export interface CoreOptions extends StorageOptions {
+export interface CoreOptions extends StoresOptions {
   readonly baseUrl: string;
   readonly clock?: Clock;
   readonly metrics?: Metrics;
@@ -40,9 +40,8 @@ export interface Core extends AsyncDisposable {
 
 /** Opens all of it in order; what was opened is closed again when a later step fails. */
 export async function openCore(options: CoreOptions): Promise<Core> {
-  const { config, clock = systemClock } = options;
+  const { clock = systemClock } = options;
   await using opened = new AsyncDisposableStack();
-  mkdirSync(config.dataDir, { recursive: true });
   const storage = await openStorage(options, opened);
   options.progress?.('Loading the directory');
   const ports = await openPorts({ ...options, clock }, storage, opened);

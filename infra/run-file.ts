@@ -1,13 +1,18 @@
-/** `<DATA_DIR>/run.json`: where a running gateway's parts answer, for the admin command and against a second start. */
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** `<DATA_DIR>/run.json`: where the stores of the process that owns the folder answer, for whoever works beside it. */
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../commands/kernel/ports.ts';
+import { processIdentity } from './postgres/folder-owner.ts';
 
 const RunFacts = z.object({
   pid: z.int(),
-  base_url: z.string(),
+  /** Tells the process from a later one with its pid. */
+  process: z.string(),
+  /** Null when nobody said under which address callers reach the gateways beside a process with stores only. */
+  base_url: z.string().nullable(),
   database_url: z.string(),
+  database_direct_url: z.string(),
   eventstore_url: z.string(),
   started_at: z.string(),
 });
@@ -22,31 +27,44 @@ export function readRunFile(dataDir: string): RunFacts | null {
     const parsed = RunFacts.safeParse(JSON.parse(readFileSync(fileIn(dataDir), 'utf8')));
     return parsed.success ? parsed.data : null;
   } catch {
-    // Half-written by a process that was killed: as good as none.
+    // Removed meanwhile, or of another version: as good as none.
     return null;
   }
 }
 
-/** Readable by its owner only: the database address holds a password. */
-export function writeRunFile(dataDir: string, facts: RunFacts): void {
-  writeFileSync(fileIn(dataDir), `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(fileIn(dataDir), 0o600);
+type OwnFacts = Omit<RunFacts, 'pid' | 'process' | 'started_at'>;
+
+/** What the file says of a process with these stores. */
+export const runFactsOf = (running: {
+  readonly baseUrl: string | null;
+  readonly databaseUrl: string;
+  readonly directUrl: string;
+  readonly eventStoreUrl: string;
+}): OwnFacts => ({
+  base_url: running.baseUrl,
+  database_url: running.databaseUrl,
+  database_direct_url: running.directUrl,
+  eventstore_url: running.eventStoreUrl,
+});
+
+/** Of this process, readable by its owner only: the database address holds a password. */
+export async function writeRunFile(dataDir: string, facts: OwnFacts, clock: Clock): Promise<void> {
+  const { pid } = process;
+  const identity = (await processIdentity(pid)) ?? '';
+  const whole: RunFacts = { pid, process: identity, ...facts, started_at: clock.now().toISOString() };
+  const draft = `${fileIn(dataDir)}.${String(pid)}`;
+  writeFileSync(draft, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, fileIn(dataDir));
 }
 
 export const removeRunFile = (dataDir: string): void => {
   rmSync(fileIn(dataDir), { force: true });
 };
 
-/** True when a process of that run still answers. */
-export async function isAlive({ pid, base_url }: RunFacts): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-    const answer = await fetch(`${base_url}/health/live`, { signal: AbortSignal.timeout(2_000) });
-    return answer.ok;
-  } catch {
-    return false;
-  }
-}
+/** True while the process of that run lives, whether or not it answers. */
+export const isAlive = async ({ pid, process: identity }: RunFacts): Promise<boolean> =>
+  (await processIdentity(pid)) === identity;
 
 /** How long an earlier run whose npm was killed may take to end itself. */
 const HAND_OVER_MS = 8_000;
@@ -59,7 +77,7 @@ export async function awaitFolder(dataDir: string, clock: Clock): Promise<void> 
     if (facts === null || facts.pid === process.pid || !(await isAlive(facts))) return;
     if (clock.now().getTime() > until) {
       throw new Error(
-        `A gateway already runs on ${dataDir} (pid ${String(facts.pid)}, ${facts.base_url}); stop it or set another DATA_DIR.`,
+        `Another process owns ${dataDir} (pid ${String(facts.pid)}, ${facts.base_url ?? facts.eventstore_url}): stop it, set another DATA_DIR, or set ROLES without embedded to work beside it.`,
       );
     }
     await clock.sleep(250);

@@ -4,7 +4,7 @@ import { sentenceOf } from '../config-sentences.ts';
 import { endRequested } from '../end-signals.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import { awaitFolder, removeRunFile, writeRunFile } from '../run-file.ts';
+import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../run-file.ts';
 import { systemClock } from '../system-clock.ts';
 import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
 import { startDemoMail, type DemoMail } from './demo-mail.ts';
@@ -20,7 +20,7 @@ const DEMO_EGRESS = '127.0.0.1/32:*';
 
 async function main(): Promise<void> {
   const ended = endRequested();
-  const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, ...process.env });
+  const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, ...process.env, ROLES: '' });
   await awaitFolder(config.dataDir, systemClock);
   const log = createJsonLog('warn');
   const earlier = readDemoFacts(config.dataDir);
@@ -34,13 +34,7 @@ async function main(): Promise<void> {
   const gateway = opened.use(await startGateway({ config, log, progress: say }));
   const facts = await setUpDemo(gateway, mail, earlier);
   writeDemoFacts(config.dataDir, facts);
-  writeRunFile(config.dataDir, {
-    pid: process.pid,
-    base_url: gateway.baseUrl,
-    database_url: gateway.databaseUrl,
-    eventstore_url: gateway.eventStoreUrl,
-    started_at: systemClock.now().toISOString(),
-  });
+  await writeRunFile(config.dataDir, runFactsOf(gateway), systemClock);
   opened.defer(() => {
     removeRunFile(config.dataDir);
   });

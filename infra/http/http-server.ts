@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import express, { type Express, type Router } from 'express';
+import express, { type Express, type RequestHandler, type Router } from 'express';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
@@ -11,13 +11,18 @@ import type { Metrics } from '../observability/metrics.ts';
 import { type Checks, healthRouter } from './health-router.ts';
 import { noteRequest } from './note-request.ts';
 
-export interface HttpOptions {
-  readonly host: string;
-  readonly port: number;
+export interface Faces {
   /** Everything under `/api/v1`. */
   readonly rest: Router;
   /** `/mcp`, for every method; reads the raw body itself. */
   readonly mcp: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Null = health checks only. */
+  readonly faces: Faces | null;
   readonly checks: Checks;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -42,13 +47,14 @@ const SECURITY_HEADERS = new Map([
 
 /** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { host, port, mcp } = options;
+  const { host, port, faces } = options;
   const app = assemble(options);
   const server = http.createServer((request, response) => {
     noteRequest(options, request, response);
     response.setHeaders(SECURITY_HEADERS);
     // Exactly /mcp: no router stands between the hot path and its handler.
-    if (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true) mcp(request, response);
+    if (faces && (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true))
+      faces.mcp(request, response);
     else app(request, response);
     response.once('close', () => {
       if (!server.listening) closeIdle(server);
@@ -74,29 +80,32 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   };
 }
 
-function assemble({ rest, checks }: HttpOptions): Express {
+function assemble({ faces, checks }: HttpOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
-  app.use('/api/v1', rest);
+  if (faces) app.use('/api/v1', faces.rest);
   app.use((_, response, next) => {
     response.setHeader('Request-Id', newRequestId());
     next();
   });
   app.use('/health', healthRouter(checks));
-  app.get('/', (_, response) => {
-    response.json({
-      service: 'mailbox-gateway',
-      rest: '/api/v1',
-      mcp: '/mcp',
-      openapi: '/api/v1/openapi.json',
-    });
-  });
+  if (faces) app.get('/', nameFaces);
   app.use((_, response) => {
-    const nothing = new GatewayError('not_found', 'Nothing is served here; GET / names what is.');
+    const hint = faces ? 'GET / names what is.' : 'this process answers /health/live and /health/ready only.';
+    const nothing = new GatewayError('not_found', `Nothing is served here; ${hint}`);
     sendError(response, nothing, String(response.getHeader('Request-Id')));
   });
   return app;
 }
+
+const nameFaces: RequestHandler = (_, response) => {
+  response.json({
+    service: 'mailbox-gateway',
+    rest: '/api/v1',
+    mcp: '/mcp',
+    openapi: '/api/v1/openapi.json',
+  });
+};
 
 const newRequestId = (): string => uuidToId('req', uuidV7(Date.now(), randomBytes(10)));
 

@@ -1,12 +1,13 @@
 /** The Postgres that comes with the gateway, for when no DATABASE_URL is set. */
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { portTaken, readPort, writePort } from '../kept-port.ts';
 import { leaveFolder, takeFolder } from './folder-owner.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
 import { stopOrphan } from './postgres-orphan.ts';
 import { keepRunning } from './keep-postgres-running.ts';
-import { launchPostgres, type PostgresProcess } from './postgres-process.ts';
+import { launchPostgres, PortInUse, type PostgresProcess } from './postgres-process.ts';
 import { withPassage } from './run-as.ts';
 import { firstUnreachable, serverAccount } from './server-account.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
@@ -30,7 +31,8 @@ export interface EmbeddedPostgres {
 
 /**
  * Starts Postgres on `<dataDir>/postgres`, making the database at the first start and clearing away a server that a
- * killed gateway left. Throws one sentence when it cannot.
+ * killed gateway left. It answers on the same port every time, so that processes beside this one find it again. Throws
+ * one sentence when it cannot.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, account } = await prepareFolder(options, await serverAccount());
@@ -40,7 +42,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await stopOrphan(join(folder, 'cluster'), options.log);
     const binaries = await postgresBinaries(folder, account);
     const cluster = await ensureCluster(folder, binaries, account);
-    const launch = (port?: number): Promise<PostgresProcess> =>
+    const portFile = join(folder, 'port');
+    const kept = (await readPort(portFile)) ?? undefined;
+    const launch = (port = kept): Promise<PostgresProcess> =>
       launchPostgres({
         program: binaries.postgres,
         cluster: cluster.path,
@@ -49,7 +53,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
         settings: options.settings ?? {},
         ...(port === undefined ? {} : { port }),
       });
-    const server = await keepRunning(launch, options.log);
+    const server = await keepRunning(launch, options.log).catch((error: unknown) => {
+      if (kept === undefined || !(error instanceof PortInUse)) throw error;
+      throw portTaken('the embedded Postgres', kept, portFile);
+    });
+    if (kept === undefined) await writePort(portFile, server.port);
     return {
       url: `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(server.port)}/postgres`,
       stop: async () => {

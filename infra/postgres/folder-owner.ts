@@ -2,7 +2,8 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { lookUpProcess } from './process-facts.ts';
 
-const identity = async (pid: number): Promise<string | null> => {
+/** What tells a living process from any other that has or had its pid; null when none lives. */
+export const processIdentity = async (pid: number): Promise<string | null> => {
   const facts = await lookUpProcess(pid);
   return facts === null ? null : `${String(pid)} ${facts.startedAt}`;
 };
@@ -11,12 +12,12 @@ const identity = async (pid: number): Promise<string | null> => {
 export async function ownerIsAlive(ownerFile: string): Promise<boolean> {
   const text = await readFile(ownerFile, 'utf8').catch(() => '');
   const pid = Number.parseInt(text, 10);
-  return Number.isInteger(pid) && pid > 0 && (await identity(pid)) === text;
+  return Number.isInteger(pid) && pid > 0 && (await processIdentity(pid)) === text;
 }
 
 /** Takes the folder for this process. Throws one sentence when a living process has it. */
 export async function takeFolder(ownerFile: string, folder: string): Promise<void> {
-  const self = await identity(process.pid);
+  const self = await processIdentity(process.pid);
   // The second round follows the removal of a dead owner's file; a third would mean that others race for it.
   for (let round = 0; round < 2; round += 1) {
     try {

@@ -1,8 +1,7 @@
 /** The server process itself: started on a free loopback port, watched, ended quickly. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { open, readFile, rename, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { freePort } from '../kept-port.ts';
 import { pollUntil } from './poll-until.ts';
 import { SERVER_ENVIRONMENT } from './postgres-cluster.ts';
 import { readPostmasterFile } from './postgres-orphan.ts';
@@ -44,7 +43,18 @@ export interface PostgresProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the server and waits until it takes connections. Throws one sentence naming the log when it does not. */
+/** The port asked for is another program's. */
+export class PortInUse extends Error {
+  constructor(port: number) {
+    super(`Port ${String(port)} is in use.`);
+    this.name = 'PortInUse';
+  }
+}
+
+/**
+ * Starts the server and waits until it takes connections. Throws `PortInUse` for a port that clients know, else one
+ * sentence naming the log when it does not start.
+ */
 export async function launchPostgres(options: LaunchOptions): Promise<PostgresProcess> {
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
@@ -58,8 +68,11 @@ export async function launchPostgres(options: LaunchOptions): Promise<PostgresPr
     }
     await stop(child, gone);
     const said = (await readFile(options.logFile)).subarray(logStart).toString();
-    // Between looking for a port and taking it, another program may have been quicker.
-    if (options.port === undefined && attempt < 3 && said.includes('could not bind')) continue;
+    if (said.includes('could not bind')) {
+      if (options.port !== undefined) throw new PortInUse(port);
+      // Between looking for a port and taking it, another program may have been quicker.
+      if (attempt < 3) continue;
+    }
     throw new Error(`The embedded Postgres did not start: ${fatalLine(said)} (see ${options.logFile})`);
   }
 }
@@ -146,13 +159,3 @@ const fatalLine = (text: string): string => {
   const lines = text.trim().split('\n');
   return lines.find((line) => line.includes('FATAL:')) ?? lines.at(-1) ?? 'it gave no reason';
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The system gave no free port.');
-  return address.port;
-}

@@ -146,8 +146,10 @@ export async function startRestStage(limits: Partial<Limits> = {}): Promise<Rest
   const http = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
-    rest: restRouter({ registry: notes.registry, ports, door: doors.rest }),
-    mcp: (_, response) => response.writeHead(200).end('mcp'),
+    faces: {
+      rest: restRouter({ registry: notes.registry, ports, door: doors.rest }),
+      mcp: (_, response) => response.writeHead(200).end('mcp'),
+    },
     checks: {},
     log,
     metrics,

@@ -37,6 +37,18 @@ describe('config', () => {
     });
   });
 
+  it('is every role unless told otherwise', () => {
+    expect([...loadConfig({}).roles]).to.deep.equal(['api', 'projector', 'mail', 'embedded']);
+    expect([...loadConfig({ ROLES: 'mail, projector' }).roles]).to.deep.equal(['mail', 'projector']);
+  });
+
+  it('gives the event node its usual port where others look for it, else a free one', () => {
+    expect(loadConfig({}).storePort).to.equal(0);
+    expect(loadConfig({ ROLES: 'embedded' }).storePort).to.equal(2113);
+    expect(loadConfig({ ROLES: 'embedded', STORE_PORT: '0' }).storePort).to.equal(0);
+    expect(loadConfig({ STORE_PORT: '2200' }).storePort).to.equal(2200);
+  });
+
   it('takes every setting', () => {
     const config = loadConfig({
       HOST: '0.0.0.0',
@@ -65,6 +77,17 @@ describe('config', () => {
   });
 
   const bad: [Environment, RegExp][] = [
+    [
+      { ROLES: 'api,webhooks' },
+      /^ROLES must be one or more of api, projector, mail, embedded, separated by commas, not "api,webhooks"\.$/,
+    ],
+    [{ ROLES: 'api,' }, /^ROLES must be/],
+    [{ STORE_PORT: 'any' }, /^STORE_PORT must be a whole number from 0 to 65535/],
+    [
+      { ROLES: 'embedded', DATABASE_URL: 'postgres://h/d', EVENTSTORE_URL: 'esdb://h' },
+      /^ROLES=embedded leaves nothing to run/,
+    ],
+    [{ ROLE: 'api' }, /^ROLE is not a setting: did you mean ROLES\?$/],
     [{ PORT: 'http' }, /^PORT must be a whole number from 0 to 65535, not "http"\.$/],
     [{ PORT: '65536' }, /^PORT must be/],
     [{ BASE_URL: 'mail.example.com' }, /^BASE_URL must be an http or https address/],

@@ -2,8 +2,10 @@ import http from 'node:http';
 import net from 'node:net';
 import { expect } from 'chai';
 import { startHttpServer } from '../../../../infra/http/http-server.ts';
+import { createMetrics } from '../../../../infra/observability/metrics.ts';
 import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 describe('the HTTP server', () => {
@@ -111,14 +113,35 @@ describe('the HTTP server', () => {
     const options = {
       host: '127.0.0.1',
       port: stage.server.port,
-      rest: http.createServer as never,
-      mcp: () => undefined,
+      faces: null,
       checks: {},
       log: stage.ports.log,
       metrics: stage.metrics,
     };
     const { message } = await rejection(startHttpServer(options));
     expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+  });
+});
+
+describe('the HTTP server of a process without faces', () => {
+  it('answers the health checks, and everything else with the usual 404', async () => {
+    const options = { host: '127.0.0.1', port: 0, faces: null, checks: {} };
+    const server = await startHttpServer({ ...options, log: silentLog, metrics: createMetrics() });
+    const get = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${String(server.port)}${path}`);
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    try {
+      expect((await get('/health/live')).status).to.equal(200);
+      expect((await get('/health/ready')).body).to.deep.equal({ status: 'ready', checks: {} });
+      for (const path of ['/', '/mcp', '/mcp?x=1', '/api/v1/identity']) {
+        const { status, body } = await get(path);
+        expect(status, path).to.equal(404);
+        expect(body['error'], path).to.include({ code: 'not_found', status: 404, retryable: false });
+      }
+    } finally {
+      await server.close();
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -145,6 +146,28 @@ describe('embedded Postgres', function () {
     expect(rows).to.deep.equal([{ one: 1 }]);
     await postgres.stop();
     await rejection(query(postgres.url, 'select 1'));
+  });
+
+  it('comes back on its port after a restart, and says so when another program has it', async () => {
+    const first = await start();
+    await first.stop();
+    const port = Number(new URL(first.url).port);
+    const second = await start();
+    await second.stop();
+    expect(second.url).to.equal(first.url);
+
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    try {
+      expect((await rejection(start())).message).to.match(
+        new RegExp(
+          `^Port ${String(port)}, .*taken by another program: end that one, or remove .*postgres/port `,
+        ),
+      );
+    } finally {
+      other.close();
+    }
+    await (await start()).stop();
   });
 
   // Only root runs the server as another account.

@@ -1,0 +1,28 @@
+/** Database and event store for a process that runs none itself: from the settings, or of the process on the same folder. */
+import type { Config } from './config.ts';
+import { isAlive, readRunFile, type RunFacts } from './run-file.ts';
+
+/** The facts of the process that owns `DATA_DIR` and lives, or null. */
+export async function runningOwner(dataDir: string): Promise<RunFacts | null> {
+  const facts = readRunFile(dataDir);
+  return facts !== null && (await isAlive(facts)) ? facts : null;
+}
+
+/** The configuration with what is not set taken from the running owner of the folder. */
+export const beside = (config: Config, facts: RunFacts): Config => ({
+  ...config,
+  baseUrl: config.baseUrl ?? facts.base_url,
+  database: config.database ?? { url: facts.database_url, directUrl: facts.database_direct_url },
+  eventStoreUrl: config.eventStoreUrl ?? facts.eventstore_url,
+});
+
+/** The configuration of a process with these roles, nothing left open. Throws one sentence that says what to set. */
+export async function withStores(config: Config): Promise<Config> {
+  const { roles, database, eventStoreUrl, dataDir } = config;
+  if (roles.has('embedded') || (database !== null && eventStoreUrl !== null)) return config;
+  const facts = await runningOwner(dataDir);
+  if (facts !== null) return beside(config, facts);
+  throw new Error(
+    `ROLES leaves embedded out, so DATABASE_URL and EVENTSTORE_URL must say where the stores are; or start a process with ROLES=embedded on ${dataDir} first.`,
+  );
+}

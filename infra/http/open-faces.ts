@@ -1,0 +1,28 @@
+/** REST and MCP over the same capabilities, with what they share: doors, limits, the note of a token's use. */
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { mcpHandler } from '../../mcp/mcp-endpoint.ts';
+import { capabilities } from '../../read-api/capabilities.ts';
+import { openDoors } from '../../read-api/http/door.ts';
+import { restRouter } from '../../read-api/http/rest-router.ts';
+import { startTokenUse } from '../token-use.ts';
+import type { Faces } from './http-server.ts';
+
+/** Both faces; what runs behind them is put on the stack for its owner to close. */
+export function openFaces(
+  ports: Ports,
+  allowedOrigins: readonly string[],
+  opened: AsyncDisposableStack,
+): Faces {
+  const tokenUse = startTokenUse(ports.sql, ports.clock, ports.log);
+  opened.defer(() => tokenUse.close());
+  const doors = openDoors(ports, {
+    allowedOrigins,
+    noteUse: (tokenId) => {
+      tokenUse.note(tokenId);
+    },
+  });
+  return {
+    rest: restRouter({ registry: capabilities, ports, door: doors.rest }),
+    mcp: mcpHandler({ registry: capabilities, ports, door: doors.mcp }),
+  };
+}

@@ -1,0 +1,49 @@
+/** Ports that other processes know: chosen once, remembered in a file, taken again at every start. */
+import { randomInt } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+
+/**
+ * Below the ports that Linux and macOS lend to outgoing connections (from 32768 and 49152 on): there a client that
+ * tries an unused port of its own machine again and again may be lent that very port, and talk to itself.
+ */
+const LOWEST = 20_000;
+const HIGHEST = 29_999;
+const MOST_TRIES = 100;
+
+/** A port that nobody listens on now. Throws one sentence when a hundred were taken. */
+export async function freePort(host = '127.0.0.1'): Promise<number> {
+  for (let attempt = 0; attempt < MOST_TRIES; attempt += 1) {
+    const port = randomInt(LOWEST, HIGHEST + 1);
+    if (await isFree(host, port)) return port;
+  }
+  throw new Error(`No free port was found on ${host} between ${String(LOWEST)} and ${String(HIGHEST)}.`);
+}
+
+const isFree = (host: string, port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => {
+      resolve(false);
+    });
+    probe.listen(port, host, () => {
+      probe.close(() => {
+        resolve(true);
+      });
+    });
+  });
+
+/** The port in `file`, or null when there is none yet. */
+export async function readPort(file: string): Promise<number | null> {
+  const port = Number(await readFile(file, 'utf8').catch(() => ''));
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
+}
+
+/** Remembers a port. */
+export const writePort = (file: string, port: number): Promise<void> => writeFile(file, `${String(port)}\n`);
+
+/** The sentence for a remembered port that another program has. */
+export const portTaken = (part: string, port: number, file: string): Error =>
+  new Error(
+    `Port ${String(port)}, where other processes look for ${part}, is taken by another program: end that one, or remove ${file} to let ${part} take another port.`,
+  );

@@ -1,0 +1,84 @@
+/** Postgres and event store, other people's or embedded ones: what a process with stores only is made of. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import type { Log } from '../commands/kernel/ports.ts';
+import type { Config } from './config.ts';
+import { startEventNode } from './event-store/node/start-event-node.ts';
+import { freePort, portTaken, readPort, writePort } from './kept-port.ts';
+import { openDirectConnection, refuseTransactionPooler } from './postgres/direct-connection.ts';
+import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
+import { migrate } from './postgres/migrate.ts';
+import { openPool } from './postgres/pool.ts';
+
+export interface StoresOptions {
+  /** What it leaves open is embedded here. */
+  readonly config: Config;
+  readonly log: Log;
+  /** Told before each long step. */
+  readonly progress?: (step: string) => void;
+}
+
+export interface Stores {
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly directUrl: string;
+  readonly eventStoreUrl: string;
+}
+
+/** Opens them in order, the schema brought up to date; what was opened is put on the stack for its owner to close. */
+export async function openStores(options: StoresOptions, opened: AsyncDisposableStack): Promise<Stores> {
+  const { config, log } = options;
+  mkdirSync(config.dataDir, { recursive: true });
+  const { databaseUrl, directUrl } = await openDatabase(options, opened);
+  options.progress?.('Bringing the database schema up to date');
+  await refuseTransactionPooler(directUrl);
+  await migrate({ url: directUrl });
+  const pool = openPool({ url: databaseUrl, log });
+  opened.defer(() => pool.end());
+  const eventStoreUrl =
+    config.eventStoreUrl ??
+    (await openOwnNode(options, { pool, directUrl, isPoolDirect: databaseUrl === directUrl }, opened));
+  return { pool, databaseUrl, directUrl, eventStoreUrl };
+}
+
+async function openDatabase(
+  { config, log, progress }: StoresOptions,
+  opened: AsyncDisposableStack,
+): Promise<{ databaseUrl: string; directUrl: string }> {
+  if (config.database) return { databaseUrl: config.database.url, directUrl: config.database.directUrl };
+  progress?.('Starting the embedded Postgres');
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  opened.defer(() => postgres.stop());
+  return { databaseUrl: postgres.url, directUrl: postgres.url };
+}
+
+async function openOwnNode(
+  { config, log, progress }: StoresOptions,
+  { pool, directUrl, isPoolDirect }: { pool: Pool; directUrl: string; isPoolDirect: boolean },
+  opened: AsyncDisposableStack,
+): Promise<string> {
+  progress?.('Starting the embedded event node');
+  const directConnection = () => openDirectConnection(directUrl, 'gateway event node');
+  const portFile = join(config.dataDir, 'store-port');
+  const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;
+  const place = { host: '127.0.0.1', port, batchAppend: true };
+  const node = await startEventNode({ pool, isPoolDirect, directConnection, log, ...place }).catch(
+    (error: unknown) => {
+      throw isInUse(error) ? nodePortTaken(config, port, portFile) : error;
+    },
+  );
+  opened.defer(() => node.stop());
+  if (config.storePort === 0) await writePort(portFile, port);
+  return node.url;
+}
+
+/** The server of gRPC tells the reason in its text only. */
+const isInUse = (error: unknown): boolean => error instanceof Error && error.message.includes('EADDRINUSE');
+
+const nodePortTaken = ({ storePort }: Config, port: number, portFile: string): Error =>
+  storePort === 0
+    ? portTaken('the embedded event node', port, portFile)
+    : new Error(
+        `Port ${String(port)}, where the embedded event node should listen, is taken by another program: end that one or set STORE_PORT.`,
+      );

@@ -1,0 +1,58 @@
+/** What `npm start` and `npm run store` do: one process in its roles, from the environment until it is asked to end. */
+import { loadConfig, type Environment, runsStoresOnly } from './config.ts';
+import { sentenceOf } from './config-sentences.ts';
+import { endRequested } from './end-signals.ts';
+import { withStores } from './find-stores.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import { createJsonLog } from './observability/json-log.ts';
+import { openStores } from './open-stores.ts';
+import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from './run-file.ts';
+import { systemClock } from './system-clock.ts';
+
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** Never throws: what is wrong with the environment or a part is one sentence each on standard error, and exit code 1. */
+export async function runProcess(env: Environment): Promise<void> {
+  try {
+    await untilEnded(env);
+  } catch (error) {
+    process.stderr.write(`${sentenceOf(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function untilEnded(env: Environment): Promise<void> {
+  const ended = endRequested();
+  const config = loadConfig(env);
+  const { dataDir, roles } = config;
+  const isOwner = roles.has('embedded');
+  if (isOwner) await awaitFolder(dataDir, systemClock);
+  await using opened = new AsyncDisposableStack();
+  // First in, last out: the run file stands until everything is closed.
+  const folder = opened.use(new DisposableStack());
+  const options = { config: await withStores(config), log: createJsonLog(), progress: say };
+  const gateway = runsStoresOnly(roles) ? null : opened.use(await startGateway(options));
+  const stores = gateway ?? { baseUrl: config.baseUrl, ...(await openStores(options, opened)) };
+  if (isOwner) {
+    await writeRunFile(dataDir, runFactsOf(stores), systemClock);
+    folder.defer(() => {
+      removeRunFile(dataDir);
+    });
+  }
+  if (gateway === null) say(`Listening on ${stores.eventStoreUrl} (for any EventStoreDB client)`);
+  else greet(gateway);
+  say(`Stopping (${await ended})`);
+}
+
+function greet({ address, baseUrl, hasFaces, ports }: Gateway): void {
+  if (!hasFaces) {
+    say(`Listening on ${address} (health only)`);
+    return;
+  }
+  say(`Listening on ${address} (REST ${baseUrl}/api/v1, MCP ${baseUrl}/mcp)`);
+  if (ports.directory.state.organisations.size === 0) {
+    say('There is no organisation yet: npm run admin -- bootstrap --org NAME --email ADDR');
+  }
+}
