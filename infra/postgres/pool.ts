@@ -17,6 +17,8 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number;
 }
 
+const ignore = (): void => undefined;
+
 /** A pool on `url`, which may be a transaction pooler's. Nothing is connected before the first query. */
 export function openPool(options: PoolOptions): pg.Pool {
   const timeoutMs = options.statementTimeoutMs ?? 30_000;
@@ -31,9 +33,14 @@ export function openPool(options: PoolOptions): pg.Pool {
     // Not as start-up parameters: poolers refuse those.
     verify: (client, done) => {
       const settings = `set statement_timeout = ${String(timeoutMs)}; set idle_in_transaction_session_timeout = 60000`;
-      client.query(settings).then(() => {
-        done();
-      }, done);
+      // Nobody else listens yet: a connection that breaks in here would end the process.
+      client.on('error', ignore);
+      client
+        .query(settings)
+        .then(() => {
+          done();
+        }, done)
+        .finally(() => client.off('error', ignore));
     },
   });
   pool.on('error', (error) => {

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { CrashLine } from '../../../support/crash-line.ts';
 import { testDatabase } from '../../../support/postgres.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
@@ -97,6 +98,21 @@ describe('postgresSql', function () {
     });
     expect(await rejection(broken)).to.include({ code: 'store_unavailable' });
     expect(await notes()).to.deep.equal([]);
+  });
+
+  it('survives a connection that breaks before its first statement, while its settings are made', async () => {
+    const { hostname: host, port } = new URL(database.url);
+    const line = await CrashLine.open({ postgres: { host, port: Number(port) } });
+    const url = new URL(database.url);
+    url.host = `127.0.0.1:${String(line.portOf('postgres'))}`;
+    const cut = openPool({ url: url.href, log: silentLog });
+    const crashed = line.crashAt({ wire: 'postgres', index: 0, side: 'before' });
+    const refused = rejection(postgresSql(cut).query('select 1'));
+    await crashed;
+    expect(await refused).to.include({ code: 'store_unavailable' });
+    expect(line.passed[0]?.label).to.match(/^set statement_timeout/);
+    await cut.end();
+    await line.close();
   });
 
   it('gives a statement up after its timeout', async () => {
