@@ -27,33 +27,30 @@ interface OpenAppend {
   readonly events: ProposedEvents;
 }
 
-/** Appends of one call that may wait for their commit before the call stops reading. */
-const MOST_WAITING = 2_000;
+/** What of one call may wait for its commit before the call stops reading. */
+const MOST_WAITING = { appends: 2_000, bytes: 16 * 1_048_576 };
 
+/** The call stays open when the client has nothing more to send; it ends with its connection or when it is cancelled. */
 export function batchAppendCall(log: EventLog, calls: OpenCalls) {
   return (call: BatchCall): void => {
     calls.add(call);
     const open = new Map<string, OpenAppend>();
-    let waiting = 0;
-    let ended = false;
-    const endWhenDone = (): void => {
-      if (ended && waiting === 0) call.end();
-    };
+    const waiting = { appends: 0, bytes: 0 };
+    const isFull = (): boolean =>
+      waiting.appends >= MOST_WAITING.appends || waiting.bytes >= MOST_WAITING.bytes;
     call.on('data', (message: streams.BatchAppendReq) => {
       const append = collect(open, message);
       if (!append) return;
-      waiting += 1;
-      if (waiting >= MOST_WAITING) call.pause();
+      const { bytes } = append.events;
+      waiting.appends += 1;
+      waiting.bytes += bytes;
+      if (isFull()) call.pause();
       submit(log, append, (answer) => {
-        waiting -= 1;
-        if (waiting < MOST_WAITING && call.isPaused()) call.resume();
+        waiting.appends -= 1;
+        waiting.bytes -= bytes;
+        if (!isFull() && call.isPaused()) call.resume();
         if (!call.cancelled) call.write(answer);
-        endWhenDone();
       });
-    });
-    call.on('end', () => {
-      ended = true;
-      endWhenDone();
     });
   };
 }
@@ -61,18 +58,20 @@ export function batchAppendCall(log: EventLog, calls: OpenCalls) {
 /** Adds a chunk; returns the append when it is complete. A first chunk without options is ignored, as it really is. */
 function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq): OpenAppend | null {
   const correlationId = message.getCorrelationId() ?? new shared.UUID();
-  const key = uuidText(correlationId) ?? '';
+  const key = uuidText(correlationId);
   const options = message.getOptions();
   const append =
-    open.get(key) ?? (options ? { correlationId, options, events: new ProposedEvents() } : undefined);
+    (key === null ? undefined : open.get(key)) ??
+    (options ? { correlationId, options, events: new ProposedEvents() } : undefined);
   if (!append) return null;
   for (const proposed of message.getProposedMessagesList()) append.events.add(proposed);
-  if (!message.getIsFinal()) {
-    open.set(key, append);
-    return null;
+  // Chunks that cannot be told apart are refused one by one.
+  if (message.getIsFinal() || key === null) {
+    open.delete(key ?? '');
+    return append;
   }
-  open.delete(key);
-  return append;
+  open.set(key, append);
+  return null;
 }
 
 function submit(
@@ -90,7 +89,8 @@ function submit(
     answer(message);
   };
   const refusal = refuseStreamName(stream) ?? events.refusal;
-  if (refusal) settle(refusal);
+  if (uuidText(correlationId) === null) settle({ kind: 'bad-request', message: 'No correlation id.' });
+  else if (refusal) settle(refusal);
   else if (expected === null) settle({ kind: 'bad-request', message: 'No expected revision.' });
   else {
     const expiresAtMs = options.getDeadline()?.toDate().getTime() ?? Infinity;

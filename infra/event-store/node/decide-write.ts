@@ -1,7 +1,7 @@
 /** The rules of optimistic concurrency and idempotency, without I/O. */
 import { randomUUID } from 'node:crypto';
 import type { ProposedRecord } from './stored-record.ts';
-import { isMetadataStream, withTruncateBefore } from './stream-state.ts';
+import { deletedMetadata, isMetadataStream, reopenedMetadata } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 import type { Decision, Expectation, KnownRecord, PlannedWrite, WriteRequest } from './write-request.ts';
 
@@ -74,7 +74,7 @@ function decideDelete(request: WriteRequest, state: StreamState): Decision {
   const { expected, stream } = request;
   const met = expected === 'any' || expected === 'stream-exists' || expected === state.head;
   if (state.head < 0 || !met) return wrongVersion(expected, state);
-  return { kind: 'write', writes: [metadataWrite(stream, state, 'deleted')] };
+  return { kind: 'write', writes: [metadataWrite(stream, state, deletedMetadata())] };
 }
 
 /** Appending reopens a soft-deleted stream: revisions go on, and `$tb` hides what was deleted. */
@@ -82,13 +82,15 @@ function write(request: WriteRequest, state: StreamState): Decision {
   const first = state.head + 1;
   const own = { stream: request.stream, firstRevision: first, records: request.records };
   const reopens = state.metadata.deleted && !isMetadataStream(request.stream);
-  return { kind: 'write', writes: reopens ? [metadataWrite(request.stream, state, first), own] : [own] };
+  if (!reopens) return { kind: 'write', writes: [own] };
+  const metadata = reopenedMetadata(state.metadata, first);
+  return { kind: 'write', writes: [metadataWrite(request.stream, state, metadata), own] };
 }
 
-const metadataWrite = (stream: string, state: StreamState, tb: number | 'deleted'): PlannedWrite => ({
+const metadataWrite = (stream: string, state: StreamState, data: Uint8Array): PlannedWrite => ({
   stream: `$$${stream}`,
   firstRevision: state.metaHead + 1,
-  records: [metadataRecord(withTruncateBefore(state.metadata, tb))],
+  records: [metadataRecord(data)],
 });
 
 const metadataRecord = (data: Uint8Array): ProposedRecord => ({

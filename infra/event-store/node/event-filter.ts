@@ -6,6 +6,8 @@ type FilterOptions = streams.ReadReq.Options.FilterOptions;
 
 export interface EventFilter {
   readonly matches: (record: StoredRecord) => boolean;
+  /** Events looked through at a time. */
+  readonly searchWindow: number;
   /** A checkpoint is sent each time so many events were considered. */
   readonly checkpointEvery: number;
 }
@@ -26,6 +28,7 @@ export function parseFilter(options: FilterOptions): EventFilter {
   const accepts = textMatcher(expression.getRegex(), expression.getPrefixList());
   return {
     matches: byStream ? (record) => accepts(record.stream) : (record) => accepts(record.type),
+    searchWindow: window,
     checkpointEvery: window * multiplier,
   };
 }
@@ -33,7 +36,8 @@ export function parseFilter(options: FilterOptions): EventFilter {
 function textMatcher(regex: string, prefixes: readonly string[]): (text: string) => boolean {
   if (regex === '') return (text) => prefixes.some((prefix) => text.startsWith(prefix));
   try {
-    const pattern = new RegExp(regex, 'u');
+    // Without the `u` flag, which refuses escapes such as `\-` that the .NET expressions of a real server take.
+    const pattern = new RegExp(regex);
     return (text) => pattern.test(text);
   } catch (error) {
     throw new BadFilter(`bad regular expression: ${String(error)}`);

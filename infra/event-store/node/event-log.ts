@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Pool } from 'pg';
 import type { Log } from '../../../commands/kernel/ports.ts';
+import { CommitBells } from './commit-bells.ts';
 import { LogRows } from './log-rows.ts';
 import { LogWriter } from './log-writer.ts';
 import { RecentEvents } from './recent-events.ts';
@@ -18,17 +19,26 @@ export interface EventLogOptions {
   readonly isPoolDirect?: boolean;
   /** How long to wait for a lock that a dying predecessor may still hold. */
   readonly lockTimeoutMs: number;
+  /** Called when another node has taken over while this one was cut off. */
+  readonly onOvertaken: () => void;
 }
 
-const RETRY_MS = { first: 50, most: 2_000 };
+const RETRY_MS = { first: 50, most: 500 };
+
+/** How often an idle writer asks whether it still is the writer: a frozen connection says nothing by itself. */
+const CONFIRM_EVERY_MS = 2_000;
 
 export class EventLog {
   readonly rows: LogRows;
   readonly states: StreamStates;
   readonly recent: RecentEvents;
+  readonly bells = new CommitBells();
   readonly #options: EventLogOptions;
   readonly #writer: LogWriter;
   readonly #stopped = new AbortController();
+  #confirming: NodeJS.Timeout | null = null;
+  /** Of the newest session that was ours. */
+  #epoch = 0;
   #reopening: Promise<void> | null = null;
 
   private constructor(options: EventLogOptions) {
@@ -47,13 +57,19 @@ export class EventLog {
     const giveUpAt = Date.now() + options.lockTimeoutMs;
     for (;;) {
       try {
-        log.#writer.attach(await log.#openSession());
+        log.#attach(await log.#openSession());
+        log.#confirming = setInterval(() => void log.#writer.confirm(), CONFIRM_EVERY_MS).unref();
         return log;
       } catch (error) {
         if (!(error instanceof WriterLockHeld) || Date.now() > giveUpAt) throw error;
         await delay(RETRY_MS.first);
       }
     }
+  }
+
+  /** False while another writer may be at the log: what is read here could be stale then. */
+  get isReady(): boolean {
+    return this.#writer.isAttached;
   }
 
   submit(request: WriteRequest): void {
@@ -63,10 +79,16 @@ export class EventLog {
   /** Refuses what waits, finishes the commit under way and gives up the lock. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    if (this.#confirming) clearInterval(this.#confirming);
     const session = this.#writer.detach();
     await this.#writer.idle();
     await session?.close();
     await this.#reopening;
+  }
+
+  #attach(session: WriterSession): void {
+    this.#epoch = session.epoch;
+    this.#writer.attach(session);
   }
 
   async #openSession(): Promise<WriterSession> {
@@ -87,17 +109,20 @@ export class EventLog {
     const { signal } = this.#stopped;
     await lost?.close();
     await this.#writer.idle();
+    let told = '';
     for (let waitMs = RETRY_MS.first; !signal.aborted; waitMs = Math.min(2 * waitMs, RETRY_MS.most)) {
       try {
         const session = await this.#openSession();
         if (this.#stopped.signal.aborted) await session.close();
-        else this.#writer.attach(session);
+        else this.#attach(session);
         return;
       } catch (error) {
-        this.#options.log.warn('event log writer cannot write yet', {
-          error: String(error),
-          retry_ms: waitMs,
-        });
+        if (error instanceof WriterLockHeld && error.epoch > this.#epoch) this.#options.onOvertaken();
+        // Once per reason: another writer may stay for ever.
+        if (String(error) !== told) {
+          this.#options.log.warn('event log writer cannot write yet', { error: String(error) });
+        }
+        told = String(error);
         await delay(waitMs, undefined, { signal }).catch(() => undefined);
       }
     }

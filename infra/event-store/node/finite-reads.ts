@@ -3,11 +3,11 @@ import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import { callError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
-import { PAGE_EVENTS } from './log-rows.ts';
 import { encodeEvent, streamNotFoundAnswer } from './read-answers.ts';
 import type { AllRead, StreamRead } from './read-plan.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { firstVisible } from './stream-state.ts';
+import type { StreamState } from './stream-state.ts';
 
 /** Sends records; resolves when the caller can take more. */
 export async function sendAll(answers: AnswerStream, records: readonly StoredRecord[]): Promise<void> {
@@ -25,19 +25,26 @@ export async function readStream(log: EventLog, plan: StreamRead, answers: Answe
     answers.send(streamNotFoundAnswer(stream));
     return;
   }
-  const lowest = firstVisible(state);
+  const lowest = await lowestVisible(log, stream, state);
   const forwards = direction === 'forwards';
   let next = forwards ? Math.max(toRevision(plan.from), lowest) : Math.min(toRevision(plan.from), state.head);
   let left = plan.count;
   while (left > 0 && next >= lowest && !answers.gone) {
-    const limit = Math.min(left, PAGE_EVENTS);
-    const page = await log.rows.streamFrom(stream, next, direction, limit);
+    const page = await log.rows.streamFrom(stream, next, direction, left);
     await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest));
     const last = page.at(-1);
-    if (!last || page.length < limit) return;
+    if (!last) return;
     left -= page.length;
     next = last.revision + (forwards ? 1 : -1);
   }
+}
+
+/** The lowest revision a read may return now. */
+export async function lowestVisible(log: EventLog, stream: string, state: StreamState): Promise<number> {
+  const { maxAgeSeconds } = state.metadata;
+  if (maxAgeSeconds === Number.POSITIVE_INFINITY) return firstVisible(state);
+  const young = await log.rows.firstSince(stream, state.head, Date.now() - 1_000 * maxAgeSeconds);
+  return Math.max(firstVisible(state), young);
 }
 
 const toRevision = (origin: StreamRead['from']): number =>

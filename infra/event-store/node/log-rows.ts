@@ -1,28 +1,32 @@
 /** SQL over `log.event`: the pages reads are made of, and the state a stream is decided on. */
 import type { QueryArrayConfig } from 'pg';
 import type { KnownRecord } from './write-request.ts';
-import { MAX_RECORD_SIZE } from './stored-record.ts';
+import { PAGE_BYTES, PAGE_EVENTS } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
 import { NO_METADATA, parseStreamMetadata } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 
 export type Direction = 'forwards' | 'backwards';
 
-export const PAGE_EVENTS = 1000;
-
-/** Positions are byte offsets, so a span of them bounds the bytes of a page; it always holds at least one record. */
-const PAGE_SPAN = 2 * MAX_RECORD_SIZE;
-
 type EventRow = [string, string, string, string, string, boolean, Buffer, Buffer, string];
 
 const COLUMNS = 'position, stream, revision, id, type, is_json, data, metadata, created';
 
+/** A page of a stream: limited in number, and by the bytes before each event. */
+const streamPage = (bound: string, order: string): string => `
+  (SELECT ${COLUMNS}, sum(octet_length(data) + octet_length(metadata)) OVER (ORDER BY revision ${order})
+                      - octet_length(data) - octet_length(metadata) AS bytes_before
+   FROM log.event WHERE stream = $1 AND revision ${bound} $2 ORDER BY revision ${order} LIMIT $3) AS page
+  WHERE bytes_before < $4 ORDER BY revision ${order}`;
+
+const STREAM_PAGE = { forwards: streamPage('>=', 'ASC'), backwards: streamPage('<=', 'DESC') };
+
 const STATES = `
-  SELECT s.stream, e.revision, m.revision, m.data
+  SELECT s.stream, e.revision, m.revision, CASE WHEN m.is_json THEN m.data END
   FROM unnest($1::text[]) AS s (stream)
   LEFT JOIN LATERAL (SELECT revision FROM log.event WHERE stream = s.stream COLLATE "C"
                      ORDER BY revision DESC LIMIT 1) e ON true
-  LEFT JOIN LATERAL (SELECT revision, data FROM log.event WHERE stream = ('$$' || s.stream) COLLATE "C"
+  LEFT JOIN LATERAL (SELECT revision, data, is_json FROM log.event WHERE stream = ('$$' || s.stream) COLLATE "C"
                      ORDER BY revision DESC LIMIT 1) m ON true`;
 
 function toRecord(row: EventRow): StoredRecord {
@@ -60,47 +64,62 @@ export class LogRows {
     return rows as Row[];
   }
 
-  async #events(name: string, where: string, values: unknown[]): Promise<readonly StoredRecord[]> {
-    const rows = await this.#select<EventRow>(name, `SELECT ${COLUMNS} FROM log.event ${where}`, values);
+  async #events(name: string, from: string, values: unknown[]): Promise<readonly StoredRecord[]> {
+    const rows = await this.#select<EventRow>(name, `SELECT ${COLUMNS} FROM ${from}`, values);
     return rows.map(toRecord);
   }
 
   /** The next events after a position, oldest first; empty only at the end of the log. */
-  async allAfter(position: number, limit = PAGE_EVENTS): Promise<readonly StoredRecord[]> {
-    return this.#events('all_after', 'WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3', [
-      position,
-      Math.max(position, 0) + PAGE_SPAN,
-      limit,
-    ]);
+  async allAfter(position: number): Promise<readonly StoredRecord[]> {
+    const page = await this.#events(
+      'all_after',
+      'log.event WHERE position > $1 AND position <= $2 ORDER BY position LIMIT $3',
+      [position, Math.max(position, 0) + PAGE_BYTES, PAGE_EVENTS],
+    );
+    if (page.length > 0) return page;
+    return this.#events('next', 'log.event WHERE position > $1 ORDER BY position LIMIT 1', [position]);
   }
 
   /** The events before a position, newest first; empty only at the start of the log. */
-  async allBefore(position: number, limit = PAGE_EVENTS): Promise<readonly StoredRecord[]> {
-    return this.#events(
+  async allBefore(position: number): Promise<readonly StoredRecord[]> {
+    const page = await this.#events(
       'all_before',
-      'WHERE position < $1 AND position >= $2 ORDER BY position DESC LIMIT $3',
-      [position, position - PAGE_SPAN, limit],
+      'log.event WHERE position < $1 AND position >= $2 ORDER BY position DESC LIMIT $3',
+      [position, position - PAGE_BYTES, PAGE_EVENTS],
     );
+    if (page.length > 0) return page;
+    return this.#events('previous', 'log.event WHERE position < $1 ORDER BY position DESC LIMIT 1', [
+      position,
+    ]);
   }
 
-  /** Events of a stream from a revision on, that revision included. */
+  /** A page of a stream from a revision on, that revision included; empty only past the stream's end. */
   async streamFrom(
     stream: string,
     revision: number,
     direction: Direction,
-    limit = PAGE_EVENTS,
+    most = PAGE_EVENTS,
   ): Promise<readonly StoredRecord[]> {
+    const values = [stream, revision, Math.min(most, PAGE_EVENTS), PAGE_BYTES];
     return direction === 'forwards'
-      ? this.#events('stream_up', 'WHERE stream = $1 AND revision >= $2 ORDER BY revision LIMIT $3', [
-          stream,
-          revision,
-          limit,
-        ])
-      : this.#events('stream_down', 'WHERE stream = $1 AND revision <= $2 ORDER BY revision DESC LIMIT $3', [
-          stream,
-          revision,
-          limit,
-        ]);
+      ? this.#events('stream_up', STREAM_PAGE.forwards, values)
+      : this.#events('stream_down', STREAM_PAGE.backwards, values);
+  }
+
+  /** The first revision of a stream stored at or after an instant, head + 1 when there is none; revisions have no gaps. */
+  async firstSince(stream: string, head: number, sinceMs: number): Promise<number> {
+    let [low, high] = [0, head + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const rows = await this.#select<[string]>(
+        'created',
+        'SELECT created FROM log.event WHERE stream = $1 AND revision = $2',
+        [stream, middle],
+      );
+      if (Number(rows[0]?.[0] ?? 0) / 10_000 < sinceMs) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** Ids and places of a stream's events from a revision on. */
@@ -117,6 +136,16 @@ export class LogRows {
       revision: Number(at),
       position: Number(position),
     }));
+  }
+
+  /** Position of the newest event, 0 when there is none. */
+  async lastPosition(): Promise<number> {
+    const rows = await this.#select<[string]>(
+      'last',
+      'SELECT position FROM log.event ORDER BY position DESC LIMIT 1',
+      [],
+    );
+    return Number(rows[0]?.[0] ?? 0);
   }
 
   async holdsPosition(position: number): Promise<boolean> {

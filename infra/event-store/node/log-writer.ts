@@ -3,16 +3,14 @@
  * statement, and answered after the commit. One writer makes `$all` gap-free in commit order.
  */
 import { setImmediate } from 'node:timers/promises';
+import type { CommitBells } from './commit-bells.ts';
+import { CommitDraft } from './commit-draft.ts';
 import { decideWrite } from './decide-write.ts';
-import type { Memory } from './decide-write.ts';
-import type { LogRows } from './log-rows.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { recordSize } from './stored-record.ts';
-import type { StoredRecord } from './stored-record.ts';
-import { EMPTY_STREAM, baseStream, isMetadataStream, ownState, parseStreamMetadata } from './stream-state.ts';
-import type { StreamState } from './stream-state.ts';
+import { baseStream } from './stream-state.ts';
 import type { StreamStates } from './stream-states.ts';
-import type { Decision, KnownRecord, Outcome, PlannedWrite, WriteRequest } from './write-request.ts';
+import type { Decision, Outcome, WriteRequest } from './write-request.ts';
 import type { WriterSession } from './writer-session.ts';
 
 /** One commit takes at most so many requests and bytes; the rest waits for the next. */
@@ -22,17 +20,10 @@ const MOST_BYTES = 8 * 1_048_576;
 export interface LogParts {
   readonly states: StreamStates;
   readonly recent: RecentEvents;
+  readonly bells: CommitBells;
 }
 
-/** What one commit is going to do, built request by request. */
-interface Draft {
-  readonly states: Map<string, StreamState>;
-  readonly changed: Map<string, StreamState>;
-  readonly records: StoredRecord[];
-  readonly answers: (readonly [WriteRequest, Outcome])[];
-  logEnd: number;
-  readonly createdMs: number;
-}
+type Answers = readonly (readonly [WriteRequest, Outcome])[];
 
 export class LogWriter {
   readonly #parts: LogParts;
@@ -47,17 +38,24 @@ export class LogWriter {
     this.#onLost = onLost;
   }
 
+  /** False while everything is answered "not ready". */
+  get isAttached(): boolean {
+    return this.#session !== null;
+  }
+
   /** Begins to write through a session. */
   attach(session: WriterSession): void {
     this.#parts.states.clear();
-    this.#parts.recent.restart(session.logEnd - 1);
+    this.#parts.recent.restart(session.lastPosition);
     this.#session = session;
+    this.#parts.bells.ringAll();
   }
 
   /** Stops writing: everything that waits is answered "not ready". Returns the session, to be closed. */
   detach(): WriterSession | null {
     const session = this.#session;
     this.#session = null;
+    this.#parts.states.clear();
     this.#refuse(this.#queue.splice(0));
     return session;
   }
@@ -78,6 +76,18 @@ export class LogWriter {
     });
   }
 
+  /** Finds out, when nothing else does, whether this still is the writer. Never throws: a loss goes to `onLost`. */
+  async confirm(): Promise<void> {
+    const session = this.#session;
+    await session?.confirm().catch((error: unknown) => {
+      this.#giveUp(session, error);
+    });
+  }
+
+  #giveUp(session: WriterSession, error: unknown): void {
+    if (session === this.#session) this.#onLost(error);
+  }
+
   async #run(): Promise<void> {
     // One turn of the event loop gathers what arrived in the same read of the socket.
     await setImmediate();
@@ -85,7 +95,7 @@ export class LogWriter {
       const session = this.#session;
       const batch = this.#take();
       const answers = await this.#commit(session, batch).catch((error: unknown) => {
-        this.#onLost(error);
+        this.#giveUp(session, error);
         return null;
       });
       if (answers === null) this.#refuse(batch);
@@ -108,90 +118,31 @@ export class LogWriter {
     for (const request of requests) request.settle({ kind: 'not-ready' });
   }
 
-  async #commit(session: WriterSession, batch: readonly WriteRequest[]): Promise<Draft['answers']> {
-    const draft: Draft = {
-      states: await this.#parts.states.forWriting(
-        session.rows,
-        batch.map(({ stream }) => baseStream(stream)),
-      ),
-      changed: new Map(),
-      records: [],
-      answers: [],
-      logEnd: session.logEnd,
-      createdMs: Date.now(),
-    };
+  async #commit(session: WriterSession, batch: readonly WriteRequest[]): Promise<Answers> {
+    const { states, recent } = this.#parts;
+    const bases = batch.map(({ stream }) => baseStream(stream));
+    const draft = new CommitDraft(await states.forWriting(session.rows, bases), session.logEnd);
+    const memory = draft.memory(session.rows, recent);
+    const answers: (readonly [WriteRequest, Outcome])[] = [];
     for (const request of batch) {
-      const decision = decideWrite(
-        request,
-        stateIn(draft, request.stream),
-        this.#memory(session.rows, draft),
-      );
-      this.#plan(draft, request, decision instanceof Promise ? await decision : decision);
+      const decision = decideWrite(request, draft.stateOf(request.stream), memory);
+      answers.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
     }
     if (draft.records.length > 0) {
       await session.commit(draft.records, draft.logEnd);
-      this.#parts.states.committed(draft.changed);
-      this.#parts.recent.publish(draft.records);
+      states.committed(draft.changed);
+      recent.publish(draft.records);
+      this.#parts.bells.ring(draft.records);
     }
-    return draft.answers;
-  }
-
-  #plan(draft: Draft, request: WriteRequest, decision: Decision): void {
-    if (decision.kind === 'repeat') {
-      draft.answers.push([request, decision.outcome]);
-      return;
-    }
-    if (request.expiresAtMs < draft.createdMs) {
-      draft.answers.push([request, { kind: 'deadline-passed' }]);
-      return;
-    }
-    for (const write of decision.writes) addToDraft(draft, write);
-    const last = draft.records.at(-1);
-    draft.answers.push([
-      request,
-      { kind: 'written', revision: last?.revision ?? -1, position: last?.position ?? null },
-    ]);
-  }
-
-  /** The log as the next decision sees it: what is committed, and what this commit has planned so far. */
-  #memory(rows: LogRows, draft: Draft): Memory {
-    const { recent } = this.#parts;
-    return {
-      lastPosition: recent.lastPosition,
-      recentById: (id) => draft.records.find((record) => record.id === id) ?? recent.byId(id),
-      recordsAt: async (stream, revision, count): Promise<readonly KnownRecord[]> => {
-        const planned = draft.records.filter(
-          (r) => r.stream === stream && r.revision >= revision && r.revision < revision + count,
-        );
-        if (planned[0]?.revision === revision) return planned;
-        return [...(await rows.knownFrom(stream, revision, count)), ...planned];
-      },
-    };
+    return answers;
   }
 }
 
-const stateIn = (draft: Draft, stream: string): StreamState =>
-  ownState(stream, draft.states.get(baseStream(stream)) ?? EMPTY_STREAM);
-
-function addToDraft(draft: Draft, { stream, firstRevision, records }: PlannedWrite): void {
-  let revision = firstRevision;
-  for (const record of records) {
-    draft.records.push({
-      position: draft.logEnd,
-      stream,
-      revision,
-      createdMs: draft.createdMs,
-      ...record,
-    });
-    draft.logEnd += recordSize(record);
-    revision += 1;
-  }
-  const base = baseStream(stream);
-  const before = draft.states.get(base) ?? EMPTY_STREAM;
-  const last = records.at(-1);
-  const after: StreamState = isMetadataStream(stream)
-    ? { ...before, metaHead: revision - 1, metadata: last ? parseStreamMetadata(last.data) : before.metadata }
-    : { ...before, head: revision - 1 };
-  draft.states.set(base, after);
-  draft.changed.set(base, after);
+/** Adds what was decided to the draft; gives the answer for after the commit. */
+function plan(draft: CommitDraft, request: WriteRequest, decision: Decision): Outcome {
+  if (decision.kind === 'repeat') return decision.outcome;
+  if (request.expiresAtMs < draft.createdMs) return { kind: 'deadline-passed' };
+  for (const write of decision.writes) draft.add(write);
+  const last = draft.records.at(-1);
+  return { kind: 'written', revision: last?.revision ?? -1, position: last?.position ?? null };
 }

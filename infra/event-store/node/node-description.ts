@@ -29,10 +29,10 @@ export function supportedMethods(batchAppend: boolean): features.SupportedMethod
 
 /** A cluster of one leader at the address given. */
 export function clusterOfOne(host: string): (port: number) => gossip.ClusterInfo {
-  const instanceId = randomUUID();
+  const instanceId = structuredUuid(randomUUID());
   return (port) => {
     const member = new gossip.MemberInfo()
-      .setInstanceId(new shared.UUID().setString(instanceId))
+      .setInstanceId(instanceId)
       .setTimeStamp(`${String(Date.now())}0000`)
       .setState(gossip.MemberInfo.VNodeState.LEADER)
       .setIsAlive(true)
@@ -41,4 +41,13 @@ export function clusterOfOne(host: string): (port: number) => gossip.ClusterInfo
     info.addMembers(member);
     return info;
   };
+}
+
+/** Two signed 64-bit halves, the form a real server gives its ids in. */
+function structuredUuid(text: string): shared.UUID {
+  const hex = text.replaceAll('-', '');
+  const half = (digits: string): string => String(BigInt.asIntN(64, BigInt(`0x${digits}`)));
+  const structured = new shared.UUID.Structured();
+  structured.setMostSignificantBits(half(hex.slice(0, 16))).setLeastSignificantBits(half(hex.slice(16)));
+  return new shared.UUID().setStructured(structured);
 }

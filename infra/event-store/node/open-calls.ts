@@ -5,6 +5,10 @@ import { notReady } from './call-errors.ts';
 export class OpenCalls {
   readonly #calls = new Set<EventEmitter>();
 
+  get count(): number {
+    return this.#calls.size;
+  }
+
   add(call: EventEmitter): void {
     this.#calls.add(call);
     call.once('close', () => {

@@ -1,7 +1,7 @@
 /** Checks what a caller proposes before it reaches the writer, where one bad row would fail everybody's commit. */
 import type shared from '@eventstore/db-client/generated/shared_pb.js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
-import { MAX_APPEND_BYTES } from './stored-record.ts';
+import { MAX_APPEND_BYTES, MAX_UNCOUNTED_BYTES } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
 import type { Refusal } from './write-request.ts';
 
@@ -49,7 +49,12 @@ export class ProposedEvents {
   readonly records: ProposedRecord[] = [];
   refusal: Refusal | null = null;
   #dataBytes = 0;
-  #metadataBytes = 0;
+  #uncountedBytes = 0;
+
+  /** Bytes kept. */
+  get bytes(): number {
+    return this.refusal ? 0 : this.#dataBytes + this.#uncountedBytes;
+  }
 
   add(message: ProposedMessage): void {
     if (this.refusal) return;
@@ -59,14 +64,22 @@ export class ProposedEvents {
     const id = uuidText(message.getId());
     const data = message.getData_asU8();
     const metadata = message.getCustomMetadata_asU8();
-    this.#dataBytes += data.length;
-    this.#metadataBytes += metadata.length;
-    if (type === undefined || contentType === undefined) this.refusal = { kind: 'missing-property' };
-    else if (id === null || id === ZERO_UUID) this.refusal = badRequest('An event id is not a UUID.');
-    else if (type === '' || type.includes('\u0000')) this.refusal = badRequest('An event type is empty.');
-    else if (this.#dataBytes > MAX_APPEND_BYTES || this.#metadataBytes > MAX_APPEND_BYTES) {
-      this.refusal = { kind: 'too-large' };
-    } else this.records.push({ id, type, isJson: contentType === 'application/json', data, metadata });
-    if (this.refusal) this.records.length = 0;
+    if (type === undefined || contentType === undefined) this.#refuse({ kind: 'missing-property' });
+    else if (id === null || id === ZERO_UUID) this.#refuse(badRequest('An event id is not a UUID.'));
+    else if (type === '' || type.includes('\u0000')) this.#refuse(badRequest('An event type is empty.'));
+    else if (this.#isTooLarge(data.length, metadata.length + type.length))
+      this.#refuse({ kind: 'too-large' });
+    else this.records.push({ id, type, isJson: contentType === 'application/json', data, metadata });
+  }
+
+  #isTooLarge(dataBytes: number, uncountedBytes: number): boolean {
+    this.#dataBytes += dataBytes;
+    this.#uncountedBytes += uncountedBytes;
+    return this.#dataBytes > MAX_APPEND_BYTES || this.#uncountedBytes > MAX_UNCOUNTED_BYTES;
+  }
+
+  #refuse(refusal: Refusal): void {
+    this.refusal = refusal;
+    this.records.length = 0;
   }
 }

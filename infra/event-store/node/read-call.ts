@@ -31,6 +31,7 @@ export function readCall(eventLog: EventLog, calls: OpenCalls, log: Log) {
 
 async function serve(log: EventLog, request: streams.ReadReq, answers: AnswerStream): Promise<void> {
   const plan: ReadPlan = parseRead(request.getOptions());
+  if (!log.isReady) throw notReady();
   switch (plan.kind) {
     case 'read-stream':
       return readStream(log, plan, answers);

@@ -1,18 +1,19 @@
 /**
- * The newest committed events in memory, and the bell that rings after each commit: live subscribers are served from
- * here and go to the database only when they have fallen behind.
+ * The newest committed events in memory: live subscribers are served from here and go to the database only when they
+ * have fallen behind. Bounded by number and by bytes, the encoded answers included.
  */
+import { PAGE_BYTES } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
 
 const MOST_EVENTS = 8192;
 const MOST_BYTES = 16 * 1_048_576;
 
-const weight = (record: StoredRecord): number => record.data.length + record.metadata.length;
+/** Each event may be here twice: as it came, and encoded for whoever follows. */
+const weight = (record: StoredRecord): number => 2 * (record.data.length + record.metadata.length);
 
 export class RecentEvents {
   #records: StoredRecord[] = [];
   readonly #byId = new Map<string, StoredRecord>();
-  readonly #waiting = new Set<() => void>();
   #bytes = 0;
   /** Every event after this position is in memory. */
   #floor: number;
@@ -23,19 +24,18 @@ export class RecentEvents {
     this.#last = lastPosition;
   }
 
-  /** The last position given out; events up to it are committed. */
+  /** Position of the last event of the log, 0 when there is none. */
   get lastPosition(): number {
     return this.#last;
   }
 
-  /** Starts over from the log's end: what happened since is only in the database. */
+  /** Starts over from the log's last event: what happened since is only in the database. */
   restart(lastPosition: number): void {
     this.#records = [];
     this.#byId.clear();
     this.#bytes = 0;
     this.#floor = lastPosition;
     this.#last = lastPosition;
-    this.#ring();
   }
 
   publish(records: readonly StoredRecord[]): void {
@@ -46,16 +46,21 @@ export class RecentEvents {
       this.#last = record.position;
     }
     this.#trim();
-    this.#ring();
   }
 
   byId(id: string): StoredRecord | undefined {
     return this.#byId.get(id);
   }
 
-  /** The events after a position, oldest first, or null when memory does not reach back that far. */
+  /** A page of the events after a position, oldest first, or null when memory does not reach back that far. */
   after(position: number): readonly StoredRecord[] | null {
     if (position < this.#floor) return null;
+    const from = this.#firstAfter(position);
+    const first = this.#records[from];
+    return first ? this.#records.slice(from, this.#firstAfter(first.position + PAGE_BYTES)) : [];
+  }
+
+  #firstAfter(position: number): number {
     let low = 0;
     let high = this.#records.length;
     while (low < high) {
@@ -63,25 +68,7 @@ export class RecentEvents {
       if ((this.#records[middle]?.position ?? Infinity) <= position) low = middle + 1;
       else high = middle;
     }
-    return this.#records.slice(low);
-  }
-
-  /** Resolves when something after the position is committed, at every commit, or when the signal aborts. */
-  moreThan(position: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#last > position) return Promise.resolve();
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        signal.removeEventListener('abort', wake);
-        this.#waiting.delete(wake);
-        resolve();
-      };
-      signal.addEventListener('abort', wake);
-      this.#waiting.add(wake);
-    });
-  }
-
-  #ring(): void {
-    for (const wake of [...this.#waiting]) wake();
+    return low;
   }
 
   /** Drops a half at a time, so that trimming costs little per event. */

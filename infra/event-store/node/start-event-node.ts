@@ -17,7 +17,7 @@ import { clusterOfOne, supportedMethods } from './node-description.ts';
 import { OpenCalls } from './open-calls.ts';
 import { readCall } from './read-call.ts';
 
-export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs'> {
+export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs' | 'onOvertaken'> {
   /** A loopback address: there is neither TLS nor sign-in. */
   readonly host: string;
   /** 0 = any free port. */
@@ -25,11 +25,15 @@ export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs'>
   /** False leaves BatchAppend out of the advertised features, so clients append one call at a time. */
   readonly batchAppend: boolean;
   readonly lockTimeoutMs?: number;
+  /** After how long a connection is asked whether its client still lives, and how long the client may take to say so. */
+  readonly keepAlive?: { readonly everyMs: number; readonly timeoutMs: number };
 }
 
 export interface EventNode {
   readonly url: string;
   readonly port: number;
+  /** Reads, subscriptions and batch appends that are open now. */
+  readonly openCalls: number;
   /** Finishes the commit under way, ends every call and gives up the writer's lock. */
   stop(): Promise<void>;
 }
@@ -37,17 +41,33 @@ export interface EventNode {
 /** What the client's own channel accepts. */
 const MOST_MESSAGE_BYTES = 17 * 1_048_576;
 
+/** Per connection, as a real server has it; a further call waits in the client until one has ended. */
+const MOST_CALLS = 100;
+
+/** A real server pings after 10 s; its client gives up on a server after as long. */
+const KEEP_ALIVE = { everyMs: 10_000, timeoutMs: 10_000 };
+
 /** How long calls may take to end by themselves after the log has stopped. */
 const SHUTDOWN_GRACE_MS = 200;
 
 /** Starts the node. Throws `WriterLockHeld` when another node writes to the database, or when the port is taken. */
 export async function startEventNode(options: EventNodeOptions): Promise<EventNode> {
-  const log = await EventLog.open({ ...options, lockTimeoutMs: options.lockTimeoutMs ?? 5_000 });
+  const calls = new OpenCalls();
+  const log = await EventLog.open({
+    ...options,
+    lockTimeoutMs: options.lockTimeoutMs ?? 5_000,
+    onOvertaken: () => {
+      calls.endAll();
+    },
+  });
+  const keepAlive = options.keepAlive ?? KEEP_ALIVE;
   const server = new Server({
     'grpc.max_receive_message_length': MOST_MESSAGE_BYTES,
     'grpc.max_send_message_length': MOST_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': MOST_CALLS,
+    'grpc.keepalive_time_ms': keepAlive.everyMs,
+    'grpc.keepalive_timeout_ms': keepAlive.timeoutMs,
   });
-  const calls = new OpenCalls();
   let port = 0;
   addServices({ server, log, calls, port: () => port }, options);
   try {
@@ -59,6 +79,9 @@ export async function startEventNode(options: EventNodeOptions): Promise<EventNo
   return {
     url: `esdb://${options.host}:${String(port)}?tls=false`,
     port,
+    get openCalls() {
+      return calls.count;
+    },
     stop: async () => {
       await log.stop();
       calls.endAll();

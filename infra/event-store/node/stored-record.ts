@@ -23,15 +23,24 @@ export interface ProposedRecord {
   readonly metadata: Uint8Array;
 }
 
-/** Most bytes of data and of metadata one append may carry: each 1 MiB, so a record never exceeds one page of a read. */
+/** Most bytes of data one append may carry; as on a real server, types and metadata do not count. */
 export const MAX_APPEND_BYTES = 1_048_576;
 
-/** Bytes of a record that are neither data nor metadata, counted flat; only growth of the log depends on it. */
+/** Most bytes of types and metadata of one append: with its data an event still fits the client's 17 MiB message. */
+export const MAX_UNCOUNTED_BYTES = 15 * 1_048_576;
+
+/** Events a page of a read holds at most. */
+export const PAGE_EVENTS = 1_000;
+
+/**
+ * Bytes of a page of a read, one event more at most. It is what each paused reader keeps in memory, so it bounds the
+ * memory of the node as much as the number of its callers does.
+ */
+export const PAGE_BYTES = 128 * 1_024;
+
+/** Name, id and the rest, counted flat; only growth of the log depends on it. */
 const RECORD_OVERHEAD = 96;
 
 /** How far a record moves the end of the log. */
 export const recordSize = (record: ProposedRecord): number =>
-  RECORD_OVERHEAD + record.data.length + record.metadata.length;
-
-/** No record is longer than this, so a span of that many positions always holds the next one. */
-export const MAX_RECORD_SIZE = RECORD_OVERHEAD + 2 * MAX_APPEND_BYTES;
+  RECORD_OVERHEAD + record.type.length + record.data.length + record.metadata.length;

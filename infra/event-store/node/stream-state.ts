@@ -1,5 +1,6 @@
 /** What the node knows of a stream and its metadata stream: enough to decide every append and bound every read. */
 import { isRecord } from './json-object.ts';
+import type { ProposedRecord } from './stored-record.ts';
 
 export interface StreamState {
   /** Revision of the last event, -1 when there is none. */
@@ -15,6 +16,8 @@ export interface StreamMetadata {
   /** Events below this revision are hidden. */
   readonly truncateBefore: number;
   readonly maxCount: number;
+  /** Older events are hidden; infinite when there is no such limit. */
+  readonly maxAgeSeconds: number;
   /** Everything else somebody stored in it, kept when `$tb` is rewritten. */
   readonly others: Readonly<Record<string, unknown>>;
 }
@@ -26,13 +29,15 @@ export const NO_METADATA: StreamMetadata = {
   deleted: false,
   truncateBefore: 0,
   maxCount: Number.POSITIVE_INFINITY,
+  maxAgeSeconds: Number.POSITIVE_INFINITY,
   others: {},
 };
 
 export const EMPTY_STREAM: StreamState = { head: -1, metaHead: -1, metadata: NO_METADATA };
 
-const count = (value: unknown, otherwise: number): number =>
-  typeof value === 'number' && value >= 0 ? value : otherwise;
+/** A limit of the metadata; what is not a positive number limits nothing. */
+const limit = (value: unknown): number =>
+  typeof value === 'number' && value > 0 ? value : Number.POSITIVE_INFINITY;
 
 /** Reads stream metadata; what is not a JSON object is accepted and ignored, as a real server does. */
 export function parseStreamMetadata(bytes: Uint8Array): StreamMetadata {
@@ -44,23 +49,28 @@ export function parseStreamMetadata(bytes: Uint8Array): StreamMetadata {
   }
   if (!isRecord(parsed)) return NO_METADATA;
   const { $tb, ...others } = parsed;
-  const truncateBefore = count($tb, 0);
+  const truncateBefore = typeof $tb === 'number' && $tb > 0 ? $tb : 0;
   return {
     deleted: truncateBefore >= Number(DELETED_TB),
     truncateBefore,
-    maxCount: count(others['$maxCount'], Number.POSITIVE_INFINITY) || Number.POSITIVE_INFINITY,
+    maxCount: limit(others['$maxCount']),
+    maxAgeSeconds: limit(others['$maxAge']),
     others,
   };
 }
 
-/** The metadata with another `$tb`, as the bytes the server writes on soft delete and on reopening. */
-export function withTruncateBefore(metadata: StreamMetadata, tb: number | 'deleted'): Buffer {
-  const rest = JSON.stringify(metadata.others).slice(1);
-  const value = tb === 'deleted' ? DELETED_TB : String(tb);
-  return Buffer.from(`{"$tb":${value}${rest === '}' ? '' : ','}${rest}`);
-}
+/** The metadata an event of the metadata stream sets; what is not marked as JSON sets none. */
+export const metadataOf = ({ isJson, data }: ProposedRecord): StreamMetadata =>
+  isJson ? parseStreamMetadata(data) : NO_METADATA;
 
-/** The lowest revision a read may return. */
+/** What a soft delete writes: it replaces the stream's metadata. */
+export const deletedMetadata = (): Buffer => Buffer.from(`{"$tb":${DELETED_TB}}`);
+
+/** What reopening writes: the metadata with `$tb` at the first revision to be seen again. */
+export const reopenedMetadata = (metadata: StreamMetadata, tb: number): Buffer =>
+  Buffer.from(JSON.stringify({ $tb: tb, ...metadata.others }));
+
+/** The lowest revision a read may return, apart from the age of events. */
 export const firstVisible = (state: StreamState): number =>
   Math.max(state.metadata.truncateBefore, state.head - state.metadata.maxCount + 1, 0);
 

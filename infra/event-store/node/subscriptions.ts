@@ -4,12 +4,16 @@ import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import type { EventLog } from './event-log.ts';
 import type { EventFilter } from './event-filter.ts';
-import { refuseInvalidPosition, sendAll } from './finite-reads.ts';
-import { PAGE_EVENTS } from './log-rows.ts';
-import { caughtUpAnswer, checkpointAnswer, confirmationAnswer, eventAnswer } from './read-answers.ts';
+import { lowestVisible, refuseInvalidPosition, sendAll } from './finite-reads.ts';
+import {
+  caughtUpAnswer,
+  checkpointAnswer,
+  confirmationAnswer,
+  encodeEvent,
+  eventAnswer,
+} from './read-answers.ts';
 import type { AllSubscription, StreamSubscription } from './read-plan.ts';
 import type { StoredRecord } from './stored-record.ts';
-import { firstVisible } from './stream-state.ts';
 
 /** Follows a stream from after a revision; a stream that does not exist yet is waited for. */
 export async function followStream(
@@ -18,23 +22,24 @@ export async function followStream(
   answers: AnswerStream,
 ): Promise<void> {
   answers.send(confirmationAnswer(randomUUID()));
+  using news = log.bells.listen(stream);
   let cursor = typeof after === 'number' ? after : -1;
   if (after === 'end') cursor = (await log.states.read(stream)).head;
   let live = false;
   while (!answers.gone) {
-    const seen = log.recent.lastPosition;
+    news.reset();
     const state = await log.states.read(stream);
     if (state.metadata.deleted || cursor >= state.head) {
       if (!live) answers.send(caughtUpAnswer());
       live = true;
-      await log.recent.moreThan(seen, answers.signal);
+      await news.rung(answers.signal);
       continue;
     }
-    const from = Math.max(cursor + 1, firstVisible(state));
+    const from = Math.max(cursor + 1, await lowestVisible(log, stream, state));
     const page = await log.rows.streamFrom(stream, from, 'forwards');
-    live = live && page.length < PAGE_EVENTS;
-    await sendAll(answers, page);
     cursor = page.at(-1)?.revision ?? state.head;
+    live = live && cursor >= state.head;
+    await sendAll(answers, page);
   }
 }
 
@@ -48,14 +53,18 @@ export async function followAll(
   await refuseInvalidPosition(log, after, status.INVALID_ARGUMENT);
   let cursor = after === 'start' ? 0 : after === 'end' ? log.recent.lastPosition : after;
   const checkpoints = filter ? new Checkpoints(filter, cursor) : null;
+  using news = log.bells.listen();
   let live = false;
   while (!answers.gone) {
+    news.reset();
     const recent = log.recent.after(cursor);
     const page = recent ?? (await log.rows.allAfter(cursor));
     const last = page.at(-1);
     if (last) {
       live = live && recent !== null;
-      await sendMatching(answers, page, { filter, checkpoints, live });
+      // Only what is in memory for everybody is encoded once for everybody.
+      const encode = recent === null ? encodeEvent : eventAnswer;
+      await sendMatching(answers, page, { filter, checkpoints, live, encode });
       cursor = last.position;
       continue;
     }
@@ -65,23 +74,26 @@ export async function followAll(
       answers.send(caughtUpAnswer());
       live = true;
     }
-    await log.recent.moreThan(cursor, answers.signal);
+    await news.rung(answers.signal);
   }
+}
+
+interface Sending {
+  readonly filter: EventFilter | null;
+  readonly checkpoints: Checkpoints | null;
+  readonly live: boolean;
+  readonly encode: (record: StoredRecord) => Buffer;
 }
 
 async function sendMatching(
   answers: AnswerStream,
   page: readonly StoredRecord[],
-  {
-    filter,
-    checkpoints,
-    live,
-  }: { filter: EventFilter | null; checkpoints: Checkpoints | null; live: boolean },
+  { filter, checkpoints, live, encode }: Sending,
 ): Promise<void> {
   for (const record of page) {
     if (answers.gone) return;
     const matches = !filter || filter.matches(record);
-    let room = !matches || answers.send(eventAnswer(record));
+    let room = !matches || answers.send(encode(record));
     const checkpoint = checkpoints?.considered(record.position, matches, live);
     if (checkpoint !== undefined) room = answers.send(checkpointAnswer(checkpoint));
     if (!room) await answers.drained();
@@ -89,29 +101,35 @@ async function sendMatching(
 }
 
 /**
- * When a filtered subscription tells how far it has looked. Catching up it names the end of the window before the one
- * just read, so it lags; live it names every n-th event looked at; and once before going live the last event delivered.
+ * When a filtered subscription tells how far it has looked. Catching up it names the start of the search window just
+ * looked through, so it lags; live it names every n-th event looked at; and once before going live the last event
+ * delivered.
  */
 class Checkpoints {
+  readonly #window: number;
   readonly #every: number;
   #considered = 0;
   #windowStart: number;
+  #last: number;
   #delivered: number | undefined;
   #sent = -1;
 
   constructor(filter: EventFilter, after: number) {
+    this.#window = filter.searchWindow;
     this.#every = filter.checkpointEvery;
     this.#windowStart = after;
+    this.#last = after;
   }
 
   /** Counts an event; the position to send a checkpoint for, if one is due. */
   considered(position: number, delivered: boolean, live: boolean): number | undefined {
+    if (this.#considered % this.#window === 0) this.#windowStart = this.#last;
+    this.#last = position;
     if (delivered) this.#delivered = position;
     this.#considered += 1;
     if (this.#considered < this.#every) return undefined;
     this.#considered = 0;
     this.#sent = live ? position : this.#windowStart;
-    this.#windowStart = position;
     return this.#sent;
   }
 

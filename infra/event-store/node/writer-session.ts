@@ -2,6 +2,7 @@
  * The one connection that may write. It holds the session advisory lock, and every commit compares and sets
  * `log.node_epoch`: a writer whose lock went to another node cannot commit even if it does not know yet.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { LogRows } from './log-rows.ts';
 import { boolArray, byteaArray, int8Array, textArray, uuidArray } from './postgres-arrays.ts';
@@ -13,10 +14,17 @@ const WRITER_LOCK = 0x6c_6f_67;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 
+/** How long a connection may take to end before it is left to the operating system. */
+const END_TIMEOUT_MS = 1_000;
+
 export class WriterLockHeld extends Error {
-  constructor() {
+  /** The newest epoch: above the own last one, another node has written since. */
+  readonly epoch: number;
+
+  constructor(epoch: number) {
     super('Another event node writes to this database; stop it first, or give this one its own database.');
     this.name = 'WriterLockHeld';
+    this.epoch = epoch;
   }
 }
 
@@ -40,15 +48,19 @@ const COMMIT = `
 export class WriterSession {
   /** Reads over the writer's connection: what is decided on is what this session can still commit to. */
   readonly rows: LogRows;
+  readonly epoch: number;
+  /** Position of the newest event when the session was opened. */
+  readonly lastPosition: number;
   readonly #client: Client;
-  readonly #epoch: string;
   #logEnd: number;
+  #isBusy = false;
 
-  private constructor(client: Client, epoch: string, logEnd: number) {
-    this.rows = new LogRows(client, { prepared: true });
+  private constructor(client: Client, rows: LogRows, facts: OpeningFacts) {
+    this.rows = rows;
+    this.epoch = facts.epoch;
+    this.lastPosition = facts.lastPosition;
     this.#client = client;
-    this.#epoch = epoch;
-    this.#logEnd = logEnd;
+    this.#logEnd = facts.logEnd;
   }
 
   /**
@@ -59,21 +71,21 @@ export class WriterSession {
     client.on('error', ignore);
     try {
       await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`);
-      const lock = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1::bigint) AS held', [
-        WRITER_LOCK,
-      ]);
-      if (lock.rows[0]?.held !== true) throw new WriterLockHeld();
+      await takeLock(client);
       const { rows } = await client.query<{ epoch: string; log_end: string }>(
         'UPDATE log.node_epoch SET epoch = epoch + 1 RETURNING epoch, log_end',
       );
       const row = rows[0];
       if (!row) throw new Error('log.node_epoch has no row; run the migrations.');
+      const logRows = new LogRows(client, { prepared: true });
+      const lastPosition = await logRows.lastPosition();
       // Only now: a session that never opened cannot be lost.
       client.once('error', onLost);
       client.once('end', () => {
         onLost(new Error('The database closed the writer connection.'));
       });
-      return new WriterSession(client, row.epoch, Number(row.log_end));
+      const facts = { epoch: Number(row.epoch), logEnd: Number(row.log_end), lastPosition };
+      return new WriterSession(client, logRows, facts);
     } catch (error) {
       await endQuietly(client);
       throw error;
@@ -90,12 +102,12 @@ export class WriterSession {
    * any other error the outcome is unknown and the session must be given up.
    */
   async commit(records: readonly StoredRecord[], logEnd: number): Promise<void> {
-    const { rowCount } = await answeredInTime(
+    const { rowCount } = await this.#query(
       this.#client.query({
         name: 'log_commit',
         text: COMMIT,
         values: [
-          this.#epoch,
+          this.epoch,
           this.#logEnd,
           logEnd,
           int8Array(records.map((r) => r.position)),
@@ -114,10 +126,46 @@ export class WriterSession {
     this.#logEnd = logEnd;
   }
 
+  /**
+   * Asks whether this writer may still commit, unless a commit is finding that out already. Throws `WriterFenced`, or the
+   * driver's error.
+   */
+  async confirm(): Promise<void> {
+    if (this.#isBusy) return;
+    const text = 'SELECT 1 FROM log.node_epoch WHERE epoch = $1';
+    const { rowCount } = await this.#query(
+      this.#client.query({ name: 'log_confirm', text, values: [this.epoch] }),
+    );
+    if (rowCount !== 1) throw new WriterFenced();
+  }
+
+  async #query<T>(answer: Promise<T>): Promise<T> {
+    this.#isBusy = true;
+    try {
+      return await answeredInTime(answer);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
   /** Ends the connection and with it the lock. */
   async close(): Promise<void> {
     await endQuietly(this.#client);
   }
+}
+
+interface OpeningFacts {
+  readonly epoch: number;
+  readonly logEnd: number;
+  readonly lastPosition: number;
+}
+
+async function takeLock(client: Client): Promise<void> {
+  const { rows } = await client.query<{ held: boolean; epoch: string | null }>(
+    'SELECT pg_try_advisory_lock($1::bigint) AS held, (SELECT epoch FROM log.node_epoch) AS epoch',
+    [WRITER_LOCK],
+  );
+  if (rows[0]?.held !== true) throw new WriterLockHeld(Number(rows[0]?.epoch ?? 0));
 }
 
 /** The server ends a statement by itself; a machine that has frozen does not even do that. */
@@ -125,7 +173,7 @@ async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new Error('The database does not answer a commit.'));
+      reject(new Error('The database does not answer the writer.'));
     }, STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS);
   });
   try {
@@ -140,5 +188,6 @@ const ignore = (): void => undefined;
 /** A connection that is given up may be broken already; what it says then is of no use to anybody. */
 async function endQuietly(client: Client): Promise<void> {
   client.removeAllListeners('end').removeAllListeners('error').on('error', ignore);
-  await client.end().catch(ignore);
+  const ended = client.end().catch(ignore);
+  await Promise.race([ended, delay(END_TIMEOUT_MS, undefined, { ref: false })]);
 }

@@ -1,0 +1,72 @@
+/** Tells those who wait for something new that it has come; who follows one stream is not woken for the others. */
+import type { StoredRecord } from './stored-record.ts';
+
+/** Who listens to every stream. */
+const ALL = '';
+
+/** One listener's bell. Reset it, look at the log, and wait only when there was nothing: no commit is missed. */
+export class CommitBell implements Disposable {
+  readonly #forget: (bell: CommitBell) => void;
+  #rung = false;
+  #wake: (() => void) | null = null;
+
+  constructor(forget: (bell: CommitBell) => void) {
+    this.#forget = forget;
+  }
+
+  reset(): void {
+    this.#rung = false;
+  }
+
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  /** Resolves once it has rung since the last reset, or when the signal aborts. */
+  async rung(signal: AbortSignal): Promise<void> {
+    if (this.#rung || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      signal.addEventListener('abort', this.#wake, { once: true });
+    });
+    if (this.#wake) signal.removeEventListener('abort', this.#wake);
+    this.#wake = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.#forget(this);
+  }
+}
+
+export class CommitBells {
+  readonly #byStream = new Map<string, Set<CommitBell>>();
+
+  /** A bell for one stream, or for all. Dispose of it. */
+  listen(stream: string = ALL): CommitBell {
+    const bells = this.#byStream.get(stream) ?? new Set();
+    this.#byStream.set(stream, bells);
+    const bell = new CommitBell((done) => {
+      bells.delete(done);
+      if (bells.size === 0 && this.#byStream.get(stream) === bells) this.#byStream.delete(stream);
+    });
+    bells.add(bell);
+    return bell;
+  }
+
+  /** After a commit of these records. */
+  ring(records: readonly StoredRecord[]): void {
+    this.#ring(ALL);
+    if (this.#byStream.size === 0) return;
+    for (const stream of new Set(records.map((record) => record.stream))) this.#ring(stream);
+  }
+
+  /** After another writer may have been at the log. */
+  ringAll(): void {
+    for (const stream of [...this.#byStream.keys()]) this.#ring(stream);
+  }
+
+  #ring(stream: string): void {
+    for (const bell of this.#byStream.get(stream) ?? []) bell.ring();
+  }
+}

@@ -1,0 +1,70 @@
+/** What one commit is going to write, built decision by decision: each sees what the ones before it have planned. */
+import type { Memory } from './decide-write.ts';
+import type { LogRows } from './log-rows.ts';
+import type { RecentEvents } from './recent-events.ts';
+import { recordSize } from './stored-record.ts';
+import type { StoredRecord } from './stored-record.ts';
+import { EMPTY_STREAM, baseStream, isMetadataStream, metadataOf, ownState } from './stream-state.ts';
+import type { StreamState } from './stream-state.ts';
+import type { KnownRecord, PlannedWrite } from './write-request.ts';
+
+export class CommitDraft {
+  readonly records: StoredRecord[] = [];
+  /** States of the base streams this commit changes. */
+  readonly changed = new Map<string, StreamState>();
+  readonly createdMs = Date.now();
+  readonly #states: Map<string, StreamState>;
+  readonly #byId = new Map<string, StoredRecord>();
+  #logEnd: number;
+
+  /** `states`: of every base stream the commit touches; this draft keeps them. */
+  constructor(states: Map<string, StreamState>, logEnd: number) {
+    this.#states = states;
+    this.#logEnd = logEnd;
+  }
+
+  /** Where the log ends after this commit. */
+  get logEnd(): number {
+    return this.#logEnd;
+  }
+
+  /** The named stream's own state as the next decision sees it. */
+  stateOf(stream: string): StreamState {
+    return ownState(stream, this.#states.get(baseStream(stream)) ?? EMPTY_STREAM);
+  }
+
+  add({ stream, firstRevision, records }: PlannedWrite): void {
+    let revision = firstRevision;
+    for (const proposed of records) {
+      const place = { position: this.#logEnd, stream, revision, createdMs: this.createdMs };
+      const record: StoredRecord = { ...place, ...proposed };
+      this.records.push(record);
+      this.#byId.set(record.id, record);
+      this.#logEnd += recordSize(record);
+      revision += 1;
+    }
+    const base = baseStream(stream);
+    const before = this.#states.get(base) ?? EMPTY_STREAM;
+    const last = records.at(-1);
+    const after: StreamState = isMetadataStream(stream)
+      ? { ...before, metaHead: revision - 1, metadata: last ? metadataOf(last) : before.metadata }
+      : { ...before, head: revision - 1 };
+    this.#states.set(base, after);
+    this.changed.set(base, after);
+  }
+
+  /** The log as the next decision sees it: what is committed, and what is planned so far. */
+  memory(rows: LogRows, recent: RecentEvents): Memory {
+    return {
+      lastPosition: recent.lastPosition,
+      recentById: (id) => this.#byId.get(id) ?? recent.byId(id),
+      recordsAt: async (stream, revision, count): Promise<readonly KnownRecord[]> => {
+        const planned = this.records.filter(
+          (r) => r.stream === stream && r.revision >= revision && r.revision < revision + count,
+        );
+        if (planned[0]?.revision === revision) return planned;
+        return [...(await rows.knownFrom(stream, revision, count)), ...planned];
+      },
+    };
+  }
+}
