@@ -1,6 +1,7 @@
 /**
  * How a process knows that its copy of the directory is not outdated: whoever changes the directory writes the change's
- * position here before the change is answered, and every process reads it twice a second (`architecture.md` 5).
+ * position here before the change is answered, and every process reads it twice a second (`architecture.md` 5). What is
+ * read now was true when it was asked for, so an answer given before that moment is never missed.
  */
 import type { Log, Position, Sql } from '../commands/kernel/ports.ts';
 
@@ -8,9 +9,22 @@ const READ_EVERY_MS = 400;
 /** A process that has not read the epoch for so long answers no more. */
 const MOST_AGE_MS = 1_000;
 
+export interface AuthzEpochOptions {
+  /** Connections of its own: behind slow statements of others the epoch would not be read in time. */
+  readonly sql: Sql;
+  readonly log: Log;
+  /** The position of the newest event. */
+  readonly endOfLog: () => Promise<Position>;
+}
+
 export interface AuthzEpoch {
   /** Every process must hold the position before it may answer again. Throws `store_unavailable`. */
   raise(position: Position): Promise<void>;
+  /**
+   * This process's copy holds a change. The next reading raises an epoch that is behind it: its writer was cut off
+   * between the change and its answer, and a copy that stands still would never learn of it.
+   */
+  applied(position: Position): void;
   /** Whether a copy that holds `position` may be trusted now. */
   allows(position: Position): boolean;
   /** Since the epoch was read last. */
@@ -18,22 +32,23 @@ export interface AuthzEpoch {
   close(): void;
 }
 
-/**
- * Reads the epoch once, then until closed. One beyond `head`, the end of the log, is of a log that was replaced and is
- * set back. Throws `store_unavailable`.
- */
-export async function watchAuthzEpoch(sql: Sql, log: Log, head: Position): Promise<AuthzEpoch> {
-  await sql.query('update work.authz_epoch set position = $1 where position > $1', [String(head)]);
-  let epoch: Position = -1n;
-  let readAt = -Infinity;
+/** Reads the epoch once, then until closed. Throws `store_unavailable`. */
+export async function watchAuthzEpoch({ sql, log, endOfLog }: AuthzEpochOptions): Promise<AuthzEpoch> {
+  let readAt = bothClocks();
+  let epoch = await setBackBeyondEnd(sql, endOfLog);
+  let held: Position = -1n;
   let reading = false;
-  const read = async (): Promise<void> => {
-    const askedAt = performance.now();
-    const [row] = await sql.query<{ position: string }>('select position from work.authz_epoch');
-    epoch = BigInt(row?.position ?? -1);
-    readAt = askedAt;
+
+  const raise = async (position: Position): Promise<void> => {
+    if (position <= epoch) return;
+    await sql.query('update work.authz_epoch set position = $1 where position < $1', [String(position)]);
   };
-  await read();
+  const read = async (): Promise<void> => {
+    const askedAt = bothClocks();
+    epoch = await readEpoch(sql);
+    readAt = askedAt;
+    await raise(held);
+  };
   const timer = setInterval(() => {
     if (reading) return;
     reading = true;
@@ -45,11 +60,14 @@ export async function watchAuthzEpoch(sql: Sql, log: Log, head: Position): Promi
         reading = false;
       });
   }, READ_EVERY_MS).unref();
-  const ageMs = (): number => performance.now() - readAt;
+  const ageMs = (): number => {
+    const now = bothClocks();
+    return Math.max(now.running - readAt.running, now.wall - readAt.wall);
+  };
   return {
-    raise: async (position) => {
-      const parameters = [String(position)];
-      await sql.query('update work.authz_epoch set position = $1 where position < $1', parameters);
+    raise,
+    applied: (position) => {
+      held = position;
     },
     allows: (position) => position >= epoch && ageMs() <= MOST_AGE_MS,
     ageMs,
@@ -57,4 +75,28 @@ export async function watchAuthzEpoch(sql: Sql, log: Log, head: Position): Promi
       clearInterval(timer);
     },
   };
+}
+
+/**
+ * The running clock never jumps but stands still while the machine sleeps; the hour goes on and may be set. The longer
+ * of the two spans counts: an hour set forward costs one reading, and nothing makes a reading younger.
+ */
+const bothClocks = () => ({ running: performance.now(), wall: Date.now() });
+
+async function readEpoch(sql: Sql): Promise<Position> {
+  const [row] = await sql.query<{ position: string }>('select position from work.authz_epoch');
+  return BigInt(row?.position ?? -1);
+}
+
+/**
+ * The epoch, set back when it is beyond the end of the log: then that log was replaced. The end is asked for after the
+ * epoch, which never names what is not stored yet; what another process writes meanwhile is left alone.
+ */
+async function setBackBeyondEnd(sql: Sql, endOfLog: () => Promise<Position>): Promise<Position> {
+  const epoch = await readEpoch(sql);
+  const end = await endOfLog();
+  if (epoch <= end) return epoch;
+  const positions = [String(end), String(epoch)];
+  await sql.query('update work.authz_epoch set position = $1 where position = $2', positions);
+  return await readEpoch(sql);
 }

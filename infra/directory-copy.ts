@@ -30,6 +30,8 @@ const RESUBSCRIBE_AFTER_MS = 500;
 
 export interface DirectoryCopyOptions {
   readonly sql: Sql;
+  /** For the epoch alone. */
+  readonly epochSql: Sql;
   readonly events: EventStore;
   readonly personal: Pick<PersonalData, 'open'>;
   readonly clock: Clock;
@@ -46,9 +48,10 @@ export interface DirectoryCopy extends Directory {
 
 /** Loads the copy; resolves when it holds everything that was in the log. Throws one sentence when the log is too short. */
 export async function openDirectory(options: DirectoryCopyOptions): Promise<DirectoryCopy> {
-  const snapshot = await readDirectory(options.sql);
-  const head = await refuseCheckpointAhead(options.events, snapshot?.position ?? -1n);
-  const epoch = await watchAuthzEpoch(options.sql, options.log, head);
+  const { sql, epochSql, events, log } = options;
+  const snapshot = await readDirectory(sql);
+  const endOfLog = () => refuseCheckpointAhead(events, snapshot?.position ?? -1n);
+  const epoch = await watchAuthzEpoch({ sql: epochSql, log, endOfLog });
   const copy = new FollowingDirectory(options, epoch);
   snapshot?.entities.forEach((entity) => {
     copy.maps.put(entity);
@@ -97,13 +100,15 @@ class FollowingDirectory implements DirectoryCopy {
 
   /** `position` is that of an event of the directory's streams. */
   async waitFor(position: Position): Promise<void> {
-    if (!(await this.#waiters.waitFor(position, WAIT_MS))) {
+    const isHeld = await this.#waiters.waitFor(position, WAIT_MS);
+    // Also when this copy is behind: it is stored, so nobody may go on answering by what was before.
+    await this.#epoch.raise(position);
+    if (!isHeld) {
       throw new GatewayError(
         'store_unavailable',
         'The change is stored, but this gateway has not seen it yet; read the object again shortly.',
       );
     }
-    await this.#epoch.raise(position);
   }
 
   async close(): Promise<void> {
@@ -160,6 +165,7 @@ class FollowingDirectory implements DirectoryCopy {
       this.#deny(stored, error);
     }
     this.#waiters.advance(stored.position);
+    this.#epoch.applied(stored.position);
   }
 
   async #change({ streamName, fact }: NonNullable<ReturnType<typeof projectedEvent>>): Promise<void> {

@@ -55,7 +55,7 @@ async function openPorts(
   opened: AsyncDisposableStack,
 ): Promise<CorePorts> {
   const { config, baseUrl, log, clock, metrics } = options;
-  const { sql, vault, masterKey } = storage;
+  const { sql, epochSql, vault, masterKey } = storage;
   const events = metrics ? measureAppends(storage.events, metrics) : storage.events;
   const ids = createIds(vault.idKey, clock);
   const personal = createPersonalData({ sql, clock, masterKey });
@@ -65,7 +65,7 @@ async function openPorts(
   opened.defer(() => {
     sessions.close();
   });
-  const directory = await openDirectory({ sql, events, personal, clock, log });
+  const directory = await openDirectory({ sql, epochSql, events, personal, clock, log });
   opened.defer(() => directory.close());
   const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
   const accessLog = openAccessStream(stream);

@@ -3,12 +3,14 @@ import type { KeyObject } from 'node:crypto';
 import type { Sql } from '../commands/kernel/ports.ts';
 import { type ConnectedEventStore, openEventStore } from './event-store/event-store-client.ts';
 import { openStores, type StoresOptions } from './open-stores.ts';
-import { postgresSql } from './postgres/pool.ts';
+import { openPool, postgresSql } from './postgres/pool.ts';
 import { loadMasterKey } from './security/key-file.ts';
 import { openVault, type Vault, vaultExists } from './security/vault.ts';
 
 export interface Storage {
   readonly sql: Sql;
+  /** What must be read in time, however busy `sql` is: connections and short deadlines of its own. */
+  readonly epochSql: Sql;
   readonly vault: Vault;
   readonly masterKey: KeyObject;
   readonly events: ConnectedEventStore;
@@ -16,6 +18,8 @@ export interface Storage {
   readonly directUrl: string;
   readonly eventStoreUrl: string;
 }
+
+const EPOCH_TIMEOUT_MS = 1_000;
 
 /** Opens them in order; what was opened is put on the stack for its owner to close. */
 export async function openStorage(options: StoresOptions, opened: AsyncDisposableStack): Promise<Storage> {
@@ -25,7 +29,9 @@ export async function openStorage(options: StoresOptions, opened: AsyncDisposabl
   // Where a vault is, another process or an earlier run made its key.
   const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
   const vault = await openVault(sql, masterKey);
+  const epochPool = openPool({ url: places.databaseUrl, log, size: 2, statementTimeoutMs: EPOCH_TIMEOUT_MS });
+  opened.defer(() => epochPool.end());
   const events = openEventStore({ url: places.eventStoreUrl, log });
   opened.defer(() => events.close());
-  return { sql, vault, masterKey, events, ...places };
+  return { sql, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
 }

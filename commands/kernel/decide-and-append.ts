@@ -54,6 +54,8 @@ export interface Decided<State> {
   readonly state: State;
   /** Null when the decider had nothing to add. */
   readonly appended: Appended | null;
+  /** Of the stream's last event; null while it has none. */
+  readonly position: Position | null;
 }
 
 export const streamOf = (aggregate: { category: string }, id: string): string =>
@@ -132,9 +134,9 @@ export async function decideAndAppend<State, D extends EventDefinition>(
 ): Promise<Decided<State>> {
   const stream = streamOf(aggregate, command.id);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const { state, revision } = await loadAggregate(writer.events, aggregate, command.id);
+    const { state, revision, position } = await loadAggregate(writer.events, aggregate, command.id);
     const facts = command.decide(state);
-    if (facts.length === 0) return { state, appended: null };
+    if (facts.length === 0) return { state, appended: null, position };
     try {
       const appended = await appendFacts(writer, author, {
         stream,
@@ -142,7 +144,8 @@ export async function decideAndAppend<State, D extends EventDefinition>(
         catalogue: aggregate.catalogue,
         facts,
       });
-      return { state: foldFacts(aggregate, state, facts, { author, at: writer.clock.now() }), appended };
+      const after = foldFacts(aggregate, state, facts, { author, at: writer.clock.now() });
+      return { state: after, appended, position: appended.position };
     } catch (error) {
       if (!(error instanceof WrongExpectedRevision)) throw error;
     }

@@ -1,4 +1,5 @@
 /** How every capability writes to a mailbox: refuse early, take the key, append, answer when the directory knows. */
+import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import type { Context } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
@@ -20,11 +21,8 @@ export async function changeMailbox(
   decide(before);
   await context.claim('req');
   await prepare?.();
-  const { state, appended } = await decideAndAppend(writer, author, mailbox, { id: mailboxId, decide });
-  if (appended) {
-    context.notePosition(appended.position);
-    await ports.directory.waitFor(appended.position);
-  }
+  const { state, position } = await decideAndAppend(writer, author, mailbox, { id: mailboxId, decide });
+  await answerWhenKnown(context, position);
   return state;
 }
 

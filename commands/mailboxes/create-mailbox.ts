@@ -1,5 +1,6 @@
 /** POST /mailboxes: adds a mailbox; it is connected in the background. */
 import { z } from 'zod';
+import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
@@ -71,12 +72,10 @@ async function add(context: Context, mailboxId: string, input: Input): Promise<v
   const { username, password } = input.auth;
   await ports.secrets.saveMailCredentials(mailboxId, { username, password });
   const creator = { id: caller.principal.id, kind: caller.principal.kind, grantId: ports.ids.newId('grt') };
-  const { appended } = await decideAndAppend(writer, author, mailbox, {
+  const { position } = await decideAndAppend(writer, author, mailbox, {
     id: mailboxId,
     decide: (state) =>
       addMailbox(state, { number, email, displayName, imap: input.imap, smtp: input.smtp, creator }),
   });
-  if (!appended) return;
-  context.notePosition(appended.position);
-  await ports.directory.waitFor(appended.position);
+  await answerWhenKnown(context, position);
 }

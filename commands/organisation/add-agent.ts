@@ -1,5 +1,6 @@
 /** POST /agents: a program that acts under its owner's bounds. */
 import { z } from 'zod';
+import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import { lineOfText } from '../kernel/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
@@ -38,14 +39,11 @@ export const createAgent = defineCapability<Input, Agent>({
     const { ports, writer, author } = context;
     const ownerId = ownerOf(context, input.owner_id);
     const id = await context.claim('agt');
-    const { appended } = await decideAndAppend(writer, author, agent, {
+    const { position } = await decideAndAppend(writer, author, agent, {
       id,
       decide: (state) => decideAgent(state, { name: input.name, ownerId }),
     });
-    if (appended) {
-      context.notePosition(appended.position);
-      await ports.directory.waitFor(appended.position);
-    }
+    await answerWhenKnown(context, position);
     const entry = ports.directory.state.agents.get(id);
     if (!entry) throw notFound('agent');
     return describeAgent(entry);

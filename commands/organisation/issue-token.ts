@@ -1,5 +1,6 @@
 /** POST /tokens: a token within the one that asks for it. Wider ones need the admin CLI. */
 import { z } from 'zod';
+import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import { lineOfText } from '../kernel/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
@@ -66,14 +67,11 @@ export const createToken = defineCapability<Input, IssuedToken>({
     const terms = termsWithin(context, input);
     const tokenId = await context.claim('tok');
     const minted = await mintToken(ports, { ...terms, tokenId, orgId: context.caller.org.id });
-    const { appended } = await decideAndAppend(writer, author, token, {
+    const { position } = await decideAndAppend(writer, author, token, {
       id: tokenId,
       decide: (state) => issueToken(state, minted.terms),
     });
-    if (appended) {
-      context.notePosition(appended.position);
-      await ports.directory.waitFor(appended.position);
-    }
+    await answerWhenKnown(context, position);
     const entry = ports.directory.state.tokens.get(tokenId);
     if (!entry) throw notFound('token');
     return { ...describeToken(entry, ports.clock.now()), token: minted.secret, secret_shown: true };

@@ -1,5 +1,6 @@
 /** DELETE /tokens/:token_id: revokes a token. */
 import { z } from 'zod';
+import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import { defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../kernel/errors.ts';
@@ -26,11 +27,8 @@ export const deleteToken = defineCapability<z.output<typeof Input>, Nothing>({
     const entry = ports.directory.state.tokens.get(token_id);
     if (!entry || !managesToken(caller, ports.directory.state, entry)) throw notFound('token');
     await context.claim('req');
-    const { appended } = await decideAndAppend(writer, author, token, { id: token_id, decide: revokeToken });
-    if (appended) {
-      context.notePosition(appended.position);
-      await ports.directory.waitFor(appended.position);
-    }
+    const { position } = await decideAndAppend(writer, author, token, { id: token_id, decide: revokeToken });
+    await answerWhenKnown(context, position);
     return {};
   },
 });

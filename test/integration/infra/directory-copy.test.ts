@@ -23,7 +23,14 @@ describe('directory copy', () => {
   });
 
   const open = async (events = rig.events): Promise<DirectoryCopy> => {
-    const copy = await openDirectory({ sql: rig.sql, events, personal, clock: systemClock, log: silentLog });
+    const copy = await openDirectory({
+      sql: rig.sql,
+      epochSql: rig.sql,
+      events,
+      personal,
+      clock: systemClock,
+      log: silentLog,
+    });
     opened.push(copy);
     return copy;
   };
@@ -64,6 +71,14 @@ describe('directory copy', () => {
   it('gives up after a second when the change does not arrive', async () => {
     const copy = await open();
     expect(await rejection(copy.waitFor(1_000_000n))).to.have.property('code', 'store_unavailable');
+  });
+
+  it('lets no other process go on by what was before, although it has not seen the change itself', async () => {
+    const head = await sampleHistory(rig.events).then(() => rig.events.headPosition());
+    const other = await open();
+    const behind = await open(new MemoryEventStore());
+    expect(await rejection(behind.waitFor(head + 1n))).to.have.property('code', 'store_unavailable');
+    await eventually(() => !other.isCurrent);
   });
 
   it('is not current while it has not seen a change that another process answered', async () => {
@@ -111,6 +126,7 @@ describe('directory copy', () => {
     let away = true;
     const copy = await openDirectory({
       sql: rig.sql,
+      epochSql: rig.sql,
       events: rig.events,
       personal: {
         open: async (sealed) => {

@@ -50,8 +50,9 @@ describe('decideAndAppend', () => {
 
   it('decides on the state as it is and tells the state after', async () => {
     expect(await count()).to.deep.include({ state: 1 });
-    const { state, appended } = await count();
+    const { state, appended, position } = await count();
     expect(state).to.equal(2);
+    expect(position).to.equal(appended?.position);
     expect(appended).to.deep.include({ revision: 1n });
     expect(await loadAggregate(events, counter, 'c')).to.deep.equal({
       state: 2,
@@ -61,8 +62,8 @@ describe('decideAndAppend', () => {
   });
 
   it('adds nothing when there is nothing to add', async () => {
-    await count();
-    expect(await count(1)).to.deep.equal({ state: 1, appended: null });
+    const { position } = await count();
+    expect(await count(1)).to.deep.equal({ state: 1, appended: null, position });
     expect(events.all).to.have.length(1);
   });
 
