@@ -124,7 +124,7 @@ export class CrashLine {
     let last: WireMessage | null = null;
     client.on('data', (chunk: Buffer) => {
       for (const message of read(chunk)) {
-        if (this.#down || last !== null) return;
+        if (this.#down) return;
         const side = this.#meet(wire, message.label);
         if (side === 'before') {
           this.#crash();
@@ -135,8 +135,9 @@ export class CrashLine {
       }
     });
     upstream.on('data', (chunk: Buffer) => {
-      if (last === null) client.write(chunk);
-      else if (!this.#down && last.isAnswered(chunk)) this.#crash();
+      if (this.#down) return;
+      if (last?.isAnswered(chunk) === true) this.#crash();
+      else client.write(chunk);
     });
   }
 

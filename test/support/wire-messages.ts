@@ -39,7 +39,10 @@ function units(take: (held: Buffer) => number | null): (chunk: Buffer) => readon
 const READY = Buffer.from([0x5a, 0, 0, 0, 5]);
 const isReady = (chunk: Buffer): boolean => chunk.subarray(-6, -1).equals(READY);
 
-/** A request ends with Sync or is a simple Query; what comes before the first of them is the start of the session. */
+/** Parse, Bind, Describe, Execute, Close: they belong to the request that the next Sync ends. */
+const EXTENDED = 'PBDEC';
+
+/** The first message of a connection has no kind. */
 function postgresReader(): WireReader {
   let isStarting = true;
   const read = units((held) => {
@@ -58,7 +61,7 @@ function postgresReader(): WireReader {
       parts.push(part);
       if (kind === 'P' || kind === 'Q') label = sqlOf(part, kind);
       else if (kind === 'B' && label === '') label = shorten(part.toString('latin1', 6).split('\0')[0] ?? '');
-      if (parts.length > 1 && !'SQ'.includes(kind)) return [];
+      if (EXTENDED.includes(kind)) return [];
       const message = {
         bytes: Buffer.concat(parts),
         label: label === '' ? null : label,

@@ -1,0 +1,286 @@
+/**
+ * Crashes an archive at any point, starts again, and gathers what happened: the log, the mailbox, and what the client was
+ * told. One Postgres, event node and Dovecot serve all points; what crashes is a run of the gateway with its connections.
+ */
+import { randomUUID } from 'node:crypto';
+import { ImapFlow } from 'imapflow';
+import { actOnEmail } from '../../commands/email/act-on-email.ts';
+import { callerOf } from '../../commands/kernel/access.ts';
+import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
+import type { StoredEvent } from '../../commands/kernel/ports.ts';
+import type { OperationReply } from '../../commands/operations/operation.ts';
+import { sweepOperations } from '../../commands/operations/sweep-operations.ts';
+import { loadMasterKey } from '../../infra/security/key-file.ts';
+import { listUnsettledOperations } from '../../projections/operations.ts';
+import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
+import { PASSWORD, type TestDovecot } from './dovecot.ts';
+import { eventually, startTestGateway, type TestGateway } from './gateway.ts';
+import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
+import type { ToldAnswer, WatchedMessage, Witness } from './log-invariants.ts';
+import { plainMessage } from './mail-append.ts';
+
+export interface Scenario {
+  readonly title: string;
+  /** One message per entry, in this folder. */
+  readonly folders: readonly string[];
+  /** False leaves the messages without a Message-ID, so that a moved one cannot be found again. */
+  readonly withMessageId: boolean;
+}
+
+/** Messages that have arrived, and the request about them. */
+interface Scene {
+  readonly key: string;
+  readonly messages: readonly { readonly id: string; readonly subject: string; readonly source: string }[];
+}
+
+export const DESTINATION = 'Archive';
+export const FOLDERS = ['INBOX', 'Work', DESTINATION];
+const USER = 'anna';
+const MET_WITHIN_MS = 10_000;
+const PAGE = 500;
+
+export class CrashWorld {
+  readonly #gateway: TestGateway;
+  readonly #looker: ImapFlow;
+  readonly #home: RunHome;
+  readonly #mailboxId: string;
+
+  private constructor(gateway: TestGateway, looker: ImapFlow, home: RunHome, mailboxId: string) {
+    this.#gateway = gateway;
+    this.#looker = looker;
+    this.#home = home;
+    this.#mailboxId = mailboxId;
+  }
+
+  /** A gateway that set everything up and stays: its projector and directory are what other processes would have. */
+  static async open(dovecot: TestDovecot, keyFile: string): Promise<CrashWorld> {
+    const looker = new ImapFlow({
+      ...dovecot.imap(),
+      secure: false,
+      doSTARTTLS: false,
+      auth: { user: USER, pass: PASSWORD },
+      logger: false,
+      disableAutoIdle: true,
+    });
+    await looker.connect();
+    await looker.mailboxCreate('Work');
+    const gateway = await startTestGateway({ env: { KEY_FILE: keyFile } });
+    const mailboxId = await gateway.addMailbox(dovecot.imap(), USER);
+    const { databaseUrl, eventStoreUrl, ports: shared } = gateway.gateway;
+    const masterKey = await loadMasterKey(keyFile, { mayMake: false });
+    const home = { databaseUrl, eventStoreUrl, imapPort: dovecot.imap().port, masterKey, shared };
+    return new CrashWorld(gateway, looker, home, mailboxId);
+  }
+
+  async close(): Promise<void> {
+    this.#looker.close();
+    await this.#gateway.stop();
+  }
+
+  /** Every message that one archive sends to its stores, in order, when nothing crashes. */
+  async rehearse(scenario: Scenario): Promise<readonly Passed[]> {
+    const scene = await this.#arrange(scenario);
+    const line = await this.#openLine();
+    const run = openRun(this.#behind(line));
+    try {
+      line.record();
+      const { operationId } = await this.#request(run, scene);
+      // The lease is given up behind the answer.
+      await eventually(async () => {
+        if ((await this.#home.shared.leases.holder(operationId)) !== null) throw new Error('still held');
+      });
+      return [...line.passed];
+    } finally {
+      await run.close();
+      await line.close();
+    }
+  }
+
+  /** Crashes at the point, starts again, lets the sweeper finish, repeats the request twice, and looks. */
+  async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
+    const scene = await this.#arrange(scenario);
+    const answers = await this.#crashOnce(scene, point);
+    const restarted = openRun(this.#home);
+    try {
+      await this.#sweep(restarted);
+      answers.push(await this.#request(restarted, scene));
+      answers.push(await this.#request(restarted, scene));
+    } finally {
+      await restarted.close();
+    }
+    return { events: await this.#readLog(), messages: await this.#look(scene), answers };
+  }
+
+  async #crashOnce(scene: Scene, point: CrashPoint): Promise<ToldAnswer[]> {
+    const line = await this.#openLine();
+    const doomed = openRun(this.#behind(line));
+    const answers: ToldAnswer[] = [];
+    let isOver = false;
+    const met = line.crashAt(point, () => {
+      isOver = true;
+    });
+    const ended = this.#request(doomed, scene).then(
+      (answer) => {
+        if (!isOver) answers.push(answer);
+      },
+      (error: unknown) => {
+        if (!isOver) throw error;
+      },
+    );
+    try {
+      const inTime = await Promise.race([met.then(() => true), late(MET_WITHIN_MS), ended.then(() => met)]);
+      if (inTime === false) throw new Error(`not met: ${JSON.stringify(point)}`);
+    } finally {
+      await doomed.close();
+      await line.close();
+      await ended;
+    }
+    // As if the thirty seconds of the dead run had passed.
+    await this.#home.shared.sql.query('update work.lease set until = now() where run_id = $1', [
+      doomed.ports.leases.runId,
+    ]);
+    return answers;
+  }
+
+  async #sweep({ ports }: GatewayRun): Promise<void> {
+    await eventually(async () => {
+      await this.#home.shared.readModels.waitFor(await ports.events.headPosition(), 1_000);
+      await sweepOperations(ports, await listUnsettledOperations(ports.sql, 100, this.#unknowable));
+      await this.#home.shared.readModels.waitFor(await ports.events.headPosition(), 1_000);
+      const open = await ports.sql.query('select id from read.operation where not completed');
+      if (open.length > 0) throw new Error('an operation is still open');
+    });
+    const left = await listUnsettledOperations(ports.sql, 100, this.#unknowable);
+    this.#unknowable.push(...left.map(({ operationId }) => operationId));
+  }
+
+  /** Operations on messages that nothing tells apart: looked at once each. */
+  readonly #unknowable: string[] = [];
+
+  async #request({ ports }: GatewayRun, { key, messages }: Scene): Promise<ToldAnswer> {
+    const hash = ports.tokens.hashRestToken(this.#gateway.tokens.restToken);
+    const { state } = ports.directory;
+    const token = [...state.tokens.values()].find(({ secretHash }) => secretHash === hash);
+    const caller = token && callerOf(state, token, ports.clock.now());
+    if (!caller) throw new Error('no caller');
+    const { output } = await invokeCapability({
+      capability: actOnEmail,
+      input: {
+        mailbox_id: this.#mailboxId,
+        operation: {
+          type: 'message_actions',
+          select: { message_ids: messages.map(({ id }) => id) },
+          actions: [{ type: 'archive' }],
+        },
+        authorization: { reason: 'It is paid.' },
+      },
+      caller,
+      client: null,
+      registry: [],
+      ports,
+      request: {
+        id: randomUUID(),
+        surface: 'rest',
+        idempotencyKey: key,
+        ifMatch: null,
+        ifPosition: null,
+        mcpSessionId: null,
+      },
+    });
+    const { operation_id, results } = output as OperationReply;
+    return { operationId: operation_id ?? '', results };
+  }
+
+  async #arrange({ folders, withMessageId }: Scenario): Promise<Scene> {
+    const { locators, directory } = this.#home.shared;
+    const mailbox = directory.state.mailboxes.get(this.#mailboxId);
+    const key = randomUUID();
+    const messages: Scene['messages'][number][] = [];
+    for (const [index, source] of folders.entries()) {
+      const subject = `${key} ${String(index)}`;
+      const raw = plainMessage({
+        subject,
+        ...(withMessageId && { id: `<${key}.${String(index)}@example.org>` }),
+      });
+      const appended = await this.#looker.append(source, raw);
+      const folder = mailbox?.folders.find(({ path }) => path === source);
+      if (!mailbox || !folder || !appended || appended.uid === undefined) throw new Error('nothing arrived');
+      const place = {
+        mailboxNumber: mailbox.number,
+        folderNumber: folder.number,
+        uidValidity: Number(appended.uidValidity),
+        uid: appended.uid,
+      };
+      messages.push({ id: locators.message(place), subject, source });
+    }
+    return { key, messages };
+  }
+
+  async #look({ key, messages }: Scene): Promise<readonly WatchedMessage[]> {
+    const found: { readonly subject: string; readonly path: string }[] = [];
+    for (const path of FOLDERS) {
+      await this.#looker.mailboxOpen(path, { readOnly: true });
+      const uids = await this.#looker.search({ subject: key }, { uid: true });
+      for (const { envelope } of await this.#looker.fetchAll(
+        uids === false ? [] : uids,
+        { envelope: true },
+        { uid: true },
+      ))
+        found.push({ subject: envelope?.subject ?? '', path });
+    }
+    return messages.map(({ id, subject, source }) => ({
+      id,
+      source,
+      destination: DESTINATION,
+      places: found.flatMap((copy) => (copy.subject === subject ? [copy.path] : [])),
+    }));
+  }
+
+  async #readLog(): Promise<readonly StoredEvent[]> {
+    const { events } = this.#home.shared;
+    const log: StoredEvent[] = [];
+    for (;;) {
+      const page = await events.readAll(log.at(-1)?.position ?? null, PAGE);
+      log.push(...page);
+      if (page.length < PAGE) return log;
+    }
+  }
+
+  #openLine(): Promise<CrashLine> {
+    const { databaseUrl, eventStoreUrl, imapPort } = this.#home;
+    return CrashLine.open({
+      postgres: placeOf(databaseUrl),
+      events: placeOf(eventStoreUrl),
+      imap: { host: '127.0.0.1', port: imapPort },
+    });
+  }
+
+  #behind(line: CrashLine): RunHome {
+    return {
+      ...this.#home,
+      databaseUrl: atPort(this.#home.databaseUrl, line.portOf('postgres')),
+      eventStoreUrl: atPort(this.#home.eventStoreUrl, line.portOf('events')),
+      imapPort: line.portOf('imap'),
+    };
+  }
+}
+
+const late = (milliseconds: number): Promise<false> =>
+  new Promise((resolve) => {
+    setTimeout(() => {
+      resolve(false);
+    }, milliseconds).unref();
+  });
+
+/** Host and port of a store's address. */
+export function placeOf(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+/** The same address at another port of this machine. */
+export function atPort(url: string, port: number): string {
+  const moved = new URL(url);
+  moved.host = `127.0.0.1:${String(port)}`;
+  return moved.href;
+}
