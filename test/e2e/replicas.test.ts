@@ -1,0 +1,256 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
+import { expect } from 'chai';
+import { freePort } from '../../infra/kept-port.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { appendMessages, plainMessage } from '../support/mail-append.ts';
+import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
+import { testDatabase, type TestDatabase } from '../support/postgres.ts';
+import { ReplicaSet } from '../support/replica-set.ts';
+import { verifies } from '../support/verifies.ts';
+
+const REVISION = '2025-06-18';
+const pairs = [
+  [0, 1],
+  [1, 0],
+] as const;
+
+/** What holds wherever Postgres and event store are. */
+function answersAsOne(set: () => ReplicaSet, mailbox: () => string): void {
+  const named = async (replica: number, name: string): Promise<number> => {
+    const { body } = await set().rest(replica, ['GET', '/agents?limit=100']);
+    return (body.items as { name: string }[]).filter((agent) => agent.name === name).length;
+  };
+
+  it('reads on one what was written on the other, at the position that was answered', async () => {
+    for (const [here, there] of pairs) {
+      const made = await set().rest(here, ['POST', '/agents', { name: 'Written' }]);
+      expect(made.status).to.equal(201);
+      const position = made.headers.get('position') ?? '';
+      const path = `/audit?resource=${String(made.body.id)}`;
+      const read = await set().rest(there, ['GET', path], { headers: { 'if-position': position } });
+      expect(read.body.items.map(({ type }: { type: string }) => type)).to.deep.equal(['AgentCreated']);
+      expect(read.headers.get('stale')).to.equal(null);
+    }
+  });
+
+  it('goes on with an MCP session on the other replica, and ends it there for both', async () => {
+    const hello = await set().mcp(0, { body: helloOf(REVISION) });
+    const headers = {
+      'mcp-session-id': hello.headers.get('mcp-session-id') ?? '',
+      'mcp-protocol-version': REVISION,
+    };
+    const call = await set().mcp(1, { body: callOf('get_identity'), headers });
+    expect(call.status, call.text).to.equal(200);
+    expect(call.text).to.contain(set().tokens.agent_id);
+    expect((await set().mcp(1, { method: 'DELETE', headers })).status).to.equal(204);
+    const after = await set().mcp(0, { body: { jsonrpc: '2.0', id: 2, method: 'tools/list' }, headers });
+    expect(after.status).to.equal(404);
+  });
+
+  it('answers a repeat on the other replica as the first request was answered', async () => {
+    for (const [here, there] of pairs) {
+      const key = `repeat-${String(here)}`;
+      const request = ['POST', '/agents', { name: key }] as const;
+      const first = await set().rest(here, request, { key });
+      const again = await set().rest(there, request, { key });
+      expect(again.headers.get('idempotency-replayed')).to.equal('true');
+      expect([again.status, again.body]).to.deep.equal([first.status, first.body]);
+      expect(await named(here, key)).to.equal(1);
+    }
+  });
+
+  it('runs one of two requests that come to both replicas at once with one key', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const key = `race-${String(round)}`;
+      const answers = await Promise.all(
+        [0, 1].map((replica) => set().rest(replica, ['POST', '/agents', { name: key }], { key })),
+      );
+      for (const { status, body } of answers) {
+        if (status !== 201) expect(body.error).to.include({ code: 'idempotency_in_progress' });
+      }
+      expect(answers.map(({ status }) => status)).to.include(201);
+      expect(await named(round % 2, key)).to.equal(1);
+    }
+  });
+
+  it(`tells on one what an operation did on the other ${verifies('contract:14:no-second-effect')}`, async () => {
+    const { body } = await set().rest(0, ['POST', `/mailboxes/${mailbox()}/email.query`, NEWSLETTERS]);
+    const ids = (body.items as { id: string }[]).map(({ id }) => id);
+    for (const [here, there] of pairs) {
+      const key = `archive-${String(here)}`;
+      const operation = {
+        type: 'message_actions',
+        select: { message_ids: [ids[here]] },
+        actions: [{ type: 'archive' }],
+      };
+      const request = ['POST', `/mailboxes/${mailbox()}/email.act`, { operation }] as const;
+      const done = await set().rest(here, request, { key });
+      expect(done.body.summary).to.deep.equal({ done: 1, failed: 0, unknown: 0 });
+      const told = await set().rest(there, request, { key });
+      expect(told.body).to.deep.equal({ ...done.body, original_status: 'completed' });
+      const position = done.headers.get('position') ?? '';
+      const path = `/audit?resource=${String(done.body.operation_id)}&order=asc`;
+      const trail = await set().rest(there, ['GET', path], { headers: { 'if-position': position } });
+      expect(trail.body.items.map(({ type }: { type: string }) => type)).to.deep.equal([
+        'OperationSubmitted',
+        'OperationDecided',
+        'ActionsIntended',
+        'ActionOutcomesRecorded',
+        'OperationCompleted',
+      ]);
+    }
+  });
+}
+
+const NEWSLETTERS = { select: { folder: 'inbox', filter: { subject_contains: 'News' } } };
+
+async function withNews(set: ReplicaSet, dovecot: TestDovecot): Promise<string> {
+  await appendMessages(
+    dovecot.imap(),
+    'anna',
+    ['News 1', 'News 2'].map((subject, n) => ({
+      raw: plainMessage({ subject, id: `<n${String(n)}@example.org>` }),
+    })),
+  );
+  return await set.addMailbox(dovecot.imap());
+}
+
+describe('two replicas on the embedded Postgres and event node', function () {
+  this.timeout(60_000);
+  let dovecot: TestDovecot;
+  let set: ReplicaSet;
+  let mailboxId: string;
+  let second: GatewayProcess;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    set = await ReplicaSet.start({}, () => [{}, {}]);
+    // It gives the first owner eight seconds to end, so it starts now and is judged last.
+    second = GatewayProcess.spawn({ env: set.settings({ ROLES: '' }) });
+    mailboxId = await withNews(set, dovecot);
+  });
+
+  after(async () => {
+    await set.remove();
+    await dovecot.dispose();
+  });
+
+  answersAsOne(
+    () => set,
+    () => mailboxId,
+  );
+
+  it('opens no face and needs no key for the process with the stores', () => {
+    expect(set.stores.address).to.match(/^esdb:\/\/127\.0\.0\.1:\d+\?tls=false$/);
+    expect(set.stores.output).not.to.contain('http://');
+  });
+
+  it('refuses a replica that does not have the key file, instead of making another key', async () => {
+    const stranger = GatewayProcess.spawn({ env: set.settings({ KEY_FILE: `${set.dataDir}/other.key` }) });
+    expect(await stranger.ended()).to.equal(1);
+    expect(stranger.errors).to.match(/^The key file \S+other\.key is missing: .*KEY_FILE.*\n$/);
+  });
+
+  it('refuses a second process that would own the folder', async () => {
+    expect(await second.ended()).to.equal(1);
+    expect(second.errors).to.match(/^Another process owns \S+ \(pid \d+, .*\): stop it, .*ROLES.*\n$/);
+    expect((await set.rest(0, ['GET', '/identity'])).status).to.equal(200);
+  });
+});
+
+describe('replicas with a role each, on a Postgres of their own', function () {
+  this.timeout(60_000);
+  let dovecot: TestDovecot;
+  let database: TestDatabase;
+  let set: ReplicaSet;
+  let mailboxId: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    database = await testDatabase();
+    set = await ReplicaSet.start({ DATABASE_URL: database.url }, ({ eventstore_url }) => {
+      const stores = { DATABASE_URL: database.url, EVENTSTORE_URL: eventstore_url };
+      return [
+        { ...stores, ROLES: 'api' },
+        { ...stores, ROLES: 'api' },
+        { ...stores, ROLES: 'projector,mail' },
+      ];
+    });
+    mailboxId = await withNews(set, dovecot);
+  });
+
+  after(async () => {
+    await set.remove();
+    await database.drop();
+    await dovecot.dispose();
+  });
+
+  answersAsOne(
+    () => set,
+    () => mailboxId,
+  );
+
+  it('answers health checks alone where there is no face', async () => {
+    const worker = set.replicas[2];
+    expect(worker?.output).to.contain('(health only)');
+    const health = await fetch(`${worker?.address ?? ''}/health/ready`);
+    expect(health.status).to.equal(200);
+    const { status, body } = await set.rest(2, ['GET', '/identity']);
+    expect(status).to.equal(404);
+    expect(body.error).to.include({ code: 'not_found' });
+  });
+});
+
+describe('a process without stores', function () {
+  this.timeout(20_000);
+
+  it('says in one sentence what to set, and makes nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-lone-'));
+    try {
+      const lone = GatewayProcess.spawn({ env: { ROLES: 'api', DATA_DIR: folder } });
+      expect(await lone.ended()).to.equal(1);
+      expect(lone.errors).to.match(
+        /^ROLES leaves embedded out, so DATABASE_URL and EVENTSTORE_URL must .*\n$/,
+      );
+      expect(await readdir(folder)).to.deep.equal([]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('npm run store', function () {
+  this.timeout(30_000);
+
+  it('is an event store for any client, on the port asked for, until Ctrl-C', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-store-'));
+    const port = await freePort();
+    const env = { DATA_DIR: folder, STORE_PORT: String(port), ROLES: 'api' };
+    const entry = 'infra/store.ts';
+    const store = await GatewayProcess.start({ entry, env });
+    try {
+      expect(store.address).to.equal(`esdb://127.0.0.1:${String(port)}?tls=false`);
+      const client = EventStoreDBClient.connectionString(store.address);
+      const event = jsonEvent({ type: 'Greeted', data: { greeting: 'hello' } });
+      await client.appendToStream('greeting-1', event);
+      const read = client.readStream<typeof event>('greeting-1');
+      for await (const { event: stored } of read) expect(stored?.data.greeting).to.equal('hello');
+      await client.dispose();
+      expect(await readdir(folder)).not.to.include('master.key');
+      const taken = GatewayProcess.spawn({ entry, env: { ...env, DATA_DIR: join(folder, 'other') } });
+      expect(await taken.ended()).to.equal(1);
+      expect(taken.errors.trim().split('\n').at(-1)).to.match(
+        /^Port \d+, where the embedded event node should listen, is taken by another program: .*STORE_PORT\.$/,
+      );
+    } finally {
+      await store.stop('SIGINT');
+      expect(await readdir(folder)).not.to.include('run.json');
+      await rm(folder, { recursive: true });
+    }
+    expect(await store.ended()).to.equal(0);
+  });
+});
