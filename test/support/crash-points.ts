@@ -100,6 +100,7 @@ export class CrashWorld {
   async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
     const scene = await this.#arrange(scenario);
     const answers = await this.#crashOnce(scene, point);
+    const atCrash = { events: await this.#readLog(), messages: await this.#look(scene) };
     const restarted = openRun(this.#home);
     try {
       await this.#sweep(restarted);
@@ -108,7 +109,7 @@ export class CrashWorld {
     } finally {
       await restarted.close();
     }
-    return { events: await this.#readLog(), messages: await this.#look(scene), answers };
+    return { events: await this.#readLog(), messages: await this.#look(scene), answers, atCrash };
   }
 
   async #crashOnce(scene: Scene, point: CrashPoint): Promise<ToldAnswer[]> {
@@ -221,11 +222,8 @@ export class CrashWorld {
     for (const path of FOLDERS) {
       await this.#looker.mailboxOpen(path, { readOnly: true });
       const uids = await this.#looker.search({ subject: key }, { uid: true });
-      for (const { envelope } of await this.#looker.fetchAll(
-        uids === false ? [] : uids,
-        { envelope: true },
-        { uid: true },
-      ))
+      if (!Array.isArray(uids)) throw new Error(`${path} could not be searched`);
+      for (const { envelope } of await this.#looker.fetchAll(uids, { envelope: true }, { uid: true }))
         found.push({ subject: envelope?.subject ?? '', path });
     }
     return messages.map(({ id, subject, source }) => ({

@@ -33,17 +33,29 @@ export interface Witness {
   readonly events: readonly StoredEvent[];
   readonly messages: readonly WatchedMessage[];
   readonly answers: readonly ToldAnswer[];
+  /** The same right after the crash, before anybody looked up or repeated anything. */
+  readonly atCrash?: Pick<Witness, 'events' | 'messages'>;
 }
 
 /** A sentence for each rule that is broken; none when all hold. */
-export function brokenInvariants({ events, messages, answers }: Witness): readonly string[] {
+export function brokenInvariants({ events, messages, answers, atCrash }: Witness): readonly string[] {
   const operations = operationsOf(events);
   return [
     ...brokenOrder(events),
     ...[...operations].flatMap(([id, operation]) => brokenOperation(id, operation)),
     ...messages.flatMap((message) => brokenMessage(message, [...operations.values()])),
+    ...withoutIntent({ events, messages }),
     ...brokenAnswers(answers, operations),
+    ...(atCrash ? withoutIntent(atCrash) : []),
   ];
+}
+
+/** An intent that was written later would hide it. */
+function withoutIntent({ events, messages }: Pick<Witness, 'events' | 'messages'>): readonly string[] {
+  const intended = new Set([...operationsOf(events).values()].flatMap(({ targets }) => targets));
+  return messages
+    .filter(({ id, source, places }) => places.join() !== source && !intended.has(id))
+    .map(({ id }) => `message ${id} was changed without an intent`);
 }
 
 /** One operation as its stream tells it. */
@@ -151,18 +163,12 @@ function brokenOperation(id: string, operation: Operation): readonly string[] {
 }
 
 function brokenMessage(message: WatchedMessage, operations: readonly Operation[]): readonly string[] {
-  const { id, source, places } = message;
+  const { id } = message;
   const about = operations.filter(({ targets }) => targets.includes(id));
   const results = about.flatMap((operation) =>
     operation.results.filter(({ message_id }) => message_id === id),
   );
-  const isUntouched = places.length === 1 && places[0] === source;
-  const hasIntent = about.some(({ intents }) => intents > 0);
-  return [
-    ...(isUntouched || hasIntent ? [] : [`message ${id} was changed without an intent`]),
-    ...brokenCount(message, results),
-    ...brokenVerdict(message, results),
-  ];
+  return [...brokenCount(message, results), ...brokenVerdict(message, results)];
 }
 
 /** Exactly one; both after a crash of a move without MOVE, where the copy comes first and the answer says just that. */

@@ -66,6 +66,17 @@ describe('what must hold of a log and its mailbox', () => {
 
   const cases: readonly (readonly [title: string, found: () => readonly string[], sentence: string])[] = [
     ['an effect without an intent', () => broken([], [message('Archive')]), 'changed without an intent'],
+    [
+      'an effect whose intent came after the crash',
+      () =>
+        brokenInvariants({
+          events: archived,
+          messages: [message('Archive')],
+          answers: [],
+          atCrash: { events: [], messages: [message('Archive')] },
+        }),
+      'changed without an intent',
+    ],
     ['an intent without an outcome', () => broken(logOf({ 'operation-1': intent })), 'operation 1 is open'],
     [
       'an intent whose outcome is not told',
