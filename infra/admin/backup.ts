@@ -1,4 +1,5 @@
 /** `npm run backup -- DIR`: saves what cannot be rebuilt of the embedded home, beside a running gateway or without one. */
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openEmbeddedHome, refuseOutsideHome } from '../backup/embedded-home.ts';
 import { progressLines } from '../backup/progress-lines.ts';
@@ -21,8 +22,9 @@ await runCommand(async ([folder, ...others], signal) => {
     const report = progressLines(say, () => performance.now());
     const { log } = await writeBackup({ url: home.url, target, report, signal });
     say(`Saved ${config.dataDir} in ${target}, the log up to ${log.end}.`);
-    say(`The master key is not in it: keep a copy of ${config.keyFile} in another place.`);
-    say('Without that file nobody can open this backup; with it, whoever has both can.');
+    const keyFile = existsSync(config.keyFile) ? config.keyFile : 'the key file of your gateways (KEY_FILE)';
+    say(`The master key is not in it: keep a copy of ${keyFile} in another place.`);
+    say('Without that file nobody can open what was saved; with it, whoever has both can.');
   } finally {
     await home.stop();
   }

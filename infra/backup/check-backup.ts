@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readMigrations } from '../postgres/migration-files.ts';
+import { loadMasterKey } from '../security/key-file.ts';
 import { opensGatewayKey } from '../security/vault.ts';
 import { bytesOf, readCopyFile } from './copy-text.ts';
 import { type Manifest, MANIFEST, readManifest, type StoredFile } from './manifest.ts';
@@ -13,18 +14,13 @@ import type { KeyObject } from 'node:crypto';
 export interface BackupChecks {
   /** The backup's folder. */
   readonly source: string;
-  readonly masterKey: KeyObject;
+  readonly keyFile: string;
   readonly migrations: URL;
   readonly signal: AbortSignal;
 }
 
 /** The manifest of a backup that passed. Throws one sentence that names the file at fault. */
-export async function checkBackup({
-  source,
-  masterKey,
-  migrations,
-  signal,
-}: BackupChecks): Promise<Manifest> {
+export async function checkBackup({ source, keyFile, migrations, signal }: BackupChecks): Promise<Manifest> {
   const manifest = await readManifest(source);
   const known = await readMigrations(migrations);
   if (!known.some(({ name }) => name === manifest.schema)) {
@@ -32,8 +28,13 @@ export async function checkBackup({
       `${join(source, MANIFEST)} tells of the database schema ${manifest.schema}, which this version does not know: restore it with gateway ${manifest.gateway_version} or a newer one.`,
     );
   }
+  const keys = manifest.files.find(({ table }) => table === 'vault.gateway_key');
+  if (keys === undefined)
+    throw new Error(`${join(source, MANIFEST)} is damaged: it lists no vault.gateway_key.`);
+  // An event store on its own keeps nothing under a key.
+  const masterKey = keys.rows === 0 ? null : await loadMasterKey(keyFile, { mayMake: false });
   for (const file of manifest.files) await refuseDamaged(join(source, file.file), file, signal);
-  await refuseOtherKey(source, manifest, masterKey);
+  if (masterKey !== null) await refuseOtherKey(join(source, keys.file), keys.columns, masterKey);
   return manifest;
 }
 
@@ -53,18 +54,13 @@ async function refuseDamaged(path: string, expected: StoredFile, signal: AbortSi
   }
 }
 
-async function refuseOtherKey(source: string, manifest: Manifest, masterKey: KeyObject): Promise<void> {
-  const table = manifest.files.find((file) => file.table === 'vault.gateway_key');
-  if (table === undefined)
-    throw new Error(`${join(source, MANIFEST)} is damaged: it lists no vault.gateway_key.`);
-  const path = join(source, table.file);
-  const rows = await readCopyFile(path, table.columns).catch((cause: unknown) => {
+async function refuseOtherKey(path: string, columns: readonly string[], masterKey: KeyObject): Promise<void> {
+  const rows = await readCopyFile(path, columns).catch((cause: unknown) => {
     throw new Error(`${path} is damaged: ${String(cause)}`, { cause });
   });
-  const opened = rows.map(({ name, wrapped }) =>
-    opensGatewayKey(masterKey, name ?? '', bytesOf(wrapped ?? '')),
-  );
-  if (opened.length > 0 && opened.every(Boolean)) return;
+  const opens = ({ name, wrapped }: (typeof rows)[number]): boolean =>
+    opensGatewayKey(masterKey, name ?? '', bytesOf(wrapped ?? ''));
+  if (rows.length > 0 && rows.every(opens)) return;
   throw new Error(
     `The key file does not open the keys in ${path}: set KEY_FILE to the one that the saved gateway used.`,
   );

@@ -6,7 +6,6 @@ import { ownerIsAlive } from '../postgres/folder-owner.ts';
 import { MIGRATIONS } from '../postgres/migrate.ts';
 import { pathExists } from '../postgres/path-exists.ts';
 import { stopOrphan } from '../postgres/postgres-orphan.ts';
-import { loadMasterKey } from '../security/key-file.ts';
 import { checkBackup } from './check-backup.ts';
 import { flushFolder } from './flush-folder.ts';
 import { loadBackup } from './load-backup.ts';
@@ -33,8 +32,7 @@ const UNFINISHED = 'postgres.unfinished';
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { source, dataDir, keyFile, signal, migrations = MIGRATIONS } = options;
   await refuseFilled(dataDir, keyFile);
-  const masterKey = await loadMasterKey(keyFile, { mayMake: false });
-  const manifest = await checkBackup({ source, masterKey, migrations, signal });
+  const manifest = await checkBackup({ source, keyFile, migrations, signal });
   await mkdir(dataDir, { recursive: true });
   await removeUnfinished(options);
   try {

@@ -5,9 +5,9 @@ import { expect } from 'chai';
 import { runNode } from '../../../support/run-command.ts';
 import { openHome } from './home-under-test.ts';
 
-const SMALL = 20_000;
-const LARGE = 160_000;
-/** The large log has 120 MB more of rows; what is kept of them besides buffers would show. */
+const SMALL = 10_000;
+const LARGE = 110_000;
+/** The large log has 85 MB more of rows; what is kept of them besides buffers would show. */
 const MOST_GROWTH_KIB = 48 * 1024;
 
 /** Tells the largest memory the process ever had, in KiB. */

@@ -1,0 +1,161 @@
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { BULK, SavedBackup, writeManifest } from './saved-backup.ts';
+
+describe('a damaged backup', function () {
+  this.timeout(60_000);
+  let backup: SavedBackup;
+
+  before(async () => {
+    backup = await SavedBackup.make();
+  });
+  after(() => backup[Symbol.asyncDispose]());
+
+  describe('is refused before anything is written', () => {
+    it('without a manifest', async () => {
+      const spoilt = await backup.copy();
+      await rm(join(spoilt, 'manifest.json'));
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json cannot be read: this is no backup, or one that never ended/,
+      );
+    });
+
+    it('with a manifest that is cut off', async () => {
+      const spoilt = await backup.copy();
+      await truncate(join(spoilt, 'manifest.json'), 200);
+      expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged \(no JSON\)/);
+    });
+
+    it('with a manifest that lacks a part or names other files', async () => {
+      const spoilt = await backup.copy();
+      await writeManifest(spoilt, { ...backup.manifest, log: undefined });
+      expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged \(log: /);
+      const outside = { ...backup.entry('vault.password'), file: '../vault.password.copy.gz' };
+      await writeManifest(spoilt, { ...backup.manifest, files: [outside] });
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json is damaged \(files\.0: the file is not named after/,
+      );
+      const injected = { ...backup.entry('vault.password'), columns: ['user_id", (select 1)'] };
+      await writeManifest(spoilt, { ...backup.manifest, files: [injected] });
+      expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged \(files\.0\.columns\.0: /);
+      await writeManifest(spoilt, { ...backup.manifest, files: [backup.entry('log.event')] });
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json is damaged: it lists no vault\.gateway_key/,
+      );
+    });
+
+    it('of a format this version does not know', async () => {
+      const spoilt = await backup.copy();
+      await writeManifest(spoilt, { format: 2, everything: 'else' });
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json is of format 2 and this version reads format 1/,
+      );
+    });
+
+    it('of a schema this version does not know', async () => {
+      const spoilt = await backup.copy();
+      await writeManifest(spoilt, {
+        ...backup.manifest,
+        schema: '9999-future.sql',
+        gateway_version: '7.8.9',
+      });
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json tells of the database schema 9999-future\.sql, which this version does not know: restore it with gateway 7\.8\.9/,
+      );
+    });
+
+    it('with a file missing', async () => {
+      const spoilt = await backup.copy();
+      await rm(join(spoilt, 'vault.password.copy.gz'));
+      expect(await backup.refusal(spoilt)).to.match(/vault\.password\.copy\.gz is missing or cannot be read/);
+    });
+
+    it('with a file cut off', async () => {
+      const spoilt = await backup.copy();
+      await truncate(join(spoilt, 'log.event.copy.gz'), backup.entry('log.event').bytes - 1);
+      expect(await backup.refusal(spoilt)).to.match(
+        /log\.event\.copy\.gz is damaged: it has \d+ bytes, \d+ were written/,
+      );
+    });
+
+    it('with one bit turned', async () => {
+      const spoilt = await backup.copy();
+      const path = join(spoilt, 'log.event.copy.gz');
+      const content = await readFile(path);
+      content[1000] = (content[1000] ?? 0) ^ 1;
+      await writeFile(path, content);
+      expect(await backup.refusal(spoilt)).to.match(
+        /log\.event\.copy\.gz is damaged: its content is not what was written/,
+      );
+    });
+  });
+
+  describe('leaves nothing half restored when the damage shows while loading', () => {
+    const plain = async (table: string): Promise<string> =>
+      gunzipSync(await readFile(join(backup.source, backup.entry(table).file))).toString();
+
+    it('as compression that ends too early', async () => {
+      const spoilt = await backup.copy();
+      const content = await readFile(join(backup.source, 'log.event.copy.gz'));
+      await backup.forge(spoilt, 'log.event', content.subarray(0, content.length - 100));
+      expect(await backup.refusal(spoilt)).to.match(
+        /log\.event\.copy\.gz is damaged: it cannot be loaded \(unexpected end of file\)/,
+      );
+    });
+
+    it('as a row that is none', async () => {
+      const spoilt = await backup.copy();
+      await backup.forge(spoilt, 'log.event', gzipSync(`${await plain('log.event')}nonsense\n`));
+      expect(await backup.refusal(spoilt)).to.match(
+        /log\.event\.copy\.gz is damaged: it cannot be loaded \(.*nonsense/,
+      );
+    });
+
+    it('as an event that is there twice', async () => {
+      const spoilt = await backup.copy();
+      const text = await plain('log.event');
+      await backup.forge(
+        spoilt,
+        'log.event',
+        gzipSync(text + text.slice(0, text.indexOf('\n') + 1)),
+        BULK + 2,
+      );
+      expect(await backup.refusal(spoilt)).to.match(
+        /log\.event\.copy\.gz is damaged: it cannot be loaded \(duplicate key/,
+      );
+    });
+
+    it('as fewer rows than were written', async () => {
+      const spoilt = await backup.copy();
+      const text = await plain('log.event');
+      await backup.forge(spoilt, 'log.event', gzipSync(text.slice(text.indexOf('\n') + 1)));
+      expect(await backup.refusal(spoilt)).to.match(
+        /log\.event\.copy\.gz is damaged: it gave 500 rows, 501 were written/,
+      );
+    });
+
+    it('as a table that is not listed, or listed twice', async () => {
+      const spoilt = await backup.copy();
+      const files = backup.manifest.files.filter(({ table }) => table !== 'log.event');
+      await writeManifest(spoilt, { ...backup.manifest, files });
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json is damaged: its files are not the tables .*log\.event/,
+      );
+      await writeManifest(spoilt, {
+        ...backup.manifest,
+        files: [...backup.manifest.files, backup.entry('vault.password')],
+      });
+      expect(await backup.refusal(spoilt)).to.match(
+        /manifest\.json is damaged: its files are not the tables/,
+      );
+    });
+
+    it('as a log that ends elsewhere', async () => {
+      const spoilt = await backup.copy();
+      await writeManifest(spoilt, { ...backup.manifest, log: { ...backup.manifest.log, end: '1000' } });
+      expect(await backup.refusal(spoilt)).to.match(/manifest\.json is damaged: it and the log do not agree/);
+    });
+  });
+});
