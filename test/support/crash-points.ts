@@ -3,21 +3,20 @@
  * told. One Postgres, event node and Dovecot serve all points; what crashes is a run of the gateway with its connections.
  */
 import { randomUUID } from 'node:crypto';
-import { ImapFlow } from 'imapflow';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { callerOf } from '../../commands/kernel/access.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
-import type { StoredEvent } from '../../commands/kernel/ports.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
 import { sweepOperations } from '../../commands/operations/sweep-operations.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
-import { PASSWORD, type TestDovecot } from './dovecot.ts';
+import type { TestDovecot } from './dovecot.ts';
 import { eventually, startTestGateway, type TestGateway } from './gateway.ts';
 import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
 import type { ToldAnswer, WatchedMessage, Witness } from './log-invariants.ts';
-import { plainMessage } from './mail-append.ts';
+import { WatchedMailbox } from './watched-mailbox.ts';
+import { wholeLog } from './whole-log.ts';
 
 export interface Scenario {
   readonly title: string;
@@ -33,47 +32,36 @@ interface Scene {
   readonly messages: readonly { readonly id: string; readonly subject: string; readonly source: string }[];
 }
 
-export const DESTINATION = 'Archive';
-export const FOLDERS = ['INBOX', 'Work', DESTINATION];
+const DESTINATION = 'Archive';
 const USER = 'anna';
 const MET_WITHIN_MS = 10_000;
-const PAGE = 500;
 
 export class CrashWorld {
   readonly #gateway: TestGateway;
-  readonly #looker: ImapFlow;
+  readonly #watched: WatchedMailbox;
   readonly #home: RunHome;
   readonly #mailboxId: string;
 
-  private constructor(gateway: TestGateway, looker: ImapFlow, home: RunHome, mailboxId: string) {
+  private constructor(gateway: TestGateway, watched: WatchedMailbox, home: RunHome, mailboxId: string) {
     this.#gateway = gateway;
-    this.#looker = looker;
+    this.#watched = watched;
     this.#home = home;
     this.#mailboxId = mailboxId;
   }
 
   /** A gateway that set everything up and stays: its projector and directory are what other processes would have. */
   static async open(dovecot: TestDovecot, keyFile: string): Promise<CrashWorld> {
-    const looker = new ImapFlow({
-      ...dovecot.imap(),
-      secure: false,
-      doSTARTTLS: false,
-      auth: { user: USER, pass: PASSWORD },
-      logger: false,
-      disableAutoIdle: true,
-    });
-    await looker.connect();
-    await looker.mailboxCreate('Work');
+    const watched = await WatchedMailbox.open(dovecot, USER);
     const gateway = await startTestGateway({ env: { KEY_FILE: keyFile } });
     const mailboxId = await gateway.addMailbox(dovecot.imap(), USER);
     const { databaseUrl, eventStoreUrl, ports: shared } = gateway.gateway;
     const masterKey = await loadMasterKey(keyFile, { mayMake: false });
     const home = { databaseUrl, eventStoreUrl, imapPort: dovecot.imap().port, masterKey, shared };
-    return new CrashWorld(gateway, looker, home, mailboxId);
+    return new CrashWorld(gateway, watched, home, mailboxId);
   }
 
   async close(): Promise<void> {
-    this.#looker.close();
+    this.#watched.close();
     await this.#gateway.stop();
   }
 
@@ -100,7 +88,7 @@ export class CrashWorld {
   async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
     const scene = await this.#arrange(scenario);
     const answers = await this.#crashOnce(scene, point);
-    const atCrash = { events: await this.#readLog(), messages: await this.#look(scene) };
+    const atCrash = { events: await wholeLog(this.#home.shared.events), messages: await this.#look(scene) };
     const restarted = openRun(this.#home);
     try {
       await this.#sweep(restarted);
@@ -109,7 +97,12 @@ export class CrashWorld {
     } finally {
       await restarted.close();
     }
-    return { events: await this.#readLog(), messages: await this.#look(scene), answers, atCrash };
+    return {
+      events: await wholeLog(this.#home.shared.events),
+      messages: await this.#look(scene),
+      answers,
+      atCrash,
+    };
   }
 
   async #crashOnce(scene: Scene, point: CrashPoint): Promise<ToldAnswer[]> {
@@ -199,49 +192,23 @@ export class CrashWorld {
     const messages: Scene['messages'][number][] = [];
     for (const [index, source] of folders.entries()) {
       const subject = `${key} ${String(index)}`;
-      const raw = plainMessage({
-        subject,
-        ...(withMessageId && { id: `<${key}.${String(index)}@example.org>` }),
-      });
-      const appended = await this.#looker.append(source, raw);
+      const { uid, uidValidity } = await this.#watched.arrive(source, subject, { withMessageId });
       const folder = mailbox?.folders.find(({ path }) => path === source);
-      if (!mailbox || !folder || !appended || appended.uid === undefined) throw new Error('nothing arrived');
-      const place = {
-        mailboxNumber: mailbox.number,
-        folderNumber: folder.number,
-        uidValidity: Number(appended.uidValidity),
-        uid: appended.uid,
-      };
+      if (!mailbox || !folder) throw new Error(`${source} is not known`);
+      const place = { mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid };
       messages.push({ id: locators.message(place), subject, source });
     }
     return { key, messages };
   }
 
   async #look({ key, messages }: Scene): Promise<readonly WatchedMessage[]> {
-    const found: { readonly subject: string; readonly path: string }[] = [];
-    for (const path of FOLDERS) {
-      await this.#looker.mailboxOpen(path, { readOnly: true });
-      const uids = await this.#looker.search({ subject: key }, { uid: true });
-      if (!Array.isArray(uids)) throw new Error(`${path} could not be searched`);
-      for (const { envelope } of await this.#looker.fetchAll(uids, { envelope: true }, { uid: true }))
-        found.push({ subject: envelope?.subject ?? '', path });
-    }
+    const found = await this.#watched.copiesOf(key);
     return messages.map(({ id, subject, source }) => ({
       id,
       source,
       destination: DESTINATION,
       places: found.flatMap((copy) => (copy.subject === subject ? [copy.path] : [])),
     }));
-  }
-
-  async #readLog(): Promise<readonly StoredEvent[]> {
-    const { events } = this.#home.shared;
-    const log: StoredEvent[] = [];
-    for (;;) {
-      const page = await events.readAll(log.at(-1)?.position ?? null, PAGE);
-      log.push(...page);
-      if (page.length < PAGE) return log;
-    }
   }
 
   #openLine(): Promise<CrashLine> {
