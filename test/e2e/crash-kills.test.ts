@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { openEventStore } from '../../infra/event-store/event-store-client.ts';
+import type { ConnectedEventStore } from '../../infra/event-store/event-store-client.ts';
+import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
+import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/crash-line.ts';
+import { atPort, placeOf } from '../support/crash-points.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { type Answer, callRest, eventually } from '../support/gateway.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { brokenInvariants, type ToldAnswer } from '../support/log-invariants.ts';
+import { figure, timesOf } from '../support/long.ts';
+import { ReplicaSet, type Settings } from '../support/replica-set.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { verifies } from '../support/verifies.ts';
+import { WatchedMailbox } from '../support/watched-mailbox.ts';
+import { wholeLog } from '../support/whole-log.ts';
+
+const KILLS = timesOf(10, 100);
+
+/** Of all a process sends, what an archive sends: its leases, its appends, its commands. */
+const ofArchive = ({ wire, label }: Passed): boolean =>
+  wire === 'imap' ||
+  (wire === 'postgres' && /^(insert into|delete from) work\.lease/.test(label)) ||
+  (wire === 'events' && /^append (Operation|Action)/.test(label));
+
+describe('a gateway process that is killed before or after a message to a store', function () {
+  this.timeout(timesOf(120_000, 900_000));
+  let dovecot: TestDovecot;
+  let watched: WatchedMailbox;
+  let set: ReplicaSet;
+  let line: CrashLine;
+  let events: ConnectedEventStore;
+  let databaseUrl: string;
+  let settings: Settings;
+  let mailboxId: string;
+  let gateway: GatewayProcess;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    watched = await WatchedMailbox.open(dovecot, 'anna');
+    set = await ReplicaSet.start({}, async (stores) => {
+      databaseUrl = stores.database_url;
+      events = openEventStore({ url: stores.eventstore_url, log: silentLog });
+      const places = {
+        postgres: placeOf(databaseUrl),
+        events: placeOf(stores.eventstore_url),
+        imap: dovecot.imap(),
+      };
+      line = await CrashLine.open(places, ofArchive);
+      settings = {
+        DATABASE_URL: atPort(databaseUrl, line.portOf('postgres')),
+        EVENTSTORE_URL: atPort(stores.eventstore_url, line.portOf('events')),
+      };
+      return [settings];
+    });
+    mailboxId = await set.addMailbox({ host: '127.0.0.1', port: line.portOf('imap') });
+    const [first] = set.replicas;
+    if (!first) throw new Error('no replica');
+    gateway = first;
+  });
+
+  after(async () => {
+    await gateway.kill();
+    await events.close();
+    await line.close();
+    await set.remove();
+    watched.close();
+    await dovecot.dispose();
+  });
+
+  const rest = (path: string, body: object, key?: string): Promise<Answer> =>
+    callRest(gateway.address, ['POST', `/mailboxes/${mailboxId}/${path}`, body], {
+      token: set.tokens.rest_token,
+      ...(key === undefined ? {} : { key }),
+    });
+
+  const arrive = async (subject: string): Promise<string> => {
+    await watched.arrive('INBOX', subject);
+    const select = { folder: 'inbox', filter: { subject_contains: subject } };
+    return String((await rest('email.query', { select })).body.items[0].id);
+  };
+
+  const archive = (id: string, key: string): Promise<Answer> => {
+    const select = { message_ids: [id] };
+    const operation = { type: 'message_actions', select, actions: [{ type: 'archive' }] };
+    return rest('email.act', { operation }, key);
+  };
+
+  const told = ({ body }: Answer): ToldAnswer => ({ operationId: body.operation_id, results: body.results });
+
+  /** Another message was archived before, so that every process has its connections and knows its server. */
+  const warmUp = async (): Promise<void> => {
+    const key = randomUUID();
+    expect((await archive(await arrive(key), key)).body.summary.done).to.equal(1);
+    await leasesGone();
+  };
+
+  const inDatabase = async (statement: string): Promise<readonly unknown[]> => {
+    const client = await openDirectConnection(databaseUrl, 'gateway tests');
+    const { rows } = await client.query<Record<string, unknown>>(statement);
+    await client.end();
+    return rows;
+  };
+
+  /** They are given up behind the answer. */
+  const leasesGone = () =>
+    eventually(async () => {
+      expect(await inDatabase('select from work.lease where until > now()')).to.deep.equal([]);
+    });
+
+  const rehearse = async (): Promise<readonly CrashPoint[]> => {
+    await warmUp();
+    const key = randomUUID();
+    const id = await arrive(key);
+    line.record();
+    await archive(id, key);
+    await leasesGone();
+    return crashPointsOf(line.passed);
+  };
+
+  const killAt = async (point: CrashPoint): Promise<readonly string[]> => {
+    await warmUp();
+    const key = randomUUID();
+    const id = await arrive(key);
+    const answers: ToldAnswer[] = [];
+    const met = line.crashAt(point, () => {
+      process.kill(gateway.pid, 'SIGKILL');
+    });
+    const ended = archive(id, key).then(
+      (answer) => answers.push(told(answer)),
+      () => undefined,
+    );
+    await met;
+    await ended;
+    expect(await gateway.ended()).to.equal(null);
+    await inDatabase('update work.lease set until = now()');
+    line.restore();
+    gateway = await GatewayProcess.start({ env: set.settings(settings) });
+    await gateway.ready();
+    await eventually(async () => {
+      const again = await archive(id, key);
+      expect(again.status, JSON.stringify(again.body)).to.equal(200);
+      answers.push(told(again));
+    }, 10_000);
+    await eventually(async () => {
+      expect(await inDatabase('select from read.operation where not completed')).to.deep.equal([]);
+    }, 10_000);
+    answers.push(told(await archive(id, key)));
+    const places = (await watched.copiesOf(key)).map(({ path }) => path);
+    const message = { id, source: 'INBOX', destination: 'Archive', places };
+    return brokenInvariants({ events: await wholeLog(events), messages: [message], answers });
+  };
+
+  it(`loses, doubles and hides nothing ${verifies('contract:10:cut-off', 'contract:10:reconciled', 'contract:14:no-second-effect')}`, async () => {
+    const points = await rehearse();
+    const chosen = spread(points, KILLS);
+    const startedAt = performance.now();
+    const broken: string[] = [];
+    for (const point of chosen) {
+      for (const sentence of await killAt(point)) broken.push(`${JSON.stringify(point)}: ${sentence}`);
+    }
+    expect(broken.join('\n')).to.equal('');
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    figure(`${String(chosen.length)} kills at ${String(points.length)} points in ${seconds} s`);
+  });
+});
+
+/** At most `count` of them, evenly. */
+const spread = <T>(all: readonly T[], count: number): readonly T[] =>
+  all.filter((_, n) => Math.floor(((n + 1) * count) / all.length) !== Math.floor((n * count) / all.length));
