@@ -65,7 +65,7 @@ async function loadTable(
   const tally = new RowTally(file.table, report);
   // Frozen: the rows are as old as the transaction that made the table empty, so no later vacuum rewrites them.
   const rows = client.query(
-    copyFrom(`copy ${copyTarget(file.table, file.columns)} from stdin with (freeze)`),
+    copyFrom(`COPY ${copyTarget(file.table, file.columns)} FROM STDIN WITH (FREEZE)`),
   );
   try {
     await pipeline(createReadStream(path), createGunzip(), (chunks) => tally.pass(chunks), rows, { signal });

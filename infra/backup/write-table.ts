@@ -26,7 +26,7 @@ export async function writeTable(
   const hash = createHash('sha256');
   let bytes = 0;
   const tally = new RowTally(name, report);
-  const rows = client.query(copyTo(`copy ${copyTarget(name, columns)} to stdout`));
+  const rows = client.query(copyTo(`COPY ${copyTarget(name, columns)} TO STDOUT`));
   try {
     await pipeline(
       rows,

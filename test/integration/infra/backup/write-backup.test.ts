@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { bytesOf, readCopyFile } from '../../../../infra/backup/copy-text.ts';
 import { fileOf, type Manifest } from '../../../../infra/backup/manifest.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
+import { recordSize } from '../../../../infra/event-store/node/stored-record.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { version } from '../../../../infra/version.ts';
 import { eventually } from '../../../support/gateway.ts';
@@ -17,14 +18,11 @@ import { type Home, openHome } from './home-under-test.ts';
 import type { Report } from '../../../../infra/backup/row-tally.ts';
 
 const BULK = 20_000;
-/** Of a record beside its data and metadata; where the first event stands. */
-const RECORD_OVERHEAD_BYTES = 96;
-const FIRST_POSITION = 64;
-
 interface SavedEvent {
   readonly position: number;
   readonly stream: string;
   readonly revision: number;
+  /** How far it moved the end of the log. */
   readonly size: number;
 }
 
@@ -35,7 +33,13 @@ async function eventsIn(target: string, manifest: Manifest): Promise<readonly Sa
     position: Number(row['position']),
     stream: row['stream'] ?? '',
     revision: Number(row['revision']),
-    size: RECORD_OVERHEAD_BYTES + bytesOf(row['data'] ?? '').length + bytesOf(row['metadata'] ?? '').length,
+    size: recordSize({
+      id: row['id'] ?? '',
+      type: row['type'] ?? '',
+      isJson: row['is_json'] === 't',
+      data: bytesOf(row['data'] ?? ''),
+      metadata: bytesOf(row['metadata'] ?? ''),
+    }),
   }));
   return events.sort((a, b) => a.position - b.position);
 }
@@ -94,8 +98,10 @@ describe('writeBackup', function () {
 
     expect(during, 'acknowledged meanwhile').to.be.above(0);
     const events = await eventsIn(target, manifest);
-    let expected = FIRST_POSITION;
-    for (const { position, size } of events) {
+    expect(events.filter(({ stream }) => stream.startsWith('bulk-'))).to.have.length(BULK);
+    const races = events.filter(({ stream }) => stream.startsWith('race-'));
+    let expected = races[0]?.position ?? 0;
+    for (const { position, size } of races) {
       expect(position).to.equal(expected);
       expected += size;
     }
@@ -106,7 +112,6 @@ describe('writeBackup', function () {
       'log_end',
     ]);
     expect(end).to.deep.equal({ only_row: 't', epoch: manifest.log.epoch, log_end: manifest.log.end });
-    const races = events.filter(({ stream }) => stream.startsWith('race-'));
     const whole = new Set(races.filter(({ revision }) => revision === 1).map(({ stream }) => stream));
     expect(races.length, 'each append whole or not at all').to.equal(2 * whole.size);
     expect(before.filter((stream) => !whole.has(stream))).to.deep.equal([]);
