@@ -16,6 +16,9 @@ export class CheckpointBeyondLog extends Error {
   }
 }
 
+/** Until a subscription is back, a change of rights made elsewhere closes this process to its callers. */
+const LONGEST_PAUSE_MS = 1_000;
+
 export interface FollowParts {
   readonly clients: SubscriptionClients;
   readonly reader: StreamReader;
@@ -32,7 +35,7 @@ export async function* followAll(
   signal: AbortSignal,
   filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
-  const progress: Progress = { last: from, backoff: new Backoff(50, 5_000) };
+  const progress: Progress = { last: from, backoff: new Backoff(50, LONGEST_PAUSE_MS) };
   let checked = from === null;
   while (!signal.aborted) {
     try {
