@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -192,26 +192,43 @@ describe('writeBackup', function () {
     expect(await besides(target)).to.deep.equal([]);
   });
 
-  it('never looks complete when it is killed', async () => {
-    const target = freshTarget();
+  /** The command, at work on the log; the name of the folder it writes to. */
+  async function commandAtWork(target: string): Promise<{ child: ChildProcess; unfinished: string }> {
     await mkdir(join(target, '..'));
     const script = join(import.meta.dirname, '../../../../infra/admin/backup.ts');
     const env = { PATH: process.env['PATH'] ?? '', DATA_DIR: home.dataDir };
-    const child = spawn(process.execPath, [script, target], { env, stdio: 'ignore' });
+    const child = spawn(process.execPath, [script, target], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const unfinished = await eventually(async () => {
       const [name = ''] = await besides(target);
       expect(await readdir(join(target, '..', name))).to.include('log.event.copy.gz');
       return name;
     }, 20_000);
+    expect(unfinished).to.match(/^backup\.unfinished-/);
+    return { child, unfinished };
+  }
+
+  it('never looks complete when it is killed', async () => {
+    const target = freshTarget();
+    const { child, unfinished } = await commandAtWork(target);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    expect(unfinished).to.match(/^backup\.unfinished-/);
     expect(await besides(target)).to.deep.equal([unfinished]);
     expect(await readdir(join(target, '..', unfinished))).not.to.include('manifest.json');
 
     const { code } = await runCommand('infra/admin/backup.ts', [target], { DATA_DIR: home.dataDir });
     expect(code).to.equal(0);
     expect(await readdir(target)).to.include('manifest.json');
+  });
+
+  it('is a command that Ctrl-C ends without a trace', async () => {
+    const target = freshTarget();
+    const { child } = await commandAtWork(target);
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    child.kill('SIGINT');
+    expect(await once(child, 'close')).to.deep.equal([1, null]);
+    expect(said).to.equal('Stopped (SIGINT).\n');
+    expect(await besides(target)).to.deep.equal([]);
   });
 
   it('finds everything worth saving in plain tables, the only thing it saves', async () => {
