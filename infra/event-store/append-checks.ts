@@ -9,6 +9,16 @@ const UUID_FORM = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 /** Deeper data is a mistake, and a cycle is endlessly deep. */
 const MOST_DEPTH = 32;
 
+/**
+ * Characters of one event. A message over 17 MB ends the call all appends share
+ * (`RESOURCE_EXHAUSTED`), and a character takes at most 6 bytes; a real server's own limit lies below.
+ */
+const MOST_CHARACTERS = 2 * 1_048_576;
+
+/** `false`, and the longest number. */
+const WORD_CHARACTERS = 5;
+const NUMBER_CHARACTERS = 24;
+
 /** Throws `TypeError` for a name that is not of the form; system streams and derived names never pass. */
 export function requireStreamName(name: string): void {
   if (!STREAM_NAME.test(name))
@@ -16,32 +26,43 @@ export function requireStreamName(name: string): void {
 }
 
 /**
- * Throws `TypeError` unless there is at least one event, every id is a UUID and all data is JSON as it stands:
- * `JSON.stringify` inside the client throws where nobody can catch it, and drops or rewrites what it does not know.
+ * Throws `TypeError` unless there is at least one event, every id is a UUID, no event is beyond all bounds and all data is
+ * JSON as it stands: `JSON.stringify` inside the client throws where nobody can catch it, and drops or rewrites what it
+ * does not know.
  */
 export function requireEvents(events: readonly NewEvent[]): void {
   if (events.length === 0) throw new TypeError('an append needs at least one event');
-  for (const event of events) {
-    if (!UUID_FORM.test(event.id)) throw new TypeError(`the id of ${event.type} is not a UUID`);
-    requireJson(event.data, `${event.type}.data`, 0);
-    requireJson(event.metadata, `${event.type}.metadata`, 0);
+  for (const { id, type, data, metadata } of events) {
+    if (!UUID_FORM.test(id)) throw new TypeError(`the id of ${type} is not a UUID`);
+    const characters = requireJson(data, `${type}.data`, 0) + requireJson(metadata, `${type}.metadata`, 0);
+    if (characters > MOST_CHARACTERS) throw new TypeError(`${type} is too large for an event`);
   }
 }
 
-function requireJson(value: unknown, path: string, depth: number): void {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
-  if (typeof value === 'number' && Number.isFinite(value)) return;
+/** About how many characters the JSON has, before any of them is escaped. */
+function requireJson(value: unknown, path: string, depth: number): number {
+  if (typeof value === 'string') return value.length;
+  if (value === null || typeof value === 'boolean') return WORD_CHARACTERS;
+  if (typeof value === 'number' && Number.isFinite(value)) return NUMBER_CHARACTERS;
   if (typeof value !== 'object') throw new TypeError(`${path} is ${typeof value}, which JSON cannot hold`);
   if (depth === MOST_DEPTH) throw new TypeError(`${path} is nested too deeply`);
+  let characters = 0;
   if (Array.isArray(value)) {
-    value.forEach((item, index) => {
-      requireJson(item, `${path}[${String(index)}]`, depth + 1);
-    });
-    return;
+    for (const [index, item] of value.entries()) {
+      characters += requireJson(item, `${path}[${String(index)}]`, depth + 1);
+    }
+    return characters;
   }
+  requirePlain(value, path);
+  for (const [key, item] of Object.entries(value)) {
+    characters += key.length + requireJson(item, `${path}.${key}`, depth + 1);
+  }
+  return characters;
+}
+
+function requirePlain(value: object, path: string): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     throw new TypeError(`${path} is not a plain object`);
   }
-  for (const [key, item] of Object.entries(value)) requireJson(item, `${path}.${key}`, depth + 1);
 }

@@ -2,14 +2,14 @@
  * The one way events leave the process. The client alone would wait for ever on a silent server, keep a failed feature
  * probe, and mix up the pending appends of all its instances, so there is one lane per process with a client of its own.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import { EventStoreDBClient, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
-import type { AppendResult, JSONEventData } from '@eventstore/db-client';
+import { NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
+import type { AppendResult, EventStoreDBClient, JSONEventData } from '@eventstore/db-client';
 import { WrongExpectedRevision } from '../../commands/kernel/ports.ts';
 import type { ExpectedRevision, Log } from '../../commands/kernel/ports.ts';
 import { Backoff } from './backoff.ts';
 import { Slots } from './slots.ts';
-import { classifyAppendFailure, storeUnavailable } from './store-errors.ts';
+import { StoreConnection } from './store-connection.ts';
+import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
 
 export interface AppendLaneOptions {
   readonly url: string;
@@ -23,46 +23,46 @@ export interface AppendLaneOptions {
 }
 
 /**
- * Appends under way at once. The shared call buffers 16 messages; with more, the client queues writes whose failure
- * becomes an unhandled rejection and ends the process.
+ * Appends under way at once. It bounds what the shared call buffers; with a server that has no BatchAppend each is a call
+ * of its own, and a real server takes 100 per connection.
  */
-const MOST_UNDER_WAY = 15;
-
-/** How long the calls of a silent client may take to end. */
-const MOST_DISPOSE_MS = 1_000;
+const MOST_UNDER_WAY = 80;
 
 /** With credentials of its own a call is not batched; over an unencrypted channel the client leaves them out. */
 const NOBODY = { username: '', password: '' };
+
+interface OneAppend {
+  readonly stream: string;
+  readonly expected: ExpectedRevision;
+  readonly events: JSONEventData[];
+  /** On the clock of `performance.now()`. */
+  readonly giveUpAt: number;
+}
 
 export class AppendLane {
   readonly #options: AppendLaneOptions;
   readonly #slots = new Slots(MOST_UNDER_WAY);
   readonly #closed = new AbortController();
-  #client: EventStoreDBClient;
+  #connection: StoreConnection;
   #pause: Promise<void> | null = null;
 
   constructor(options: AppendLaneOptions) {
     this.#options = options;
-    this.#client = EventStoreDBClient.connectionString(options.url);
+    this.#connection = new StoreConnection(options.url, options.log);
   }
 
   /**
-   * Appends, resending the identical append while its outcome is unknown: same ids, same expectation. Throws
-   * `WrongExpectedRevision`, the client's error for what the store refuses, or after the deadline `store_unavailable`:
-   * then it may have been written, or still be.
+   * Appends, resending the identical append while its outcome is unknown: same ids, same expectation. So the answer is
+   * true even when the first try was written and others appended since. Throws `WrongExpectedRevision`; the client's error
+   * for what the store refuses (too large, stream deleted: defects of ours); `store_unavailable` after the deadline,
+   * when it may have been written or still be, and at once when the store denies access.
    */
   async append(stream: string, expected: ExpectedRevision, events: JSONEventData[]): Promise<AppendResult> {
     const giveUpAt = performance.now() + this.#options.timeoutMs;
     if (!(await this.#slots.acquire(this.#options.timeoutMs)))
       throw storeUnavailable('too many appends wait');
     try {
-      return await this.#untilSettled(giveUpAt, stream, (client, timeoutMs) =>
-        client.appendToStream(stream, events, {
-          expectedRevision: expected === 'no-stream' ? NO_STREAM : expected,
-          deadline: timeoutMs,
-          ...(this.#options.forceUnary ? { credentials: NOBODY } : {}),
-        }),
-      );
+      return await this.#untilSettled({ stream, expected, events, giveUpAt });
     } finally {
       this.#slots.release();
     }
@@ -71,77 +71,89 @@ export class AppendLane {
   async close(): Promise<void> {
     this.#closed.abort();
     await this.#pause;
-    await this.#client.dispose();
+    await this.#connection.retire();
   }
 
-  async #untilSettled(
-    giveUpAt: number,
-    stream: string,
-    attempt: (client: EventStoreDBClient, timeoutMs: number) => Promise<AppendResult>,
-  ): Promise<AppendResult> {
-    const backoff = new Backoff(20, 1_000);
+  async #untilSettled(append: OneAppend): Promise<AppendResult> {
+    const backoff = new Backoff();
     let cause: unknown = 'closed';
     for (;;) {
       await this.#pause;
-      const leftMs = giveUpAt - performance.now();
+      const leftMs = append.giveUpAt - performance.now();
       if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(cause);
-      const client = this.#client;
+      const connection = this.#connection;
       try {
-        const timeoutMs = Math.ceil(Math.min(leftMs, this.#options.tryTimeoutMs));
-        return await within(timeoutMs, attempt(client, timeoutMs));
+        return await within(
+          Math.min(leftMs, this.#options.tryTimeoutMs),
+          this.#send(connection.client, append),
+        );
       } catch (error) {
         cause = error;
-        this.#decide(error, client, stream);
+        this.#decide(error, connection, append);
       }
-      await backoff.pause(this.#closed.signal, giveUpAt - performance.now());
+      await backoff.pause(this.#closed.signal, append.giveUpAt - performance.now());
     }
-  }
-
-  /** Throws what is final; otherwise makes the lane ready for the next try. */
-  #decide(error: unknown, client: EventStoreDBClient, stream: string): void {
-    if (error instanceof WrongExpectedVersionError) {
-      const { actualVersion } = error;
-      throw new WrongExpectedRevision(
-        stream,
-        typeof actualVersion === 'bigint' ? actualVersion : 'no-stream',
-      );
-    }
-    const failure = error instanceof NoAnswer ? 'resend' : classifyAppendFailure(error);
-    if (failure === 'refused') throw error;
-    this.#options.log.warn('append is sent again', { stream, error: String(error) });
-    if (error instanceof NoAnswer) this.#reset(client, client);
-    else if (failure === 'resend-on-new-client') this.#reset(client, null);
   }
 
   /**
-   * Ends the calls of a client that fell silent, and goes on with `next` or a new one. Nothing else is sent meanwhile:
-   * the end of the shared call rejects every pending append of the process, and a late answer to one of those throws
-   * inside the client. A client whose calls are only silent is kept, because what it still waits for (the feature probe)
-   * would later send abandoned appends over a second shared call.
+   * One try. The server is told the deadline of the whole append: it compares it with its own clock, and a short one would
+   * refuse everything once the two clocks differ by as much.
    */
-  #reset(failed: EventStoreDBClient, next: EventStoreDBClient | null): void {
-    if (this.#pause || failed !== this.#client || this.#closed.signal.aborted) return;
-    const ended = Promise.race([failed.dispose(), delay(MOST_DISPOSE_MS, undefined, { ref: false })]);
-    this.#pause = ended.then(() => {
-      this.#client = next ?? EventStoreDBClient.connectionString(this.#options.url);
+  #send(
+    client: EventStoreDBClient,
+    { stream, expected, events, giveUpAt }: OneAppend,
+  ): Promise<AppendResult> {
+    return client.appendToStream(stream, events, {
+      expectedRevision: expected === 'no-stream' ? NO_STREAM : expected,
+      deadline: Math.ceil(giveUpAt - performance.now()),
+      ...(this.#options.forceUnary ? { credentials: NOBODY } : {}),
+    });
+  }
+
+  /** Throws what is final; otherwise makes the lane ready for the next try. */
+  #decide(error: unknown, connection: StoreConnection, { stream, expected }: OneAppend): void {
+    if (error instanceof WrongExpectedVersionError) {
+      throw new WrongExpectedRevision(stream, actualRevision(error, expected));
+    }
+    const failure = classifyFailure(error);
+    if (failure === 'refused') throw error;
+    reportFailure(this.#options.log, 'append is sent again', { stream }, error);
+    if (failure === 'denied') throw storeUnavailable(error);
+    if (failure === 'again-elsewhere') this.#reconnect(connection);
+  }
+
+  /**
+   * Goes on over another connection. Nothing is sent until the calls of the failed one have ended: the end of its shared
+   * call rejects every pending append of the process.
+   */
+  #reconnect(failed: StoreConnection): void {
+    if (this.#pause || failed !== this.#connection || this.#closed.signal.aborted) return;
+    this.#pause = failed.retire().then(() => {
+      this.#connection = new StoreConnection(this.#options.url, this.#options.log);
       this.#pause = null;
     });
   }
 }
 
-class NoAnswer extends Error {
-  constructor(timeoutMs: number) {
-    super(`no answer within ${String(Math.round(timeoutMs))} ms`);
-    this.name = 'NoAnswer';
-  }
+/**
+ * Where the stream is by the client's word: it says -1 or "no stream" for a missing one, and "no stream" too when the
+ * server gave no revision, so that beside an expectation of "no stream" it means nothing.
+ */
+function actualRevision(
+  { actualVersion }: WrongExpectedVersionError,
+  expected: ExpectedRevision,
+): bigint | 'no-stream' | null {
+  if (typeof actualVersion === 'bigint' && actualVersion >= 0n) return actualVersion;
+  const isMissing = actualVersion === 'no_stream' || actualVersion === -1n;
+  return isMissing && expected !== 'no-stream' ? 'no-stream' : null;
 }
 
-/** The promise, or `NoAnswer`. What it settles to afterwards is of no interest. */
+/** The promise, or an error when it takes too long. What it settles to afterwards is of no interest. */
 function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout;
   const expiry = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new NoAnswer(timeoutMs));
+      reject(new Error(`no answer within ${String(Math.round(timeoutMs))} ms`));
     }, timeoutMs);
   });
   return Promise.race([promise, expiry]).finally(() => {

@@ -4,8 +4,8 @@ import { requireEvents, requireStreamName } from './append-checks.ts';
 import { AppendLane } from './append-lane.ts';
 import { followAll } from './follow-all.ts';
 import { toJsonEvent } from './recorded-events.ts';
+import { StoreConnections } from './store-connections.ts';
 import { StreamReader } from './stream-reader.ts';
-import { SubscriptionClients } from './subscription-clients.ts';
 
 export interface EventStoreOptions {
   /** `esdb://…`, a single node or a cluster. */
@@ -15,7 +15,12 @@ export interface EventStoreOptions {
   readonly appendTimeoutMs?: number;
   /** For one try of an append. */
   readonly appendTryTimeoutMs?: number;
+  /** For a read with all its repetitions. */
   readonly readTimeoutMs?: number;
+  /** How long one try of a read may hear nothing. */
+  readonly readSilenceMs?: number;
+  /** How long a subscription may take to be confirmed. */
+  readonly confirmTimeoutMs?: number;
   /** Appends one call at a time, as with a server that has no BatchAppend. */
   readonly forceUnary?: boolean;
 }
@@ -28,7 +33,7 @@ export interface ConnectedEventStore extends EventStore {
 /** Opens the store; connects lazily. One per process, because the client mixes up the appends of several. */
 export function openEventStore(options: EventStoreOptions): ConnectedEventStore {
   const { url, log } = options;
-  if (/[?&]throwOnAppendFailure=false/i.test(url)) {
+  if (/[?&]throw[_-]*on[_-]*append[_-]*failure=\s*false/i.test(url)) {
     // The client then reports a revision of 1 whatever the stream is at.
     throw new TypeError('EVENTSTORE_URL must not set throwOnAppendFailure=false');
   }
@@ -39,8 +44,13 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     tryTimeoutMs: options.appendTryTimeoutMs ?? 3_000,
     forceUnary: options.forceUnary ?? false,
   });
-  const reader = new StreamReader({ url, log, timeoutMs: options.readTimeoutMs ?? 10_000 });
-  const clients = new SubscriptionClients(url);
+  const reader = new StreamReader({
+    url,
+    log,
+    timeoutMs: options.readTimeoutMs ?? 10_000,
+    silenceMs: options.readSilenceMs ?? 3_000,
+  });
+  const connections = new StoreConnections(url, log);
   const closed = new AbortController();
   return {
     append: async (streamName, expected, events): Promise<Appended> => {
@@ -65,10 +75,15 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     headPosition: () => reader.headPosition(),
     readAll: (after, most) => reader.allAfter(after, most),
     subscribeToAll: (from, signal, filter) =>
-      followAll({ clients, reader, log }, from, AbortSignal.any([signal, closed.signal]), filter),
+      followAll(
+        { connections, reader, log, confirmMs: options.confirmTimeoutMs ?? 5_000 },
+        from,
+        AbortSignal.any([signal, closed.signal]),
+        filter,
+      ),
     close: async (): Promise<void> => {
       closed.abort();
-      await Promise.all([lane.close(), reader.close(), clients.close()]);
+      await Promise.all([lane.close(), reader.close(), connections.close()]);
     },
   };
 }

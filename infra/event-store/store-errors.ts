@@ -1,6 +1,8 @@
 /** What the client's errors mean to a caller. */
+import { status } from '@grpc/grpc-js';
 import { ErrorType, isCommandError } from '@eventstore/db-client';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
 
 /** The store cannot be reached, or has not said in time whether it did what was asked. */
 export const storeUnavailable = (cause: unknown): GatewayError =>
@@ -8,31 +10,63 @@ export const storeUnavailable = (cause: unknown): GatewayError =>
     cause,
   });
 
-/** How an append that failed stands, and what to do next. */
-export type AppendFailure =
-  /** Nothing was written, and sending it again will not help. */
+/** How a call that failed stands, and what to do next. */
+export type StoreFailure =
+  /** Nothing was written, and asking again will not help: a defect of ours, or an answer the caller understands. */
   | 'refused'
-  /** Nothing was written, or it is unknown: send the identical append again. */
-  | 'resend'
-  /** The same, and the client has to be replaced first. */
-  | 'resend-on-new-client';
+  /** The store does not let the gateway in: for its operator to mend, so callers are told to come back. */
+  | 'denied'
+  /** Nothing was written, or it is unknown: ask the very same again. */
+  | 'again'
+  /** The same, over another connection: this one may be broken, or keep a failure for ever. */
+  | 'again-elsewhere';
 
-const REFUSALS = new Set<string>([
-  ErrorType.ACCESS_DENIED,
+const REFUSALS = new Set<ErrorType>([
+  ErrorType.INVALID_ARGUMENT,
   ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED,
   ErrorType.MISSING_REQUIRED_METADATA_PROPERTY,
   ErrorType.STREAM_DELETED,
   ErrorType.WRONG_EXPECTED_VERSION,
 ]);
 
+/** What the client knows no class for is told apart by the status code in a shared call's reply, or by its text. */
+const REFUSING_TEXT = new RegExp(
+  `^Could not recognize ${String(status.INVALID_ARGUMENT)} |MaximumAppendEventSizeExceeded|InvalidPosition`,
+);
+
 /**
- * Anything not known to be a refusal leaves the outcome open. An error that is no command error comes from the feature
- * probe, whose failure the client may keep for ever. Bad requests arrive as `UnknownError`, told apart by their text only.
+ * Anything not known to be a refusal leaves the outcome open ("Server Is Not Ready" comes as `UnknownError`). An error
+ * that is no command error comes from the feature probe, whose failure the client keeps, or from finding the cluster.
  */
-export function classifyAppendFailure(error: unknown): AppendFailure {
-  if (!isClientError(error)) return 'resend-on-new-client';
-  return REFUSALS.has(error.type) || error.message.includes('BadRequest') ? 'refused' : 'resend';
+export function classifyFailure(error: unknown): StoreFailure {
+  if (!isClientError(error)) return 'again-elsewhere';
+  if (error.type === ErrorType.ACCESS_DENIED) return 'denied';
+  if (REFUSALS.has(error.type)) return 'refused';
+  if (error.type === ErrorType.UNAVAILABLE) return 'again-elsewhere';
+  const isRefusal = error.code === status.INVALID_ARGUMENT || REFUSING_TEXT.test(error.message);
+  return isRefusal ? 'refused' : 'again';
 }
 
-const isClientError = (error: unknown): error is Error & { readonly type: string } =>
+/** Says at level error what an operator has to do when the store does not know or not trust the gateway. */
+export function reportFailure(log: Log, text: string, fields: Record<string, unknown>, error: unknown): void {
+  const line = { ...fields, error: String(error) };
+  if (!isDenial(error)) log.warn(text, line);
+  else {
+    log.error(
+      'The event store denies the gateway access: check user and password in EVENTSTORE_URL, and that this user may ' +
+        'append to streams and read $all.',
+      line,
+    );
+  }
+}
+
+type ClientError = Error & { readonly type: ErrorType; readonly code?: status };
+
+/** Also the feature probe's plain error for a wrong password. */
+function isDenial(error: unknown): boolean {
+  if (isClientError(error)) return error.type === ErrorType.ACCESS_DENIED;
+  return error instanceof Error && 'code' in error && error.code === status.UNAUTHENTICATED;
+}
+
+const isClientError = (error: unknown): error is ClientError =>
   error instanceof Error && isCommandError(error);

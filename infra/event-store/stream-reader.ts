@@ -2,22 +2,31 @@
 import {
   BACKWARDS,
   END,
-  EventStoreDBClient,
   FORWARDS,
   START,
   StreamDeletedError,
   StreamNotFoundError,
 } from '@eventstore/db-client';
-import type { AllStreamResolvedEvent, ResolvedEvent, StreamingRead } from '@eventstore/db-client';
+import type {
+  AllStreamResolvedEvent,
+  EventStoreDBClient,
+  ResolvedEvent,
+  StreamingRead,
+} from '@eventstore/db-client';
 import type { Log, Position, StoredEvent } from '../../commands/kernel/ports.ts';
 import { Backoff } from './backoff.ts';
 import { toStoredEvent } from './recorded-events.ts';
-import { storeUnavailable } from './store-errors.ts';
+import { Slots } from './slots.ts';
+import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
+import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
 
 export interface StreamReaderOptions {
   readonly url: string;
   readonly log: Log;
+  /** For a read with all its repetitions. */
   readonly timeoutMs: number;
+  /** How long one try may hear nothing before another connection is tried. */
+  readonly silenceMs: number;
 }
 
 type Resolved = ResolvedEvent | AllStreamResolvedEvent;
@@ -27,30 +36,26 @@ const SYSTEM_EVENTS_SKIPPED = 32;
 
 export class StreamReader {
   readonly #options: StreamReaderOptions;
-  readonly #client: EventStoreDBClient;
+  readonly #connections: StoreConnections;
+  /** As many as fit on one connection; more wait in line. */
+  readonly #slots = new Slots(MOST_CALLS_PER_CONNECTION);
   readonly #closed = new AbortController();
 
   constructor(options: StreamReaderOptions) {
     this.#options = options;
-    this.#client = EventStoreDBClient.connectionString(options.url);
+    this.#connections = new StoreConnections(options.url, options.log);
   }
 
   /** The events of a stream in order; empty for a missing or deleted one. Decisions load here, so the leader is asked. */
   async stream(name: string, from: bigint): Promise<readonly StoredEvent[]> {
-    return this.#read(() =>
-      this.#client.readStream(name, { fromRevision: from === 0n ? START : from, requiresLeader: true }),
+    return this.#read((client) =>
+      client.readStream(name, { fromRevision: from === 0n ? START : from, requiresLeader: true }),
     );
   }
 
   async last(name: string): Promise<StoredEvent | null> {
-    const events = await this.#read(() =>
-      this.#client.readStream(name, {
-        direction: BACKWARDS,
-        fromRevision: END,
-        maxCount: 1,
-        requiresLeader: true,
-      }),
-    );
+    const newest = { direction: BACKWARDS, fromRevision: END, maxCount: 1, requiresLeader: true } as const;
+    const events = await this.#read((client) => client.readStream(name, newest));
     return events[0] ?? null;
   }
 
@@ -79,51 +84,81 @@ export class StreamReader {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#client.dispose();
+    await this.#connections.close();
   }
 
   /** Forwards, the event at `from` included. */
   #pageOfAll(from: Position | null, maxCount: number): Promise<readonly StoredEvent[]> {
     const fromPosition = from === null || from < 0n ? START : { commit: from, prepare: from };
-    return this.#read(() => this.#client.readAll({ direction: FORWARDS, fromPosition, maxCount }));
+    return this.#read((client) => client.readAll({ direction: FORWARDS, fromPosition, maxCount }));
   }
 
+  /** From the leader: a follower may lag behind what this process has seen already. */
   #newestOfAll(maxCount: number): Promise<readonly StoredEvent[]> {
-    return this.#read(() => this.#client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount }));
+    const newest = { direction: BACKWARDS, fromPosition: END, maxCount, requiresLeader: true } as const;
+    return this.#read((client) => client.readAll(newest));
   }
 
-  /** Reads again until the deadline: a read changes nothing, and the client reconnects on its next call. */
-  async #read(open: () => StreamingRead<Resolved>): Promise<readonly StoredEvent[]> {
+  async #read(open: OpenRead): Promise<readonly StoredEvent[]> {
     const giveUpAt = performance.now() + this.#options.timeoutMs;
-    const backoff = new Backoff(20, 1_000);
+    if (!(await this.#slots.acquire(this.#options.timeoutMs))) throw storeUnavailable('too many reads wait');
+    try {
+      return await this.#untilRead(open, giveUpAt);
+    } finally {
+      this.#slots.release();
+    }
+  }
+
+  /** Reads again until the deadline: a read changes nothing. */
+  async #untilRead(open: OpenRead, giveUpAt: number): Promise<readonly StoredEvent[]> {
+    const backoff = new Backoff();
     for (;;) {
+      const leftMs = giveUpAt - performance.now();
+      const connection = this.#connections.acquire();
       try {
-        return await collect(open(), Math.max(1, giveUpAt - performance.now()));
+        return await this.#collect(open(connection.client), Math.max(1, leftMs));
       } catch (error) {
         if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return [];
-        const leftMs = giveUpAt - performance.now();
-        if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(error);
-        this.#options.log.warn('read is tried again', { error: String(error) });
-        await backoff.pause(this.#closed.signal, leftMs);
+        const failure = classifyFailure(error);
+        if (failure === 'refused' || error instanceof TypeError) throw error;
+        if (failure === 'again-elsewhere') this.#connections.discard(connection);
+        reportFailure(this.#options.log, 'read is tried again', {}, error);
+        const isOver = giveUpAt <= performance.now() || this.#closed.signal.aborted;
+        if (isOver || failure === 'denied') throw storeUnavailable(error);
+      } finally {
+        this.#connections.release(connection);
       }
+      await backoff.pause(this.#closed.signal, giveUpAt - performance.now());
+    }
+  }
+
+  async #collect(read: StreamingRead<Resolved>, timeoutMs: number): Promise<StoredEvent[]> {
+    // The client reports errors of a read that nobody listens to any more; without a listener they end the process.
+    read.on('error', () => undefined);
+    const end = (reason: string) => (): void => {
+      read.destroy(new Error(reason));
+    };
+    // A read cut off by its own client ends as if it were complete.
+    const close = end('closed');
+    this.#closed.signal.addEventListener('abort', close, { once: true });
+    const deadline = setTimeout(end('the read took too long'), timeoutMs);
+    const silence = setTimeout(end('the read fell silent'), Math.min(timeoutMs, this.#options.silenceMs));
+    const events: StoredEvent[] = [];
+    try {
+      for await (const { event } of read) {
+        silence.refresh();
+        if (event) events.push(toStoredEvent(event));
+      }
+      return events;
+    } catch (error) {
+      void read.cancel().catch(() => undefined); // it may never have been opened, or not yet
+      throw error;
+    } finally {
+      clearTimeout(deadline);
+      clearTimeout(silence);
+      this.#closed.signal.removeEventListener('abort', close);
     }
   }
 }
 
-async function collect(read: StreamingRead<Resolved>, timeoutMs: number): Promise<StoredEvent[]> {
-  // The client reports errors of a read that nobody listens to any more; without a listener they end the process.
-  read.on('error', () => undefined);
-  const timer = setTimeout(() => {
-    read.destroy(new Error('the read took too long'));
-  }, timeoutMs);
-  const events: StoredEvent[] = [];
-  try {
-    for await (const { event } of read) if (event) events.push(toStoredEvent(event));
-    return events;
-  } catch (error) {
-    await read.cancel().catch(() => undefined); // it may never have been opened
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-}
+type OpenRead = (client: EventStoreDBClient) => StreamingRead<Resolved>;

@@ -11,7 +11,13 @@ import type {
   Filter,
   Position as StorePosition,
 } from '@eventstore/db-client';
-import type { EventFilter, Position, SubscriptionItem } from '../../commands/kernel/ports.ts';
+import type {
+  EventFilter,
+  Log,
+  Position,
+  StoredEvent,
+  SubscriptionItem,
+} from '../../commands/kernel/ports.ts';
 import { toStoredEvent } from './recorded-events.ts';
 
 /** Events read ahead of the consumer. */
@@ -21,15 +27,27 @@ const READ_AHEAD = 1_000;
 const SEARCH_WINDOW = 256;
 const CHECKPOINT_WINDOWS = 4;
 
+export interface FeedOptions {
+  /** Where the last item handed out stood; null = from the start. */
+  readonly from: Position | null;
+  readonly filter: EventFilter | undefined;
+  readonly log: Log;
+  /** How long the server may take to confirm the subscription. */
+  readonly confirmMs: number;
+}
+
 export class SubscriptionFeed {
   readonly #subscription: AllStreamSubscription;
+  readonly #log: Log;
+  readonly #confirmation: NodeJS.Timeout;
   #wake: (() => void) | null = null;
   #checkpoint: Position | null = null;
   #caughtUp = false;
   #failure: Error | null = null;
   #handedOut: Position;
 
-  constructor(client: EventStoreDBClient, from: Position | null, filter: EventFilter | undefined) {
+  constructor(client: EventStoreDBClient, { from, filter, log, confirmMs }: FeedOptions) {
+    this.#log = log;
     this.#handedOut = from ?? -1n;
     const subscription = client.subscribeToAll(
       {
@@ -39,6 +57,12 @@ export class SubscriptionFeed {
       { highWaterMark: READ_AHEAD },
     );
     this.#subscription = subscription;
+    this.#confirmation = setTimeout(() => {
+      this.#fail(new Error('the subscription was not confirmed'));
+    }, confirmMs);
+    subscription.on('confirmation', () => {
+      clearTimeout(this.#confirmation);
+    });
     subscription.on('readable', () => {
       this.#ring();
     });
@@ -58,8 +82,12 @@ export class SubscriptionFeed {
 
   /** The next item, or null when nothing is here yet. Throws what ended the subscription, after its last event. */
   take(): SubscriptionItem | null {
-    const resolved: unknown = this.#subscription.read();
-    if (resolved !== null) return this.#event(resolved as AllStreamResolvedEvent);
+    for (;;) {
+      const resolved = this.#subscription.read() as AllStreamResolvedEvent | null;
+      if (resolved === null) break;
+      const event = this.#newEvent(resolved);
+      if (event) return { kind: 'event', event };
+    }
     // An empty buffer: every event that came before the checkpoint has been taken.
     const checkpoint = this.#checkpoint;
     this.#checkpoint = null;
@@ -83,18 +111,24 @@ export class SubscriptionFeed {
   }
 
   /** Ends the subscription and whoever waits for it. */
-  async close(): Promise<void> {
+  close(): void {
     this.#fail(new Error('closed'));
-    await this.#subscription.unsubscribe().catch(() => undefined); // it may never have been opened
+    void this.#subscription.unsubscribe().catch(() => undefined); // it may never have been opened, or not yet
     this.#subscription.destroy();
   }
 
-  #event({ event, link }: AllStreamResolvedEvent): SubscriptionItem | null {
+  /** The event, or null for one handed out before: whoever counts events must not count it twice. */
+  #newEvent({ event, link }: AllStreamResolvedEvent): StoredEvent | null {
     const recorded = event ?? link;
-    if (!recorded) return this.take();
+    if (!recorded) return null;
     const stored = toStoredEvent(recorded);
+    if (stored.position <= this.#handedOut) {
+      const place = { position: String(stored.position), after: String(this.#handedOut) };
+      this.#log.warn('an event that came again was left out', place);
+      return null;
+    }
     this.#handedOut = stored.position;
-    return { kind: 'event', event: stored };
+    return stored;
   }
 
   #serverFilter(filter: EventFilter | undefined): Filter {
@@ -102,8 +136,8 @@ export class SubscriptionFeed {
       maxSearchWindow: SEARCH_WINDOW,
       checkpointInterval: CHECKPOINT_WINDOWS,
       checkpointReached: (_subscription: AllStreamSubscription, { commit, prepare }: StorePosition): void => {
-        // Elsewhere than at an event the pair differs, and one number would not lead back there.
-        if (commit !== prepare) return;
+        // Elsewhere than at an event the pair differs, and one number would not lead back there. 0/0 is before the first.
+        if (commit !== prepare || commit === 0n) return;
         this.#checkpoint = commit;
         this.#ring();
       },
@@ -114,6 +148,7 @@ export class SubscriptionFeed {
   }
 
   #fail(error: Error): void {
+    clearTimeout(this.#confirmation);
     this.#failure ??= error;
     this.#ring();
   }

@@ -6,7 +6,7 @@ import { WrongExpectedRevision } from '../../../commands/kernel/ports.ts';
 import type { NewEvent, Position, SubscriptionItem } from '../../../commands/kernel/ports.ts';
 import { openEventStore } from '../../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
-import { CheckpointBeyondLog } from '../../../infra/event-store/follow-all.ts';
+import { CheckpointNotInLog } from '../../../infra/event-store/follow-all.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { describeStores, freshStream, rejection } from './store-under-test.ts';
 
@@ -204,7 +204,7 @@ describeStores('event store port', (under) => {
   it('refuses to follow from beyond the end of the log', async () => {
     const head = await store.headPosition();
     const following = take(store.subscribeToAll(head + 1_000_000n, new AbortController().signal), caughtUp);
-    expect(await rejection(following)).to.be.instanceOf(CheckpointBeyondLog);
+    expect(await rejection(following)).to.be.instanceOf(CheckpointNotInLog);
   });
 
   it('serves many subscriptions beside appends and reads', async () => {

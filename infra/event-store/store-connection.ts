@@ -1,0 +1,98 @@
+/**
+ * The official client with a connection of its own, made safe where it would end the process or go on behind our back:
+ * answers nobody waits for are dropped, and once it is retired it sends nothing more.
+ */
+import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import type { Channel } from '@grpc/grpc-js';
+import type { Log } from '../../commands/kernel/ports.ts';
+import { guardSharedAppendCall } from './shared-append-call.ts';
+
+/** The client's own default; it is also what a server may take to answer a ping. */
+const KEEP_ALIVE_TIMEOUT_MS = 10_000;
+
+/** What the client calls "never" (-1) overflows a timer and would mean "at once". */
+const NEVER_MS = 2_000_000_000;
+
+/** Connections opened within this many share nothing. */
+const DISTINCT_CONNECTIONS = 1_000;
+
+/** How long the calls of a silent client may take to end. */
+const MOST_DISPOSE_MS = 500;
+
+type GrpcClient = Readonly<{ getChannel(): Channel }>;
+type GrpcStream = Readable | Writable | Duplex;
+type OpenStream = (client: GrpcClient) => GrpcStream;
+
+/** The two doors every call of the client goes through; protected, and the same in all of 6.x. */
+interface Doors {
+  GRPCStreamCreator: (
+    kind: unknown,
+    name: string,
+    open: OpenStream,
+    cache?: unknown,
+  ) => () => Promise<GrpcStream>;
+  execute: (kind: unknown, name: string, act: (client: GrpcClient) => unknown) => Promise<unknown>;
+}
+
+let opened = 0;
+
+export class StoreConnection {
+  readonly client: EventStoreDBClient;
+  #isRetired = false;
+  #channel: Channel | null = null;
+
+  constructor(url: string, log: Log) {
+    this.client = EventStoreDBClient.connectionString(withOwnConnection(url));
+    const doors = this.client as unknown as Doors;
+    const { GRPCStreamCreator: openStream, execute } = doors;
+    doors.GRPCStreamCreator = (kind, name, open, cache) =>
+      openStream(
+        kind,
+        name,
+        (client) => {
+          this.#pass(client);
+          const stream = open(client);
+          // Only the call all appends share is kept in a cache.
+          return cache === undefined ? stream : guardSharedAppendCall(stream as Duplex, log);
+        },
+        cache,
+      );
+    doors.execute = (kind, name, act) =>
+      execute(kind, name, async (client) => {
+        this.#pass(client);
+        return await act(client);
+      });
+  }
+
+  /**
+   * Ends its calls and its connection. What still waits inside the client, for the feature probe say, fails when its turn
+   * comes, instead of sending an append that was given up long ago.
+   */
+  async retire(): Promise<void> {
+    this.#isRetired = true;
+    await Promise.race([this.client.dispose(), delay(MOST_DISPOSE_MS, undefined, { ref: false })]);
+    this.#channel?.close();
+  }
+
+  #pass(client: GrpcClient): void {
+    if (this.#isRetired) throw new Error('the connection to the event store was given up');
+    this.#channel = client.getChannel();
+  }
+}
+
+/**
+ * gRPC hands the same connection to every channel with equal settings, and with it the pause before its next attempt,
+ * which grows to two minutes. A timeout that differs by a millisecond gives each client a connection of its own.
+ */
+function withOwnConnection(url: string): string {
+  const given = /[?&]keep[_-]*alive[_-]*timeout=(-?\d+)/i.exec(url)?.[1];
+  const timeoutMs = given === undefined ? KEEP_ALIVE_TIMEOUT_MS : Number(given);
+  opened = (opened + 1) % DISTINCT_CONNECTIONS;
+  const ownMs = (timeoutMs < 0 ? NEVER_MS : timeoutMs) + opened;
+  const address = url.trim().replace(/\/+$/, '');
+  const hasSettings = address.replace(/^[^:]+:\/\/(?:[^:]+:[^@]+@)?/, '').includes('?');
+  // Of a setting given twice the client takes the last.
+  return `${address}${hasSettings ? '&' : '?'}keepAliveTimeout=${String(ownMs)}`;
+}
