@@ -18,6 +18,8 @@ export interface StoreUnderTest {
   /** Appends the way the mode says. */
   readonly appendOptions: AppendToStreamOptions;
   readonly unary: boolean;
+  /** Stops the node and starts it on the same port and log; null for a real server. */
+  readonly restart: (() => Promise<void>) | null;
 }
 
 /** The embedded node, for tests that stop and start it. */
@@ -42,7 +44,11 @@ const START_TIMEOUT_MS = 60_000;
 const REAL_URL = process.env['EVENTSTORE_TEST_URL'];
 
 /** Credentials of a call keep it out of the batch; an unencrypted channel leaves them out. */
-const NOBODY = { credentials: { username: '', password: '' } };
+function sameCredentials(url: string): AppendToStreamOptions {
+  const { username, password } = new URL(url);
+  const credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  return { credentials };
+}
 
 export async function embeddedStore(options: { batchAppend?: boolean } = {}): Promise<EmbeddedStore> {
   const database = await testDatabase();
@@ -78,6 +84,11 @@ export async function embeddedStore(options: { batchAppend?: boolean } = {}): Pr
   };
 }
 
+const restarted = (embedded: EmbeddedStore) => async (): Promise<void> => {
+  await embedded.stopNode();
+  await embedded.startNode();
+};
+
 /** Declares the tests once per way of appending. */
 export function describeStores(title: string, tests: (store: () => StoreUnderTest) => void): void {
   for (const unary of [false, true]) {
@@ -91,8 +102,9 @@ export function describeStores(title: string, tests: (store: () => StoreUnderTes
         store = {
           url,
           client: EventStoreDBClient.connectionString(url),
-          appendOptions: embedded === null && unary ? NOBODY : {},
+          appendOptions: embedded === null && unary ? sameCredentials(url) : {},
           unary,
+          restart: embedded && restarted(embedded),
         };
       });
       after(async () => {
@@ -107,9 +119,9 @@ export function describeStores(title: string, tests: (store: () => StoreUnderTes
   }
 }
 
-/** Declares tests that only the embedded node can be held against. */
+/** Declares tests that only the embedded node can be held against, also when `EVENTSTORE_TEST_URL` names another store. */
 export function describeEmbedded(title: string, tests: (store: () => EmbeddedUnderTest) => void): void {
-  describe(title, () => {
+  describe(`${title} (embedded node)`, () => {
     let store: EmbeddedUnderTest | null = null;
     before(async function () {
       this.timeout(START_TIMEOUT_MS);
