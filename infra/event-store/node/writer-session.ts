@@ -14,6 +14,9 @@ const WRITER_LOCK = 0x6c_6f_67;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const ANSWER_GRACE_MS = 2_000;
 
+/** An idle writer's question touches one row: a connection that takes longer is as good as dead. */
+const CONFIRM_TIMEOUT_MS = 4_000;
+
 /** How long a connection may take to end before it is left to the operating system. */
 const END_TIMEOUT_MS = 1_000;
 
@@ -121,6 +124,7 @@ export class WriterSession {
           int8Array(records.map((r) => r.createdMs * 10_000)),
         ],
       }),
+      STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
     );
     if (rowCount !== records.length) throw new WriterFenced();
     this.#logEnd = logEnd;
@@ -135,14 +139,15 @@ export class WriterSession {
     const text = 'SELECT 1 FROM log.node_epoch WHERE epoch = $1';
     const { rowCount } = await this.#query(
       this.#client.query({ name: 'log_confirm', text, values: [this.epoch] }),
+      CONFIRM_TIMEOUT_MS,
     );
     if (rowCount !== 1) throw new WriterFenced();
   }
 
-  async #query<T>(answer: Promise<T>): Promise<T> {
+  async #query<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
     this.#isBusy = true;
     try {
-      return await answeredInTime(answer);
+      return await answeredInTime(answer, timeoutMs);
     } finally {
       this.#isBusy = false;
     }
@@ -169,12 +174,12 @@ async function takeLock(client: Client): Promise<void> {
 }
 
 /** The server ends a statement by itself; a machine that has frozen does not even do that. */
-async function answeredInTime<T>(answer: Promise<T>): Promise<T> {
+async function answeredInTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       reject(new Error('The database does not answer the writer.'));
-    }, STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS);
+    }, timeoutMs);
   });
   try {
     return await Promise.race([answer, silence]);

@@ -55,12 +55,18 @@ export class NodeChild {
 }
 
 async function answer(child: ChildProcess): Promise<NodeFacts> {
-  const stop = AbortSignal.timeout(START_TIMEOUT_MS);
-  const [said] = (await Promise.race([
-    once(child, 'message', { signal: stop }),
-    once(child, 'exit', { signal: stop }).then((code) => {
-      throw new Error(`the event node ended with ${String(code[0])}`);
-    }),
-  ])) as [NodeFacts];
-  return said;
+  const done = new AbortController();
+  const signal = AbortSignal.any([done.signal, AbortSignal.timeout(START_TIMEOUT_MS)]);
+  const told = once(child, 'message', { signal }) as Promise<[NodeFacts]>;
+  const ended = once(child, 'exit', { signal }).then(([code]) => {
+    throw new Error(`the event node ended with ${String(code)}`);
+  });
+  // Of the two, the one that lost is given up.
+  ended.catch(() => undefined);
+  try {
+    const [facts] = await Promise.race([told, ended]);
+    return facts;
+  } finally {
+    done.abort();
+  }
 }

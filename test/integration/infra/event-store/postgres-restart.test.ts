@@ -1,0 +1,108 @@
+/** Postgres goes away under load: the node comes back by itself, and what became of every append is settled. */
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
+import type { ConnectedEventStore } from '../../../../infra/event-store/event-store-client.ts';
+import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
+import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
+import { migrate } from '../../../../infra/postgres/migrate.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { figure, isLong, timesOf } from '../../../support/long.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { Follower, expectWhole, startLoad } from './load.ts';
+import type { Load } from './load.ts';
+import { NodeChild } from './node-child.ts';
+
+const WRITERS = 16;
+
+/** Within this the node works again once Postgres does. */
+const BACK_WITHIN_MS = 2_000;
+
+/** Milliseconds until the next append is acknowledged. */
+async function untilAcknowledged(load: Load): Promise<number> {
+  const before = load.acknowledged.length;
+  const startedAt = performance.now();
+  // Those under way may have been committed before the cut: only a full round of all writers shows that it works.
+  await eventually(() => load.acknowledged.length > before + WRITERS, 20_000);
+  return performance.now() - startedAt;
+}
+
+describe('the event node when Postgres goes away under load', function () {
+  this.timeout(isLong ? 600_000 : 90_000);
+
+  const open = (node: NodeChild): ConnectedEventStore => openEventStore({ url: node.url, log: silentLog });
+
+  it('cuts every connection: it works again at once, nothing lost or doubled', async () => {
+    const database = await testDatabase();
+    const node = await NodeChild.start({ databaseUrl: database.url });
+    const store = open(node);
+    const follower = new Follower(store);
+    const load = startLoad(store, WRITERS);
+    const admin = await openDirectConnection(database.url, 'postgres restart test');
+    for (let cut = 0; cut < timesOf(8, 60); cut += 1) {
+      await delay(100 + 13 * (cut % 5));
+      await admin.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+      expect(await untilAcknowledged(load)).to.be.below(BACK_WITHIN_MS);
+    }
+    await load.stop();
+    await follower.until(load.acknowledged.length);
+    await expectWhole(store, load, [follower]);
+    await admin.end();
+    await store.close();
+    await node.end();
+    await database.drop();
+  });
+
+  it('is killed: it works again within 2 s of Postgres, nothing lost or doubled', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-postgres-killed-'));
+    // Run by root, Postgres works as another account, who must be able to enter.
+    await chmod(dataDir, 0o755);
+    const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog });
+    await migrate({ url: postgres.url });
+    const node = await NodeChild.start({ databaseUrl: postgres.url });
+    const store = open(node);
+    const follower = new Follower(store);
+    const load = startLoad(store, WRITERS);
+    const waits: number[] = [];
+    for (let kill = 0; kill < timesOf(2, 20); kill += 1) {
+      await delay(300);
+      const before = await postmaster(dataDir);
+      process.kill(before, 'SIGKILL');
+      await eventually(() => takesConnections(postgres.url), 30_000);
+      waits.push(await untilAcknowledged(load));
+      expect(await postmaster(dataDir)).not.to.equal(before);
+    }
+    expect(Math.max(...waits)).to.be.below(BACK_WITHIN_MS);
+    await load.stop();
+    await follower.until(load.acknowledged.length);
+    await expectWhole(store, load, [follower]);
+    figure(
+      `Postgres killed ${String(waits.length)} times: ${String(load.acknowledged.length)} events, ` +
+        `at most ${Math.max(...waits).toFixed(0)} ms from Postgres to the next round of appends`,
+    );
+    await store.close();
+    await node.end();
+    await postgres.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+});
+
+async function postmaster(dataDir: string): Promise<number> {
+  const file = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8');
+  return Number(file.split('\n')[0]);
+}
+
+const takesConnections = (url: string): Promise<boolean> =>
+  openDirectConnection(url, 'postgres restart test').then(
+    async (client) => {
+      await client.end();
+      return true;
+    },
+    () => false,
+  );
