@@ -104,6 +104,32 @@ for (const batchAppend of [true, false]) {
       expect(await store.readStream(stream)).to.have.length(3);
     });
 
+    it('reads a whole log page by page while the node restarts under it', async () => {
+      const store = open();
+      const stream = freshStream();
+      const { position: from } = await store.append(stream, 'no-stream', [fact(-1)]);
+      const numbers = Array.from({ length: 300 }, (_unused, n) => n);
+      await store.append(stream, 0n, numbers.map(fact));
+      const seen: unknown[] = [];
+      let restarts = 0;
+      let restarting = Promise.resolve();
+      let after = from;
+      for (
+        let page = await store.readAll(after, 10);
+        page.length > 0;
+        page = await store.readAll(after, 10)
+      ) {
+        seen.push(...page.map(({ data }) => data['n']));
+        after = page.at(-1)?.position ?? after;
+        if (seen.length % 100 !== 50) continue;
+        restarts += 1;
+        restarting = restarting.then(() => embedded.stopNode()).then(() => embedded.startNode());
+      }
+      await restarting;
+      expect(restarts).to.equal(3);
+      expect(seen).to.deep.equal(numbers);
+    });
+
     it('resends the identical append when the answer is lost: written once, told once', async () => {
       const store = throughProxy({ appendTryTimeoutMs: 300 });
       const stream = freshStream();

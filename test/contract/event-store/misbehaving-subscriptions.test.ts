@@ -1,0 +1,259 @@
+/** Subscriptions that end, fall silent, repeat themselves or lie about their place: every event once and in order. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { status } from '@grpc/grpc-js';
+import type { NewEvent, Position, SubscriptionItem } from '../../../commands/kernel/ports.ts';
+import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
+import { CheckpointNotInLog } from '../../../infra/event-store/follow-all.ts';
+import type { ScriptedRead } from '../../support/scripted-node-read.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openStores } from '../../support/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/scripted-node.ts';
+import { freshStream, rejection } from './store-under-test.ts';
+
+const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'FollowTested', data: { n }, metadata: {} });
+
+const STREAM = 'followed-1';
+
+describe('subscriptions to a misbehaving node', () => {
+  const stores = openStores();
+  let node: ScriptedNode;
+  let store: ConnectedEventStore;
+  let end: AbortController;
+
+  beforeEach(async () => {
+    node = await ScriptedNode.start();
+    end = new AbortController();
+    store = stores.open({ url: node.url, confirmTimeoutMs: 300 });
+    await store.append(STREAM, 'no-stream', [fact(0), fact(1), fact(2), fact(3)]);
+  });
+
+  afterEach(async () => {
+    end.abort();
+    await stores.close();
+    node.stop();
+  });
+
+  const send = (read: ScriptedRead, ...numbers: number[]): void => {
+    for (const n of numbers) {
+      const event = node.log.events[n];
+      if (event) read.event(event);
+    }
+  };
+
+  const subscriptions = (): ScriptedRead[] => node.reads.calls.filter(({ isSubscription }) => isSubscription);
+
+  /** Follows from the start until the event `n` came, at most three seconds. */
+  const followUntil = async (n: number, items: SubscriptionItem[] = []): Promise<unknown[]> => {
+    const signal = AbortSignal.any([end.signal, AbortSignal.timeout(3_000)]);
+    for await (const item of store.subscribeToAll(null, signal)) {
+      items.push(item);
+      if (item.kind === 'event' && item.event.data['n'] === n) break;
+    }
+    return items.flatMap((item) => (item.kind === 'event' ? [item.event.data['n']] : []));
+  };
+
+  const places = (items: readonly SubscriptionItem[]): Position[] =>
+    items.flatMap((item) => (item.kind === 'checkpoint' ? [item.position] : []));
+
+  const endings: Record<string, (read: ScriptedRead) => void> = {
+    'lost server': (read) => {
+      read.fail(status.UNAVAILABLE, 'Connection dropped');
+    },
+    'reset stream': (read) => {
+      read.fail(
+        status.UNKNOWN,
+        '13 INTERNAL: Received RST_STREAM with code 0 (Call ended without gRPC status)',
+      );
+    },
+    'server that cancels': (read) => {
+      read.fail(status.CANCELLED, 'Cancelled');
+    },
+    'leader that is none': (read) => {
+      read.fail(status.NOT_FOUND, 'Leader info available', {
+        exception: 'not-leader',
+        'leader-endpoint-host': '127.0.0.1',
+        'leader-endpoint-port': String(node.port),
+      });
+    },
+    'normal end': (read) => {
+      read.call.end();
+    },
+    denial: (read) => {
+      read.fail(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+    },
+  };
+
+  for (const [name, finish] of Object.entries(endings)) {
+    it(`go on after a ${name}, from the last event handed out`, async () => {
+      node.reads.once(
+        (read) => {
+          read.confirm();
+          send(read, 0, 1);
+          finish(read);
+        },
+        finish, // before it is confirmed
+        (read) => {
+          read.answer();
+        },
+      );
+      expect(await followUntil(3)).to.deep.equal([0, 1, 2, 3]);
+      const last = subscriptions().at(-1);
+      const handedOut = node.log.events.slice(0, 2).map(({ position }) => position);
+      expect([-1, ...handedOut]).to.include(last?.from);
+    });
+  }
+
+  it('resume behind the last event handled when the call fails under a slow consumer', async () => {
+    let hasFailed = false;
+    node.reads.once((read) => {
+      read.confirm();
+      send(read, 0, 1);
+      read.call.once('close', () => {
+        hasFailed = true;
+      });
+      read.fail(status.UNAVAILABLE, 'Connection dropped');
+    });
+    const seen: unknown[] = [];
+    for await (const item of store.subscribeToAll(null, end.signal)) {
+      if (item.kind !== 'event') continue;
+      seen.push(item.event.data['n']);
+      if (seen.length === 1) {
+        await eventually(() => hasFailed);
+        expect(subscriptions()).to.have.length(1);
+      }
+      if (seen.length === 4) break;
+    }
+    expect(seen).to.deep.equal([0, 1, 2, 3]);
+    expect(subscriptions()).to.have.length(2);
+  });
+
+  it('hand out nothing twice when events come again or out of order', async () => {
+    node.reads.once(
+      (read) => {
+        read.confirm();
+        send(read, 0, 0, 1, 0, 1);
+        read.fail(status.UNAVAILABLE, 'Connection dropped');
+      },
+      (read) => {
+        read.confirm();
+        send(read, 0, 1, 2, 1, 2, 3);
+      },
+    );
+    expect(await followUntil(3)).to.deep.equal([0, 1, 2, 3]);
+    expect(stores.lines('warn').some((line) => line.startsWith('an event that came again'))).to.equal(true);
+  });
+
+  it('are opened again when they are not confirmed', async () => {
+    node.reads.once(() => undefined);
+    expect(await followUntil(3)).to.deep.equal([0, 1, 2, 3]);
+    expect(subscriptions()).to.have.length(2);
+    expect(new Set(subscriptions().map(({ peer }) => peer)).size).to.equal(2);
+  });
+
+  it('hand out what drips in as it comes', async () => {
+    node.reads.once((read) => {
+      read.confirm();
+      for (const n of [0, 1, 2, 3]) setTimeout(send, 150 * n, read, n);
+    });
+    expect(await followUntil(3)).to.deep.equal([0, 1, 2, 3]);
+    expect(subscriptions()).to.have.length(1);
+  });
+
+  it('take no checkpoint that leads nowhere: before any event, or beside one', async () => {
+    const [first, second] = node.log.events;
+    const items: SubscriptionItem[] = [];
+    node.reads.once((read) => {
+      read.confirm();
+      read.checkpoint(0, 0);
+      read.checkpoint(700, 0);
+      send(read, 0, 1);
+      read.checkpoint(second?.position ?? 0);
+      read.checkpoint(first?.position ?? 0);
+      read.caughtUp();
+      setTimeout(send, 100, read, 2, 3);
+    });
+    expect(await followUntil(3, items)).to.deep.equal([0, 1, 2, 3]);
+    expect(places(items)).to.deep.equal([]);
+  });
+
+  it('hold a checkpoint back until the slow consumer has had every event before it', async () => {
+    const checkpoint = (node.log.events[3]?.position ?? 0) + 50;
+    node.reads.once((read) => {
+      read.confirm();
+      send(read, 0, 1, 2, 3);
+      read.checkpoint(checkpoint);
+      read.caughtUp();
+    });
+    const said: unknown[] = [];
+    for await (const item of store.subscribeToAll(null, end.signal)) {
+      said.push(item.kind === 'event' ? item.event.data['n'] : item.kind);
+      if (item.kind === 'caught-up') break;
+      // The whole answer is here long before the first event is done with.
+      if (said.length === 1) await eventually(() => subscriptions()[0]?.call.writableLength === 0);
+    }
+    expect(said).to.deep.equal([0, 1, 2, 3, 'checkpoint', 'caught-up']);
+  });
+
+  it('refuse to go on from a position that is no event of the log', async () => {
+    node.reads.once(
+      (read) => {
+        read.answer();
+      },
+      (read) => {
+        read.confirm();
+        read.fail(status.INVALID_ARGUMENT, 'Trying to read from an invalid position.');
+      },
+    );
+    const following = (async () => {
+      for await (const item of store.subscribeToAll(734n, end.signal)) if (item.kind === 'event') return;
+    })();
+    expect(await rejection(following)).to.be.instanceOf(CheckpointNotInLog);
+  });
+
+  it('tell the operator when the node denies access', async () => {
+    node.reads.once((read) => {
+      read.fail(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+    });
+    await followUntil(3);
+    expect(stores.lines('error')[0]).to.match(/denies the gateway access/);
+  });
+
+  it('appends and reads have a connection each, and a crowd of subscriptions more than one', async () => {
+    const crowd = Array.from({ length: 120 }, async () => {
+      for await (const item of store.subscribeToAll(null, end.signal)) if (item.kind === 'caught-up') break;
+    });
+    node.reads.always((read) => {
+      if (!read.isSubscription) read.answer();
+    });
+    await eventually(() => subscriptions().length === 120);
+    await store.readStream(STREAM);
+    const counts = new Map<string, number>();
+    for (const { peer } of subscriptions()) counts.set(peer, (counts.get(peer) ?? 0) + 1);
+    expect([...counts.values()].sort()).to.deep.equal([40, 80]);
+    await store.append(freshStream(), 'no-stream', [fact()]);
+    const others = [node.sharedCalls.at(-1)?.getPeer() ?? '', node.reads.calls.at(-1)?.peer ?? ''];
+    expect(new Set([...others, ...counts.keys()]).size).to.equal(4);
+    for (const read of subscriptions()) {
+      read.confirm();
+      read.caughtUp();
+    }
+    await Promise.all(crowd);
+  });
+
+  it('leave no call open on the node when their consumer goes away', async () => {
+    const open = new Set<ScriptedRead>();
+    node.reads.always((read) => {
+      open.add(read);
+      read.call.once('cancelled', () => open.delete(read));
+      read.answer();
+    });
+    await followUntil(3);
+    await eventually(() => open.size === 0);
+    const waiting = followUntil(99);
+    await eventually(() => open.size === 1);
+    end.abort();
+    await waiting;
+    await eventually(() => open.size === 0);
+  });
+});
