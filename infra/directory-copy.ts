@@ -92,7 +92,7 @@ class FollowingDirectory implements DirectoryCopy {
 
   /** Follows from `position`; resolves when caught up for the first time. */
   async start(position: Position): Promise<void> {
-    this.#waiters.advance(position);
+    this.#waiters.move(position);
     await new Promise<void>((resolve) => {
       this.#following = this.#follow(resolve);
     });
@@ -151,7 +151,7 @@ class FollowingDirectory implements DirectoryCopy {
 
   async #take(item: SubscriptionItem, onCaughtUp: () => void): Promise<void> {
     if (item.kind === 'event') await this.#apply(item.event);
-    else if (item.kind === 'checkpoint') this.#waiters.advance(item.position);
+    else if (item.kind === 'checkpoint') this.#waiters.move(item.position);
     else onCaughtUp();
   }
 
@@ -164,7 +164,7 @@ class FollowingDirectory implements DirectoryCopy {
       if (error instanceof GatewayError) throw error;
       this.#deny(stored, error);
     }
-    this.#waiters.advance(stored.position);
+    this.#waiters.move(stored.position);
     this.#epoch.applied(stored.position);
   }
 

@@ -1,6 +1,7 @@
 /** What must answer before this process takes requests. */
 import type { Checks } from './http/health-router.ts';
 import type { Core } from './open-core.ts';
+import { MOST_COUNTED } from './projector/lag.ts';
 import type { Projector } from './projector/projector.ts';
 
 /** A read model this far behind shows a past that callers would take for the present. */
@@ -19,7 +20,15 @@ export const readinessChecks = ({ ports }: Core, projector: Projector): Checks =
   },
   projector: async () => {
     const { leader, lagEvents, lagSeconds } = projector.status();
-    if (lagSeconds > MOST_LAG_SECONDS) throw new Error(`the read models are ${String(lagSeconds)} s behind`);
+    if (lagSeconds > MOST_LAG_SECONDS) throw new Error(behind(lagEvents, lagSeconds));
     return { leader, lag_events: lagEvents, lag_seconds: lagSeconds };
   },
 });
+
+function behind(events: number, seconds: number): string {
+  const age = `${seconds.toFixed(0)} s`;
+  // No event known to wait: nobody could look for so long.
+  if (events === 0) return `how far the read models are has not been known for ${age}`;
+  const count = `${events >= MOST_COUNTED ? 'at least ' : ''}${String(events)}`;
+  return `the read models are ${age} behind the log (${count} events wait)`;
+}

@@ -5,8 +5,15 @@ import type { Metrics } from './metrics.ts';
 export interface Watched {
   readonly directory: Pick<Directory, 'state' | 'isCurrent'>;
   readonly projector: {
-    status(): { readonly leader: boolean };
+    status(): { readonly leader: boolean; readonly models: readonly WatchedModel[] };
   };
+}
+
+interface WatchedModel {
+  readonly name: string;
+  readonly lagEvents: number;
+  readonly lagSeconds: number;
+  readonly parked: number;
 }
 
 const asNumber = (value: boolean): number => (value ? 1 : 0);
@@ -18,6 +25,32 @@ export function watchGateway(
 ): void {
   metrics.watch('gateway_projector_leader', '1 while this process keeps the read models.', () =>
     asNumber(projector.status().leader),
+  );
+  const models = (read: (model: WatchedModel) => number) => () =>
+    new Map(projector.status().models.map((model) => [model.name, read(model)]));
+  metrics.watchEach(
+    {
+      name: 'gateway_projector_lag_events',
+      help: 'Events stored and not applied to the read model; at most 1000 are counted.',
+      label: 'projection',
+    },
+    models(({ lagEvents }) => lagEvents),
+  );
+  metrics.watchEach(
+    {
+      name: 'gateway_projector_lag_seconds',
+      help: 'Age of the oldest event not applied; while stores are away, at least since when nobody could look.',
+      label: 'projection',
+    },
+    models(({ lagSeconds }) => lagSeconds),
+  );
+  metrics.watchEach(
+    {
+      name: 'gateway_events_parked',
+      help: 'Events the read model is without now, because it could not apply them.',
+      label: 'projection',
+    },
+    models(({ parked }) => parked),
   );
   metrics.watch('gateway_directory_current', '0 while this process may lack a change of rights.', () =>
     asNumber(directory.isCurrent),

@@ -13,7 +13,7 @@ import { type Checkpoints, Fenced, moveCheckpoints } from './checkpoints.ts';
 import { tableOf } from './projection-tables.ts';
 
 export interface Parked {
-  readonly projection: string;
+  readonly projection: Projection;
   readonly event: StoredEvent;
   readonly error: unknown;
 }
@@ -82,9 +82,9 @@ async function applyOneByOne(
   for (const event of events) {
     const error = await failureOf(projection, event, sql, open);
     if (error === null) continue;
-    const one = { projection: checkpointKey(projection), event: event.stored, error };
+    const one = { projection, event: event.stored, error };
     // At once, so that what the projection does about it comes before the events that follow.
-    await park(sql, projection, one);
+    await park(sql, one);
     parked.push(one);
   }
   return parked;
@@ -109,11 +109,10 @@ const batchOf = (projection: Projection, events: readonly ProjectedEvent[], sql:
   tableOf: tableOf(projection),
 });
 
-async function park(sql: Sql, projection: Projection, { event, error }: Parked): Promise<void> {
+async function park(sql: Sql, { projection, event, error }: Parked): Promise<void> {
   await sql.query(
     `insert into work.parked_event as p (projection, position, event_id, type, error) values ($1, $2, $3, $4, $5)
-     on conflict (projection, position) do update
-       set attempts = p.attempts + 1, error = excluded.error, parked_at = now()`,
+     on conflict (projection, position) do update set attempts = p.attempts + 1, error = excluded.error`,
     [checkpointKey(projection), String(event.position), event.id, event.type, describeError(error)],
   );
   await projection.parked?.(event, { sql, tableOf: tableOf(projection) });

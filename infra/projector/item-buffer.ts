@@ -22,11 +22,6 @@ export class ItemBuffer {
     );
   }
 
-  /** Items received and not taken yet. */
-  get items(): readonly SubscriptionItem[] {
-    return this.#items;
-  }
-
   /**
    * At least one item and at most `most`; null when the subscription ended. `gather` is waited for while fewer are there:
    * the events of one request then share a batch. Throws what the subscription failed with.

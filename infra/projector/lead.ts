@@ -27,28 +27,15 @@ export interface LeadWatch {
   caughtUp(): Promise<void>;
 }
 
-/** Events received and not applied, and when the oldest of them was stored. */
-export interface Lag {
-  readonly events: number;
-  readonly oldestAt: Date | null;
-}
-
 export class Lead {
   readonly #parts: LeadParts;
   readonly #projections: readonly Projection[];
   readonly #watch: LeadWatch;
-  #buffer: ItemBuffer | null = null;
 
   constructor(parts: LeadParts, projections: readonly Projection[], watch: LeadWatch) {
     this.#parts = parts;
     this.#projections = projections;
     this.#watch = watch;
-  }
-
-  /** While catching up, `events` is at most what is read ahead; `oldestAt` tells the whole distance. */
-  get lag(): Lag {
-    const events = (this.#buffer?.items ?? []).flatMap((item) => (item.kind === 'event' ? [item.event] : []));
-    return { events: events.length, oldestAt: events[0]?.storedAt ?? null };
   }
 
   /**
@@ -64,7 +51,6 @@ export class Lead {
     const turn = new AbortController();
     const either = AbortSignal.any([signal, turn.signal]);
     const buffer = new ItemBuffer(events.subscribeToAll(from < 0n ? null : from, either), READ_AHEAD);
-    this.#buffer = buffer;
     try {
       const take = () => buffer.take(AT_ONCE, () => this.#watch.gather());
       for (let items = await take(); items; items = await take()) {
@@ -77,7 +63,6 @@ export class Lead {
     } finally {
       turn.abort();
       buffer.close();
-      this.#buffer = null;
     }
   }
 

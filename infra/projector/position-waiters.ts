@@ -19,9 +19,8 @@ export class PositionWaiters {
     return this.#waiting.size > 0;
   }
 
-  /** Never goes back. */
-  advance(position: Position): void {
-    if (position <= this.#reached) return;
+  /** Where everything is now; further back than before only when it is being built again. */
+  move(position: Position): void {
     this.#reached = position;
     for (const waiter of this.#waiting) if (waiter.position <= position) waiter.settle(true);
   }

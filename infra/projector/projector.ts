@@ -5,11 +5,14 @@
 import type { Client } from 'pg';
 import type { Position, ReadModels } from '../../commands/kernel/ports.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { CheckpointAheadOfLog, refuseCheckpointAhead } from './checkpoint-ahead.ts';
 import { lowest, readCheckpoints } from './checkpoints.ts';
+import type { ModelLag } from './lag.ts';
 import { Lead, type LeadParts, type LeadWatch } from './lead.ts';
 import { LeaderLocks } from './leader-locks.ts';
 import { PositionWaiters } from './position-waiters.ts';
+import { type ModelStatus, ProgressWatch } from './progress-watch.ts';
 import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './projection-tables.ts';
 
 /** How often a follower asks for leadership, and a leader for what it does not lead yet. */
@@ -25,12 +28,9 @@ export interface ProjectorOptions extends LeadParts {
   readonly projections: readonly Projection[];
   /** A connection for the locks, not through a transaction pooler. */
   readonly directConnection: () => Promise<Client>;
-  readonly metrics?: ProjectorMetrics;
-}
-
-export interface ProjectorMetrics {
-  eventParked(projection: string): void;
-  watch(name: string, help: string, read: () => number): void;
+  /** False = only follows what other processes apply, and never takes a lock. Default true. */
+  readonly leads?: boolean;
+  readonly metrics?: Pick<Metrics, 'eventParked'>;
 }
 
 export interface ProjectorStatus {
@@ -38,10 +38,10 @@ export interface ProjectorStatus {
   readonly leader: boolean;
   /** What every projection holds, as far as this process knows. */
   readonly position: Position;
-  /** Received and not applied; while catching up at most what is read ahead. */
+  /** Of the model that is furthest behind. Events are counted up to `MOST_COUNTED`. */
   readonly lagEvents: number;
-  /** Age of the oldest event received and not applied. */
   readonly lagSeconds: number;
+  readonly models: readonly ModelStatus[];
 }
 
 export interface Projector {
@@ -53,18 +53,12 @@ export interface Projector {
 
 /** Makes the tables, then leads or follows until closed. Throws one sentence when a checkpoint is ahead of the log. */
 export async function startProjector(options: ProjectorOptions): Promise<Projector> {
-  const { sql, events, projections, metrics } = options;
+  const { sql, events, projections } = options;
   await prepareTables(sql, projections);
   const checkpoints = await readCheckpoints(sql, projections.map(checkpointKey));
   for (const position of checkpoints.values()) await refuseCheckpointAhead(events, position);
   const projector = new RunningProjector(options);
-  projector.start(lowest(checkpoints.values()));
-  metrics?.watch('gateway_projector_lag_events', 'Events received and not applied yet.', () => {
-    return projector.status().lagEvents;
-  });
-  metrics?.watch('gateway_projector_lag_seconds', 'Age of the oldest event not applied yet.', () => {
-    return projector.status().lagSeconds;
-  });
+  await projector.start(lowest(checkpoints.values()));
   return projector;
 }
 
@@ -73,11 +67,11 @@ class RunningProjector implements Projector {
   readonly #keys: readonly string[];
   readonly #ending = new AbortController();
   readonly #waiters = new PositionWaiters();
-  readonly #leads = new Set<Lead>();
+  readonly #progress: ProgressWatch;
   /** What the projections led by this process hold, by key. */
   readonly #held = new Map<string, Position>();
   #looking = false;
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<unknown> = Promise.resolve();
 
   readonly readModels: ReadModels = {
     waitFor: (position, timeoutMs) => {
@@ -90,22 +84,25 @@ class RunningProjector implements Projector {
   constructor(options: ProjectorOptions) {
     this.#options = options;
     this.#keys = options.projections.map(checkpointKey);
+    this.#progress = new ProgressWatch({ ...options, seen: (models) => this.#seen(models) });
   }
 
-  start(position: Position): void {
-    this.#waiters.advance(position);
-    this.#running = this.#run();
+  async start(position: Position): Promise<void> {
+    this.#waiters.move(position);
+    await this.#progress.look();
+    const { signal } = this.#ending;
+    const leading = this.#options.leads === false ? [] : [this.#run()];
+    this.#running = Promise.all([this.#progress.run(signal), ...leading]);
   }
 
   status(): ProjectorStatus {
-    const lags = [...this.#leads].map(({ lag }) => lag);
-    const oldest = Math.min(...lags.map(({ oldestAt }) => oldestAt?.getTime() ?? Infinity));
-    const ageMs = this.#options.clock.now().getTime() - oldest;
+    const models = this.#progress.status(this.#held);
     return {
       leader: this.#leadsAll,
       position: this.#waiters.reached,
-      lagEvents: Math.max(0, ...lags.map(({ events }) => events)),
-      lagSeconds: Math.max(0, Number.isFinite(ageMs) ? ageMs / 1_000 : 0),
+      lagEvents: Math.max(0, ...models.map(({ lagEvents }) => lagEvents)),
+      lagSeconds: Math.max(0, ...models.map(({ lagSeconds }) => lagSeconds)),
+      models,
     };
   }
 
@@ -192,13 +189,7 @@ class RunningProjector implements Projector {
     caughtUp: () => Promise<void>,
   ): Promise<void> {
     if (projections.length === 0) return;
-    const lead = new Lead(this.#options, projections, this.#watch(caughtUp));
-    this.#leads.add(lead);
-    try {
-      await lead.run(signal);
-    } finally {
-      this.#leads.delete(lead);
-    }
+    await new Lead(this.#options, projections, this.#watch(caughtUp)).run(signal);
   }
 
   #watch(caughtUp: () => Promise<void>): LeadWatch {
@@ -207,12 +198,12 @@ class RunningProjector implements Projector {
       gather: () => this.#waiters.quiet(GATHER_MS),
       held: (projections, position) => {
         for (const projection of projections) this.#held.set(checkpointKey(projection), position);
-        if (this.#leadsAll) this.#waiters.advance(lowest(this.#held.values()));
+        if (this.#leadsAll) this.#waiters.move(lowest(this.#held.values()));
       },
       parked: ({ projection, event, error }) => {
-        this.#options.metrics?.eventParked(projection);
+        this.#options.metrics?.eventParked(projection.name);
         this.#options.log.error('an event was parked: a read model cannot apply it', {
-          projection,
+          projection: checkpointKey(projection),
           event_id: event.id,
           type: event.type,
           position: String(event.position),
@@ -230,13 +221,17 @@ class RunningProjector implements Projector {
     }
   }
 
+  async #seen(models: readonly ModelLag[]): Promise<void> {
+    if (!this.#leadsAll) this.#waiters.move(lowest(models.map(({ position }) => position)));
+  }
+
   /** Reads the checkpoints while anybody waits. */
   async #look(): Promise<void> {
     this.#looking = true;
     const { sql, clock, log } = this.#options;
     try {
       while (!this.#leadsAll) {
-        this.#waiters.advance(lowest((await readCheckpoints(sql, this.#keys)).values()));
+        this.#waiters.move(lowest((await readCheckpoints(sql, this.#keys)).values()));
         if (!this.#waiters.anyWaiting) return;
         await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
       }

@@ -53,7 +53,8 @@ describe('metrics', () => {
     const put = (id: string, state: MailboxEntry['state']): void => {
       mailboxes.set(id, { id, state } as MailboxEntry);
     };
-    const status = { leader: true };
+    const audit = { name: 'audit', lagEvents: 7, lagSeconds: 1.5, parked: 2 };
+    const status = { leader: true, models: [audit] };
     const state = { mailboxes } as never;
     watchGateway(metrics, { directory: { state, isCurrent: true }, projector: { status: () => status } });
     put('mbx_1', 'connected');
@@ -64,10 +65,13 @@ describe('metrics', () => {
       'gateway_directory_current 1',
       'gateway_mailboxes{state="connected"} 2',
       'gateway_mailboxes{state="auth_failed"} 1',
+      'gateway_projector_lag_events{projection="audit"} 7',
+      'gateway_projector_lag_seconds{projection="audit"} 1.5',
+      'gateway_events_parked{projection="audit"} 2',
     ]);
     put('mbx_3', 'connected');
     status.leader = false;
-    expect(await lines('gateway_projector')).to.deep.equal(['gateway_projector_leader 0']);
+    expect(await lines('gateway_projector_leader')).to.deep.equal(['gateway_projector_leader 0']);
     expect(await lines('gateway_mailboxes')).to.deep.equal(['gateway_mailboxes{state="connected"} 3']);
   });
 });

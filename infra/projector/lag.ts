@@ -1,0 +1,67 @@
+/** How far the read models are behind the log, found by comparing the two: true on every process, whoever leads. */
+import type { EventStore, Position, Sql } from '../../commands/kernel/ports.ts';
+import { checkpointKey, type Projection } from '../../projections/projection.ts';
+
+/** Events counted at most; a projection further behind says "at least so many". */
+export const MOST_COUNTED = 1_000;
+
+/** An event that a projection has not applied. */
+export interface Waiting {
+  readonly position: Position;
+  readonly storedAt: Date;
+}
+
+export interface ModelLag {
+  readonly name: string;
+  readonly key: string;
+  /** Its checkpoint; -1n before the first event. */
+  readonly position: Position;
+  /** Oldest first, `MOST_COUNTED` at most. */
+  readonly waiting: readonly Waiting[];
+  /** Events left out because they could not be applied. */
+  readonly parked: number;
+}
+
+export interface LagParts {
+  readonly sql: Sql;
+  readonly events: Pick<EventStore, 'readAll'>;
+  readonly projections: readonly Projection[];
+}
+
+/** One look at every projection. Throws `store_unavailable`, or what is wrong with a checkpoint. */
+export async function measureLag({ sql, events, projections }: LagParts): Promise<readonly ModelLag[]> {
+  const progress = await readProgress(sql, projections.map(checkpointKey));
+  // Projections of one leader stand at one place, so this is one page nearly always.
+  const pages = new Map<Position, readonly Waiting[]>();
+  for (const { position } of progress.values()) {
+    if (!pages.has(position)) pages.set(position, await waitingAfter(events, position));
+  }
+  return projections.map((projection) => {
+    const key = checkpointKey(projection);
+    const { position, parked } = progress.get(key) ?? { position: -1n, parked: 0 };
+    return { name: projection.name, key, position, parked, waiting: pages.get(position) ?? [] };
+  });
+}
+
+interface Progress {
+  readonly position: Position;
+  readonly parked: number;
+}
+
+async function readProgress(sql: Sql, keys: readonly string[]): Promise<ReadonlyMap<string, Progress>> {
+  const rows = await sql.query<{ key: string; position: string; parked: string }>(
+    `select key, coalesce(c.position, -1) as position,
+       (select count(*) from work.parked_event p where p.projection = key) as parked
+     from unnest($1::text[]) as key left join read.checkpoint c on c.projection = key`,
+    [keys],
+  );
+  return new Map(
+    rows.map(({ key, position, parked }) => [key, { position: BigInt(position), parked: Number(parked) }]),
+  );
+}
+
+const waitingAfter = async (events: LagParts['events'], position: Position): Promise<readonly Waiting[]> =>
+  (await events.readAll(position < 0n ? null : position, MOST_COUNTED)).map((event) => ({
+    position: event.position,
+    storedAt: event.storedAt,
+  }));

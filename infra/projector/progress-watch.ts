@@ -1,0 +1,72 @@
+/** Looks every second how far the read models are, on every process; what it saw last is what health and metrics tell. */
+import type { Clock, Log, Position } from '../../commands/kernel/ports.ts';
+import { type LagParts, measureLag, type ModelLag } from './lag.ts';
+
+const LOOK_EVERY_MS = 1_000;
+/** A look this old tells nothing about now: from then on everything stored since may be missing. */
+const TRUSTED_FOR_MS = 5_000;
+
+export interface ModelStatus {
+  readonly name: string;
+  /** Events stored and not applied; at most `MOST_COUNTED` are counted. */
+  readonly lagEvents: number;
+  /** Age of the oldest of them; while nobody can look, at least the time since the last look. */
+  readonly lagSeconds: number;
+  readonly parked: number;
+}
+
+export interface ProgressWatchOptions extends LagParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** After each look. */
+  readonly seen: (models: readonly ModelLag[]) => Promise<void>;
+}
+
+export class ProgressWatch {
+  readonly #options: ProgressWatchOptions;
+  #models: readonly ModelLag[] = [];
+  #lookedAt = 0;
+
+  constructor(options: ProgressWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Throws what a look throws. */
+  async look(): Promise<void> {
+    const { clock, seen } = this.#options;
+    const askedAt = clock.now().getTime();
+    this.#models = await measureLag(this.#options);
+    this.#lookedAt = askedAt;
+    await seen(this.#models);
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    let isKnown = true;
+    while (!signal.aborted) {
+      await clock.sleep(LOOK_EVERY_MS, signal);
+      try {
+        await this.look();
+        isKnown = true;
+      } catch (error) {
+        // Said once: whatever is away is reported by its own part as well.
+        if (isKnown) log.warn('how far the read models are cannot be seen', { error: String(error) });
+        isKnown = false;
+      }
+    }
+  }
+
+  /** `held`: what this process has applied since the last look, by key. */
+  status(held: ReadonlyMap<string, Position>): readonly ModelStatus[] {
+    const now = this.#options.clock.now().getTime();
+    const unseenMs = now - this.#lookedAt;
+    return this.#models.map(({ name, key, waiting, parked }) => {
+      const applied = held.get(key) ?? -1n;
+      const left = waiting.filter(({ position }) => position > applied);
+      const ageMs = left[0] ? now - left[0].storedAt.getTime() : 0;
+      const lagMs = Math.max(0, ageMs, unseenMs > TRUSTED_FOR_MS ? unseenMs : 0);
+      return { name, parked, lagEvents: left.length, lagSeconds: lagMs / 1_000 };
+    });
+  }
+}
