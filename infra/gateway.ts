@@ -48,7 +48,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics();
   const core = opened.use(await openCore({ ...options, baseUrl, metrics }));
   options.progress?.('Starting the projector and the servers');
-  const projector = await startReadModels(core, { log, metrics });
+  const projector = await startReadModels(core, { log, metrics, leads: roles.has('projector') });
   opened.defer(() => projector.close());
   watchGateway(metrics, { directory: core.ports.directory, projector });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
@@ -67,16 +67,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-function startReadModels(core: Core, { log, metrics }: { log: Log; metrics: Metrics }): Promise<Projector> {
+function startReadModels(
+  core: Core,
+  options: { readonly log: Log; readonly metrics: Metrics; readonly leads: boolean },
+): Promise<Projector> {
   return startProjector({
+    ...options,
     sql: core.ports.sql,
     directConnection: () => openDirectConnection(core.storage.directUrl, 'gateway projector'),
     events: core.ports.events,
     personal: core.ports.personal,
     clock: core.ports.clock,
     projections: [directory, operations, audit],
-    metrics,
-    log,
   });
 }
 
