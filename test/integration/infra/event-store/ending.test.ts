@@ -1,5 +1,6 @@
 /** How a node ends, and how it parts with callers that have vanished. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { EventStoreDBClient, NO_STREAM, jsonEvent } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
@@ -11,22 +12,38 @@ import type { TestDatabase } from '../../../support/postgres.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { Follower, expectWhole, startLoad } from './load.ts';
 import { NodeChild } from './node-child.ts';
+import type { NodeJob } from './node-process.ts';
 
 describe('an event node', function () {
   this.timeout(30_000);
+  let opened: AsyncDisposableStack;
   let database: TestDatabase;
 
+  const start = async (job: Partial<NodeJob> = {}): Promise<NodeChild> => {
+    const node = await NodeChild.start({ databaseUrl: database.url, ...job });
+    opened.defer(async () => {
+      await node.end();
+    });
+    return node;
+  };
+  const connect = (url: string): EventStoreDBClient => {
+    const client = EventStoreDBClient.connectionString(url);
+    opened.defer(() => client.dispose());
+    return client;
+  };
+
   beforeEach(async () => {
+    opened = new AsyncDisposableStack();
     database = await testDatabase();
+    opened.defer(() => database.drop());
   });
-  afterEach(() => database.drop());
+  afterEach(() => opened.disposeAsync());
 
   it('told to end under load finishes its commit, tells its callers and leaves the log whole', async () => {
-    let node = await NodeChild.start({ databaseUrl: database.url });
-    const { port } = node;
+    const node = await start();
     const store = openEventStore({ url: node.url, log: silentLog });
-    const client = EventStoreDBClient.connectionString(node.url);
-    const watch = new SubscriptionWatch(client.subscribeToAll());
+    opened.defer(() => store.close());
+    const watch = new SubscriptionWatch(connect(node.url).subscribeToAll());
     await watch.until('caught-up');
     const follower = new Follower(store);
     const load = startLoad(store, 16);
@@ -35,24 +52,19 @@ describe('an event node', function () {
     expect(await node.end('SIGTERM')).to.equal(0);
     expect(performance.now() - startedAt).to.be.below(3_000);
     expect((await watch.until('error:unavailable')).at(-1)).to.equal('error:unavailable');
-    node = await NodeChild.start({ databaseUrl: database.url, port });
+    await start({ port: node.port });
     const before = load.acknowledged.length;
     await eventually(() => load.acknowledged.length > before + 16, 10_000);
     await load.stop();
     await follower.until(load.acknowledged.length);
     await expectWhole(store, load, [follower]);
-    await client.dispose();
-    await store.close();
-    await node.end();
   });
 
   it('frees what a caller that vanished without a word had open', async () => {
-    const node = await NodeChild.start({
-      databaseUrl: database.url,
-      keepAlive: { everyMs: 300, timeoutMs: 300 },
-    });
+    const node = await start({ keepAlive: { everyMs: 300, timeoutMs: 300 } });
     const proxy = await freezableProxy(node.port);
-    const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${String(proxy.port)}?tls=false`);
+    opened.defer(() => proxy.close());
+    const client = connect(`esdb://127.0.0.1:${String(proxy.port)}?tls=false`);
     const stream = `vanished-${randomUUID()}`;
     const event = jsonEvent({ type: 'Happened', data: {} });
     await client.appendToStream(stream, event, { expectedRevision: NO_STREAM });
@@ -60,13 +72,10 @@ describe('an event node', function () {
       (subscription) => new SubscriptionWatch(subscription),
     );
     for (const watch of watches) await watch.until('caught-up');
-    // Two subscriptions and the call that batches appends; pings are answered, so they stay.
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // Two subscriptions and the call that batches appends; for three rounds of pings, which are answered, they stay.
+    await delay(1_000);
     expect((await node.facts()).openCalls).to.equal(3);
     proxy.freeze('all');
     await eventually(async () => (await node.facts()).openCalls === 0);
-    await proxy.close();
-    await client.dispose();
-    await node.end();
   });
 });

@@ -107,10 +107,13 @@ describe('an event node that lost its place', function () {
   });
 
   it('because its connection froze: it finds out by itself although nobody writes', async () => {
+    await using opened = new AsyncDisposableStack();
     const proxy = await freezableProxy(Number(new URL(database.url).port));
+    opened.defer(() => proxy.close());
     const throughProxy = new URL(database.url);
     throughProxy.port = String(proxy.port);
     const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    opened.defer(() => pool.end());
     const node = await startEventNode({
       pool,
       directConnection: () => openDirectConnection(throughProxy.href, 'event node behind a proxy'),
@@ -119,6 +122,7 @@ describe('an event node that lost its place', function () {
       batchAppend: true,
       log: silentLog,
     });
+    opened.defer(() => node.stop());
     const client = connect(node.url);
     await newAppend()(client);
     proxy.freeze('all');
@@ -128,8 +132,5 @@ describe('an event node that lost its place', function () {
     await eventually(async () => NOT_READY.test(await reasonOf(streamsOf(client))), 15_000);
     proxy.thaw();
     expect(await reasonOf(newAppend()(client))).to.match(NOT_READY);
-    await node.stop();
-    await proxy.close();
-    await pool.end();
   });
 });

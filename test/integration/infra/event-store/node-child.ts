@@ -16,7 +16,7 @@ export class NodeChild {
   }
 
   /** Resolves when the node serves. Rejects when the process ends instead. */
-  static async start(job: Omit<NodeJob, 'port' | 'batchAppend'> & Partial<NodeJob>): Promise<NodeChild> {
+  static async start(job: Pick<NodeJob, 'databaseUrl'> & Partial<NodeJob>): Promise<NodeChild> {
     const argument = JSON.stringify({ port: 0, batchAppend: true, ...job } satisfies NodeJob);
     const child = fork(new URL('node-process.ts', import.meta.url).pathname, [argument], {
       execArgv: ['--expose-gc'],

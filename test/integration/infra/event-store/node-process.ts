@@ -42,6 +42,7 @@ const node = await startEventNode({
 
 function facts({ port, openCalls }: EventNode): NodeFacts {
   globalThis.gc?.();
+  globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
   return { port, openCalls, rss, heapUsed, external };
 }

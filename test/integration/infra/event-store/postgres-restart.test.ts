@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
-import type { ConnectedEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
@@ -34,15 +33,37 @@ async function untilAcknowledged(load: Load): Promise<number> {
 describe('the event node when Postgres goes away under load', function () {
   this.timeout(isLong ? 600_000 : 90_000);
 
-  const open = (node: NodeChild): ConnectedEventStore => openEventStore({ url: node.url, log: silentLog });
+  let opened: AsyncDisposableStack;
+
+  beforeEach(() => {
+    opened = new AsyncDisposableStack();
+  });
+  afterEach(() => opened.disposeAsync());
+
+  /** A node on the database, and writers and a follower on the node. */
+  const underLoad = async (databaseUrl: string) => {
+    const node = await NodeChild.start({ databaseUrl });
+    opened.defer(async () => {
+      await node.end();
+    });
+    const store = openEventStore({ url: node.url, log: silentLog });
+    opened.defer(() => store.close());
+    const follower = new Follower(store);
+    const load = startLoad(store, WRITERS);
+    const expectAll = async (): Promise<void> => {
+      await load.stop();
+      await follower.until(load.acknowledged.length);
+      await expectWhole(store, load, [follower]);
+    };
+    return { load, expectAll };
+  };
 
   it('cuts every connection: it works again at once, nothing lost or doubled', async () => {
     const database = await testDatabase();
-    const node = await NodeChild.start({ databaseUrl: database.url });
-    const store = open(node);
-    const follower = new Follower(store);
-    const load = startLoad(store, WRITERS);
+    opened.defer(() => database.drop());
+    const { load, expectAll } = await underLoad(database.url);
     const admin = await openDirectConnection(database.url, 'postgres restart test');
+    opened.defer(() => admin.end());
     for (let cut = 0; cut < timesOf(8, 60); cut += 1) {
       await delay(100 + 13 * (cut % 5));
       await admin.query(
@@ -50,25 +71,18 @@ describe('the event node when Postgres goes away under load', function () {
       );
       expect(await untilAcknowledged(load)).to.be.below(BACK_WITHIN_MS);
     }
-    await load.stop();
-    await follower.until(load.acknowledged.length);
-    await expectWhole(store, load, [follower]);
-    await admin.end();
-    await store.close();
-    await node.end();
-    await database.drop();
+    await expectAll();
   });
 
   it('is killed: it works again within 2 s of Postgres, nothing lost or doubled', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-postgres-killed-'));
+    opened.defer(() => rm(dataDir, { recursive: true, force: true }));
     // Run by root, Postgres works as another account, who must be able to enter.
     await chmod(dataDir, 0o755);
     const postgres = await startEmbeddedPostgres({ dataDir, log: silentLog });
+    opened.defer(() => postgres.stop());
     await migrate({ url: postgres.url });
-    const node = await NodeChild.start({ databaseUrl: postgres.url });
-    const store = open(node);
-    const follower = new Follower(store);
-    const load = startLoad(store, WRITERS);
+    const { load, expectAll } = await underLoad(postgres.url);
     const waits: number[] = [];
     for (let kill = 0; kill < timesOf(2, 20); kill += 1) {
       await delay(300);
@@ -79,17 +93,11 @@ describe('the event node when Postgres goes away under load', function () {
       expect(await postmaster(dataDir)).not.to.equal(before);
     }
     expect(Math.max(...waits)).to.be.below(BACK_WITHIN_MS);
-    await load.stop();
-    await follower.until(load.acknowledged.length);
-    await expectWhole(store, load, [follower]);
+    await expectAll();
     figure(
       `Postgres killed ${String(waits.length)} times: ${String(load.acknowledged.length)} events, ` +
         `at most ${Math.max(...waits).toFixed(0)} ms from Postgres to the next round of appends`,
     );
-    await store.close();
-    await node.end();
-    await postgres.stop();
-    await rm(dataDir, { recursive: true, force: true });
   });
 });
 
