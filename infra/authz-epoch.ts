@@ -15,6 +15,10 @@ export interface AuthzEpochOptions {
   readonly log: Log;
   /** The position of the newest event. */
   readonly endOfLog: () => Promise<Position>;
+  /** Told once for each rebuild of `read.directory` after `knownBuild`, within half a second. */
+  readonly onRebuilt?: () => void;
+  /** As `directoryBuild` gave it before the copy was loaded. */
+  readonly knownBuild?: bigint;
 }
 
 export interface AuthzEpoch {
@@ -33,9 +37,11 @@ export interface AuthzEpoch {
 }
 
 /** Reads the epoch once, then until closed. Throws `store_unavailable`. */
-export async function watchAuthzEpoch({ sql, log, endOfLog }: AuthzEpochOptions): Promise<AuthzEpoch> {
+export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<AuthzEpoch> {
+  const { sql, log, onRebuilt } = options;
   let readAt = bothClocks();
-  let epoch = await setBackBeyondEnd(sql, endOfLog);
+  let epoch = await setBackBeyondEnd(options);
+  let build = options.knownBuild;
   let held: Position = -1n;
   let reading = false;
 
@@ -45,8 +51,11 @@ export async function watchAuthzEpoch({ sql, log, endOfLog }: AuthzEpochOptions)
   };
   const read = async (): Promise<void> => {
     const askedAt = bothClocks();
-    epoch = await readEpoch(sql);
+    const row = await readEpoch(sql);
+    epoch = row.position;
     readAt = askedAt;
+    if (build !== undefined && row.build !== build) onRebuilt?.();
+    build = row.build;
     await raise(held);
   };
   const timer = setInterval(() => {
@@ -83,20 +92,36 @@ export async function watchAuthzEpoch({ sql, log, endOfLog }: AuthzEpochOptions)
  */
 const bothClocks = () => ({ running: performance.now(), wall: Date.now() });
 
-async function readEpoch(sql: Sql): Promise<Position> {
-  const [row] = await sql.query<{ position: string }>('select position from work.authz_epoch');
-  return BigInt(row?.position ?? -1);
+interface EpochRow {
+  readonly position: Position;
+  readonly build: bigint;
 }
 
+async function readEpoch(sql: Sql): Promise<EpochRow> {
+  const [row] = await sql.query<{ position: string; build: string }>(
+    'select position, directory_build as build from work.authz_epoch',
+  );
+  return { position: BigInt(row?.position ?? -1), build: BigInt(row?.build ?? 0) };
+}
+
+/** How often `read.directory` was rebuilt; asked for before it is loaded. Throws `store_unavailable`. */
+export const directoryBuild = async (sql: Sql): Promise<bigint> => (await readEpoch(sql)).build;
+
 /**
- * The epoch, set back when it is beyond the end of the log: then that log was replaced. The end is asked for after the
+ * The epoch, set back when it is beyond the end of the log: then that log was replaced, what was answered after its backup
+ * is in no log any more, and nobody could ever catch up with it. Only reached when the read models are not ahead too:
+ * those refuse to start until a person has rebuilt them, so it is never the first sign. The end is asked for after the
  * epoch, which never names what is not stored yet; what another process writes meanwhile is left alone.
  */
-async function setBackBeyondEnd(sql: Sql, endOfLog: () => Promise<Position>): Promise<Position> {
-  const epoch = await readEpoch(sql);
+async function setBackBeyondEnd({ sql, log, endOfLog }: AuthzEpochOptions): Promise<Position> {
+  const { position: epoch } = await readEpoch(sql);
   const end = await endOfLog();
   if (epoch <= end) return epoch;
   const positions = [String(end), String(epoch)];
+  log.error(
+    'the event log ends before the newest answered change of rights: what was granted or revoked after its backup is lost',
+    { epoch: String(epoch), end: String(end) },
+  );
   await sql.query('update work.authz_epoch set position = $1 where position = $2', positions);
-  return await readEpoch(sql);
+  return (await readEpoch(sql)).position;
 }

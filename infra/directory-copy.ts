@@ -14,10 +14,10 @@ import type {
   SubscriptionItem,
 } from '../commands/kernel/ports.ts';
 import type { Directory, DirectoryState } from '../commands/kernel/directory.ts';
-import { readDirectory } from '../projections/directory.ts';
+import { type DirectorySnapshot, readDirectory } from '../projections/directory.ts';
 import { changesOf, deniedBy, DIRECTORY_STREAMS } from '../projections/directory-entities.ts';
 import { projectedEvent } from '../projections/projection.ts';
-import { type AuthzEpoch, watchAuthzEpoch } from './authz-epoch.ts';
+import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
 import { DirectoryMaps } from './directory-maps.ts';
 import { refuseCheckpointAhead } from './projector/checkpoint-ahead.ts';
 import { ItemBuffer } from './projector/item-buffer.ts';
@@ -27,6 +27,10 @@ const READ_AHEAD = 1_000;
 const AT_ONCE = 500;
 const WAIT_MS = 1_000;
 const RESUBSCRIBE_AFTER_MS = 500;
+/** Rebuilt rows that are older than this copy are waited for so often, and asked for again later. */
+const LOOKS = 30;
+const LOOK_EVERY_MS = 100;
+const LOAD_AGAIN_AFTER_MS = 10_000;
 
 export interface DirectoryCopyOptions {
   readonly sql: Sql;
@@ -49,14 +53,16 @@ export interface DirectoryCopy extends Directory {
 /** Loads the copy; resolves when it holds everything that was in the log. Throws one sentence when the log is too short. */
 export async function openDirectory(options: DirectoryCopyOptions): Promise<DirectoryCopy> {
   const { sql, epochSql, events, log } = options;
+  const knownBuild = await directoryBuild(epochSql);
   const snapshot = await readDirectory(sql);
   const endOfLog = () => refuseCheckpointAhead(events, snapshot?.position ?? -1n);
-  const epoch = await watchAuthzEpoch({ sql: epochSql, log, endOfLog });
-  const copy = new FollowingDirectory(options, epoch);
-  snapshot?.entities.forEach((entity) => {
-    copy.maps.put(entity);
-  });
-  await copy.start(snapshot?.position ?? -1n);
+  let copy: FollowingDirectory | null = null;
+  const onRebuilt = (): void => {
+    copy?.loadAgain();
+  };
+  const epoch = await watchAuthzEpoch({ sql: epochSql, log, endOfLog, onRebuilt, knownBuild });
+  copy = new FollowingDirectory(options, epoch);
+  await copy.start(snapshot);
   return copy;
 }
 
@@ -68,6 +74,9 @@ class FollowingDirectory implements DirectoryCopy {
   readonly #waiters = new PositionWaiters();
   #following: Promise<void> = Promise.resolve();
   #version = 0;
+  #turn = new AbortController();
+  /** True while rows that were rebuilt wait to be loaded. */
+  #isOutdated = false;
 
   constructor(options: DirectoryCopyOptions, epoch: AuthzEpoch) {
     this.#options = options;
@@ -90,9 +99,9 @@ class FollowingDirectory implements DirectoryCopy {
     return this.#epoch.ageMs();
   }
 
-  /** Follows from `position`; resolves when caught up for the first time. */
-  async start(position: Position): Promise<void> {
-    this.#waiters.move(position);
+  /** Follows from there; resolves when caught up for the first time. */
+  async start(snapshot: DirectorySnapshot | null): Promise<void> {
+    this.#hold(snapshot ?? { position: -1n, entities: [] });
     await new Promise<void>((resolve) => {
       this.#following = this.#follow(resolve);
     });
@@ -135,6 +144,8 @@ class FollowingDirectory implements DirectoryCopy {
   /** Until the end of the subscription. Every event is applied once: the next subscription starts after the last one. */
   async #followOnce(onCaughtUp: () => void): Promise<void> {
     const turn = new AbortController();
+    this.#turn = turn;
+    if (this.#isOutdated) await this.#loadRebuilt();
     const signal = AbortSignal.any([this.#ending.signal, turn.signal]);
     const from = this.#waiters.reached < 0n ? null : this.#waiters.reached;
     const filter = { streamPrefixes: DIRECTORY_STREAMS };
@@ -147,6 +158,39 @@ class FollowingDirectory implements DirectoryCopy {
       turn.abort();
       buffer.close();
     }
+  }
+
+  /** `read.directory` was rebuilt: what an event denied here may be allowed there. */
+  loadAgain(): void {
+    this.#isOutdated = true;
+    this.#turn.abort();
+  }
+
+  /**
+   * Puts the rebuilt rows in the place of the copy, which stands still meanwhile: should a change come now, the epoch
+   * closes this process until it has it. Rows older than the copy are left alone, or a right withdrawn meanwhile would come back.
+   */
+  async #loadRebuilt(): Promise<void> {
+    const { sql, clock } = this.#options;
+    for (let look = 0; look < LOOKS && !this.#ending.signal.aborted; look += 1) {
+      const snapshot = await readDirectory(sql);
+      if (snapshot && snapshot.position >= this.#waiters.reached) {
+        this.#hold(snapshot);
+        this.#isOutdated = false;
+        return;
+      }
+      await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
+    }
+    setTimeout(() => {
+      this.loadAgain();
+    }, LOAD_AGAIN_AFTER_MS).unref();
+  }
+
+  #hold({ position, entities }: DirectorySnapshot): void {
+    this.maps.clear();
+    for (const entity of entities) this.maps.put(entity);
+    this.#version += 1;
+    this.#waiters.move(position);
   }
 
   async #take(item: SubscriptionItem, onCaughtUp: () => void): Promise<void> {

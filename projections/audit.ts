@@ -47,10 +47,15 @@ export const audit: Projection = {
     );
     return [
       `create table ${table} (${defined.join(', ')}, primary key (org_id, seq))`,
+      `create index on ${table} (org_id, resource_id, seq)`,
+    ];
+  },
+  indexes: (tableOf) => {
+    const table = tableOf('audit');
+    return [
       `create unique index on ${table} (event_id)`,
       `create index on ${table} (org_id, request_id)`,
       `create index on ${table} (org_id, actor_id, seq)`,
-      `create index on ${table} (org_id, resource_id, seq)`,
       `create index on ${table} (org_id, mailbox_id, seq) where mailbox_id is not null`,
       `create index on ${table} (org_id, occurred_at)`,
     ];

@@ -81,6 +81,10 @@ export const directory: Projection = {
     if (!isOfDirectory(event)) return;
     await removeRows(sql, tableOf('directory'), deniedBy(event));
   },
+  // What an event denied in the copies of the processes, the rebuilt rows may give back: each loads them anew.
+  rebuilt: async (sql) => {
+    await sql.query('update work.authz_epoch set directory_build = directory_build + 1');
+  },
 };
 
 const isOfDirectory = ({ streamName }: { readonly streamName: string }): boolean =>
@@ -135,7 +139,7 @@ export interface DirectorySnapshot {
 
 /** The whole read model with its checkpoint; null when it was never built in this version. */
 export async function readDirectory(sql: Sql): Promise<DirectorySnapshot | null> {
-  const table = tableName('directory', directory.version);
+  const table = tableName('directory', directory);
   const [there] = await sql.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
   if (there?.there !== true) return null;
   // One statement sees one moment: rows and checkpoint belong together.

@@ -12,6 +12,8 @@ export const operations: Projection = {
        id text primary key, org_id text, mailbox_id text not null, principal_id text not null, capability text not null,
        completed boolean not null default false, unknown_items int not null default 0,
        created_at timestamptz not null, updated_at timestamptz not null)`,
+  ],
+  indexes: (tableOf) => [
     `create index on ${tableOf('operation')} (updated_at) where not completed or unknown_items > 0`,
   ],
   apply: async ({ events, sql, tableOf }) => {

@@ -18,8 +18,8 @@ export interface LeadParts {
 }
 
 export interface LeadWatch {
-  /** After each batch, and once at the start. */
-  held(projections: readonly Projection[], position: Position): void;
+  /** After each batch of `events`, and once at the start. */
+  held(projections: readonly Projection[], position: Position, events: number): void;
   parked(parked: Parked): void;
   /** A moment in which more events may arrive; over at once when somebody waits for a read model. */
   gather(): Promise<void>;
@@ -47,7 +47,7 @@ export class Lead {
     let checkpoints = await readCheckpoints(sql, this.#projections.map(checkpointKey));
     for (const position of checkpoints.values()) await refuseCheckpointAhead(events, position);
     const from = lowest(checkpoints.values());
-    this.#watch.held(this.#projections, from);
+    this.#watch.held(this.#projections, from, 0);
     const turn = new AbortController();
     const either = AbortSignal.any([signal, turn.signal]);
     const buffer = new ItemBuffer(events.subscribeToAll(from < 0n ? null : from, either), READ_AHEAD);
@@ -80,7 +80,7 @@ export class Lead {
       this.#watch.parked(one);
     });
     const moved = new Map([...checkpoints].map(([key, position]) => [key, position > to ? position : to]));
-    this.#watch.held(projections, lowest(moved.values()));
+    this.#watch.held(projections, lowest(moved.values()), events.length);
     return moved;
   }
 }

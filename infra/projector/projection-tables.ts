@@ -6,15 +6,15 @@ import type { Sql } from '../../commands/kernel/ports.ts';
 import { checkpointKey, type Projection, tableName } from '../../projections/projection.ts';
 
 /** Any fixed number: gateways that start at once make tables one after the other. */
-const DDL_LOCK = 7_303_180_124;
+export const DDL_LOCK = 7_303_180_124;
 
 /** How long a swap may wait for queries that still read the old table. */
 const SWAP_LOCK_TIMEOUT = '3s';
 
 export const tableOf =
-  ({ version }: Projection) =>
+  (projection: Projection) =>
   (table: string): string =>
-    tableName(table, version);
+    tableName(table, projection);
 
 /** Makes what is missing: a projection without tables or checkpoint starts empty. Nothing that exists is touched. */
 export async function prepareTables(sql: Sql, projections: readonly Projection[]): Promise<void> {
@@ -38,6 +38,8 @@ async function prepare(sql: Sql, projection: Projection): Promise<void> {
     [key, projection.tables.map(tableOf(projection))],
   );
   if (!complete) await startEmpty(sql, projection);
+  // Nobody reads a copy before it takes the place of the live tables.
+  if (projection.slot !== undefined) return;
   for (const table of projection.tables) {
     if ((await liveVersion(sql, table)) === null) await pointView(sql, projection, table);
   }
@@ -48,6 +50,7 @@ async function startEmpty(sql: Sql, projection: Projection): Promise<void> {
   for (const table of projection.tables)
     await sql.query(`drop table if exists ${tableOf(projection)(table)} cascade`);
   for (const statement of projection.create(tableOf(projection))) await sql.query(statement);
+  if (projection.slot === undefined) await makeIndexes(sql, projection);
   await sql.query('delete from work.parked_event where projection = $1', [key]);
   await sql.query(
     `insert into read.checkpoint (projection, version, position) values ($1, $2, -1)
@@ -56,8 +59,13 @@ async function startEmpty(sql: Sql, projection: Projection): Promise<void> {
   );
 }
 
+/** Makes the indexes that only queries use. */
+export async function makeIndexes(sql: Sql, projection: Projection): Promise<void> {
+  for (const statement of projection.indexes?.(tableOf(projection)) ?? []) await sql.query(statement);
+}
+
 /** The version queries read; null when there is no view. */
-async function liveVersion(sql: Sql, table: string): Promise<number | null> {
+export async function liveVersion(sql: Sql, table: string): Promise<number | null> {
   const [row] = await sql.query<{ version: string | null }>(
     `select substring(definition from '${table}_v([0-9]+)') as version
      from pg_views where schemaname = 'read' and viewname = $1`,
@@ -70,7 +78,7 @@ async function liveVersion(sql: Sql, table: string): Promise<number | null> {
 const INVALID_TABLE_DEFINITION = '42P16';
 
 /** In place when only columns were added, so that queries that wait for it go on; else dropped and made anew. */
-async function pointView(sql: Sql, projection: Projection, table: string): Promise<void> {
+export async function pointView(sql: Sql, projection: Projection, table: string): Promise<void> {
   const definition = `view read.${table} as select * from ${tableOf(projection)(table)}`;
   try {
     await sql.transaction((inside) => inside.query(`create or replace ${definition}`));
@@ -110,7 +118,7 @@ export async function dropOlderVersions(sql: Sql, { name, tables, version }: Pro
         lockNumber(old.projection),
       ]);
       if (lock?.free !== true) return;
-      for (const table of tables) await inside.query(`drop table if exists ${tableName(table, old.version)}`);
+      for (const table of tables) await inside.query(`drop table if exists ${tableName(table, old)}`);
       await inside.query('delete from read.checkpoint where projection = $1', [old.projection]);
     });
   }

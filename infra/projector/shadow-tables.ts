@@ -1,0 +1,83 @@
+/**
+ * The tables that a rebuild fills beside the live ones: same names, in a schema of their own. So they move into place
+ * with their indexes and constraints by a change of schema, and what a killed rebuild left is dropped with the schema.
+ */
+import type { Position, Sql } from '../../commands/kernel/ports.ts';
+import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import { Fenced } from './checkpoints.ts';
+import { makeIndexes, pointView, prepareTables, tableOf } from './projection-tables.ts';
+
+const SCHEMA = 'rebuild';
+
+/** A live projection and its copy. */
+export interface Pair {
+  readonly live: Projection;
+  readonly shadow: Projection;
+}
+
+export const pairOf = (live: Projection): Pair => ({ live, shadow: { ...live, slot: SCHEMA } });
+
+/** Drops what a rebuild leaves, this one or one that was killed. */
+export async function dropShadows(sql: Sql): Promise<void> {
+  await sql.transaction(async (inside) => {
+    await inside.query(`drop schema if exists ${SCHEMA} cascade`);
+    for (const table of ['read.checkpoint', 'work.parked_event'])
+      await inside.query(`delete from ${table} where projection like '${SCHEMA}.%'`);
+  });
+}
+
+/** Empty copies, without the indexes that only queries use. */
+export async function makeShadows(sql: Sql, shadows: readonly Projection[]): Promise<void> {
+  await sql.query(`create schema ${SCHEMA}`);
+  await prepareTables(sql, shadows);
+}
+
+/** What a filled copy lacks before queries may use it. Takes as long as the table is large. */
+export async function finishShadows(sql: Sql, shadows: readonly Projection[]): Promise<void> {
+  for (const shadow of shadows) {
+    await makeIndexes(sql, shadow);
+    for (const table of shadow.tables) await sql.query(`analyze ${tableOf(shadow)(table)}`);
+  }
+}
+
+/**
+ * The checkpoints of all, locked until the transaction ends: the live leader's next compare-and-set waits. Throws `Fenced`
+ * when one is missing, because somebody dropped the copies or the schema `read`.
+ */
+export async function lockCheckpoints(
+  sql: Sql,
+  pairs: readonly Pair[],
+): Promise<ReadonlyMap<string, Position>> {
+  const keys = pairs.flatMap(({ live, shadow }) => [checkpointKey(live), checkpointKey(shadow)]);
+  const rows = await sql.query<{ projection: string; position: string }>(
+    'select projection, position from read.checkpoint where projection = any($1) order by projection for update',
+    [keys],
+  );
+  if (rows.length < keys.length) throw new Fenced(keys);
+  return new Map(rows.map(({ projection, position }) => [projection, BigInt(position)]));
+}
+
+/** The copy takes the place of the live tables: rows, names, parked events, checkpoint. Part of one transaction. */
+export async function putInPlace(sql: Sql, { live, shadow }: Pair): Promise<void> {
+  for (const table of live.tables) {
+    await pointView(sql, shadow, table);
+    await sql.query(`drop table ${tableOf(live)(table)}`);
+    await sql.query(`alter table ${tableOf(shadow)(table)} set schema read`);
+  }
+  const keys = [checkpointKey(live), checkpointKey(shadow)];
+  await sql.query(
+    `update work.parked_event mine set attempts = mine.attempts + before.attempts, parked_at = before.parked_at
+     from work.parked_event before
+     where mine.projection = $2 and before.projection = $1 and mine.position = before.position`,
+    keys,
+  );
+  await sql.query('delete from work.parked_event where projection = $1', [keys[0]]);
+  await sql.query('update work.parked_event set projection = $1 where projection = $2', keys);
+  await sql.query(
+    `update read.checkpoint mine set position = filled.position, updated_at = now()
+     from read.checkpoint filled where mine.projection = $1 and filled.projection = $2`,
+    keys,
+  );
+  await sql.query('delete from read.checkpoint where projection = $1', [keys[1]]);
+  await live.rebuilt?.(sql);
+}

@@ -1,0 +1,82 @@
+/** The moment in which rebuilt copies become the read models: one transaction, or nothing happened. */
+import type { EventStore, Position, Sql, StoredEvent } from '../../commands/kernel/ports.ts';
+import { checkpointKey, type Open } from '../../projections/projection.ts';
+import { applyBatch } from './apply-batch.ts';
+import { DDL_LOCK } from './projection-tables.ts';
+import { lockCheckpoints, type Pair, putInPlace } from './shadow-tables.ts';
+
+/** Readers of a table that is being swapped wait for so long at most; a reader that takes longer makes us try again. */
+const LOCK_TIMEOUT = '1s';
+
+/** Events applied inside the swap at most: the live leader waits meanwhile. */
+const MOST_INSIDE = 1_000;
+
+/** SQLSTATE: a lock was not to be had in time; two waited for each other. */
+const TRY_AGAIN_STATES = ['55P03', '40P01'];
+
+export interface SwapParts {
+  readonly sql: Sql;
+  readonly events: Pick<EventStore, 'headPosition' | 'readAll'>;
+  readonly open: Open;
+}
+
+class TooFarBehind extends Error {}
+
+/**
+ * Puts the copies in place at the position of the live models or further, so that no reader sees less than before. False
+ * when the time was not right: tables in use, or more events to apply than one transaction should; nothing changed then.
+ * Throws `Fenced`, `store_unavailable`, or what is wrong with the database.
+ */
+export async function swapShadows(parts: SwapParts, pairs: readonly Pair[]): Promise<boolean> {
+  try {
+    await parts.sql.transaction(async (inside) => {
+      await inside.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await inside.query('select pg_advisory_xact_lock($1)', [DDL_LOCK]);
+      const positions = await lockCheckpoints(inside, pairs);
+      await reachLive({ ...parts, sql: inside }, pairs, positions);
+      for (const pair of pairs) await putInPlace(inside, pair);
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof TooFarBehind) return false;
+    if (error instanceof Error && 'code' in error && TRY_AGAIN_STATES.includes(String(error.code)))
+      return false;
+    throw error;
+  }
+}
+
+/** Applies to the copies what the live models hold beyond them. */
+async function reachLive(
+  { sql, events, open }: SwapParts,
+  pairs: readonly Pair[],
+  positions: ReadonlyMap<string, Position>,
+): Promise<void> {
+  const projections = pairs.map(({ shadow }) => shadow);
+  const heldBy = (key: string): Position => positions.get(key) ?? -1n;
+  const checkpoints = new Map(projections.map(checkpointKey).map((key) => [key, heldBy(key)]));
+  const [from = -1n] = [...checkpoints.values()].toSorted(ascending);
+  const to =
+    pairs
+      .map(({ live }) => heldBy(checkpointKey(live)))
+      .toSorted(ascending)
+      .at(-1) ?? -1n;
+  if (to <= from) return;
+  // Beyond the end of the log: the live models tell of another log, and the copies alone are true.
+  if (to > (await events.headPosition())) return;
+  const missing = await eventsBetween(events, from, to);
+  await applyBatch(sql, open, { projections, checkpoints, events: missing, to });
+}
+
+const ascending = (a: Position, b: Position): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** After `from`, up to and with `to`. Throws `TooFarBehind`. */
+async function eventsBetween(
+  events: SwapParts['events'],
+  from: Position,
+  to: Position,
+): Promise<readonly StoredEvent[]> {
+  const page = await events.readAll(from < 0n ? null : from, MOST_INSIDE);
+  const upTo = page.filter(({ position }) => position <= to);
+  if (upTo.at(-1)?.position !== to) throw new TooFarBehind();
+  return upTo;
+}
