@@ -1,0 +1,17 @@
+# The gateway without its embedded stores: Postgres and EventStoreDB come from outside (docker-compose.yml).
+FROM node:24-slim
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package here needs its install script: the image has its own Node, and the embedded Postgres stays out.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+COPY commands commands
+COPY projections projections
+COPY read-api read-api
+COPY mcp mcp
+COPY infra infra
+RUN mkdir -p /var/lib/mailbox-gateway && chown node:node /var/lib/mailbox-gateway
+USER node
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/var/lib/mailbox-gateway ROLES=api,projector,mail
+VOLUME /var/lib/mailbox-gateway
+EXPOSE 3000
+CMD ["node", "infra/main.ts"]

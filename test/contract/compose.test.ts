@@ -1,0 +1,127 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { EventStoreDBClient } from '@eventstore/db-client';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type Config, loadConfig } from '../../infra/config.ts';
+
+const Service = z.object({
+  build: z.string().optional(),
+  image: z.string().optional(),
+  environment: z.record(z.string(), z.string()),
+  secrets: z.array(z.string()),
+  volumes: z.array(z.string()),
+  ports: z.array(z.string()).optional(),
+  healthcheck: z.object({ test: z.array(z.string()) }),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
+});
+const Compose = z.object({
+  services: z.record(z.string(), Service.partial({ secrets: true })),
+  secrets: z.record(z.string(), z.object({ file: z.string() })),
+  volumes: z.record(z.string(), z.null()),
+});
+
+const compose = Compose.parse(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }));
+const services = Object.entries(compose.services);
+const gateways = services.filter(([, { build }]) => build !== undefined);
+
+describe('docker-compose.yml', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gateway-compose-'));
+  });
+  after(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** The environment with its variables filled in and secrets where this machine can read them. */
+  const configOf = (environment: Readonly<Record<string, string>>): Config => {
+    const secret = join(folder, 'database_url');
+    writeFileSync(secret, 'postgres://gateway:secret@postgres:5432/gateway\n');
+    const filled = Object.entries(environment).map(([name, value]) => [
+      name,
+      name.endsWith('_FILE') ? secret : value.replace(/^\$\{\w+:-(.*)\}$/, '$1'),
+    ]);
+    return loadConfig(Object.fromEntries(filled) as Record<string, string>);
+  };
+
+  it('runs the gateway twice, on stores of their own, with settings that it takes', () => {
+    expect(gateways.map(([name]) => name)).to.have.length(2);
+    const doors = gateways.flatMap(([, { ports }]) => ports ?? []);
+    expect(new Set(doors).size).to.equal(2);
+    const addresses = gateways.map(([, { environment }]) => {
+      const config = configOf(environment);
+      expect([...config.roles]).to.have.members(['api', 'projector', 'mail']);
+      expect(config.database?.url).to.equal('postgres://gateway:secret@postgres:5432/gateway');
+      expect(config.host).to.equal('0.0.0.0');
+      return config.baseUrl;
+    });
+    expect(new Set(addresses).size, 'one address in every token').to.equal(1);
+  });
+
+  it('names an event store address that the client takes', async () => {
+    for (const [, { environment }] of gateways) {
+      const url = configOf(environment).eventStoreUrl ?? '';
+      await EventStoreDBClient.connectionString(url).dispose();
+      const host = /^esdb:\/\/([\w-]+):2113\?/.exec(url)?.[1] ?? '';
+      expect(compose.services).to.have.property(host);
+    }
+  });
+
+  it('asks for health where the gateway answers, and waits for parts that say how they are', () => {
+    for (const [, { environment, healthcheck, depends_on = {}, ports = [] }] of gateways) {
+      const { port } = configOf(environment);
+      expect(healthcheck.test.join(' ')).to.include(`http://127.0.0.1:${String(port)}/health/ready`);
+      expect(ports[0]).to.match(new RegExp(`^127\\.0\\.0\\.1:\\d+:${String(port)}$`));
+      for (const [part, { condition }] of Object.entries(depends_on)) {
+        expect(condition).to.equal('service_healthy');
+        expect(compose.services).to.have.property(part);
+      }
+    }
+  });
+
+  it('pins every image, declares every volume and secret, and keeps secrets out of the environment', () => {
+    for (const [name, { image, volumes, secrets = [], environment }] of services) {
+      if (image !== undefined) expect(image, name).to.match(/:\d+\.\d+(\.\d+)?$/);
+      for (const volume of volumes) expect(compose.volumes).to.have.property(volume.split(':')[0] ?? '');
+      const files = Object.values(environment).flatMap(
+        (value) => /^\/run\/secrets\/(?<name>\w+)$/.exec(value)?.groups?.['name'] ?? [],
+      );
+      expect(secrets).to.have.members(files);
+      for (const secret of secrets) expect(compose.secrets).to.have.property(secret);
+      for (const [variable, value] of Object.entries(environment)) {
+        if (/PASSWORD|DATABASE_URL/.test(variable)) expect(value).to.match(/^\/run\/secrets\//);
+      }
+    }
+  });
+});
+
+describe('Dockerfile', () => {
+  const copied = [...readFileSync('Dockerfile', 'utf8').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, names]) =>
+    (names ?? '').split(' '),
+  );
+
+  it('copies what the build context lets through, and no more', () => {
+    const letThrough = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).+$/gm);
+    expect(copied).to.have.members(letThrough ?? []);
+    expect(readdirSync('.')).to.include.members(copied);
+  });
+
+  it('copies all that the gateway loads', function () {
+    this.timeout(20_000);
+    const image = mkdtempSync(join(tmpdir(), 'gateway-image-'));
+    try {
+      for (const name of copied) cpSync(name, join(image, name), { recursive: true });
+      symlinkSync(resolve('node_modules'), join(image, 'node_modules'));
+      const env = { PATH: process.env['PATH'], ROLES: 'api', DATA_DIR: join(image, 'data') };
+      const { stderr, status } = spawnSync(process.execPath, ['infra/main.ts'], { cwd: image, env });
+      expect(stderr.toString()).to.match(/^ROLES leaves embedded out, so DATABASE_URL and EVENTSTORE_URL/);
+      expect(status).to.equal(1);
+    } finally {
+      rmSync(image, { recursive: true, force: true });
+    }
+  });
+});
