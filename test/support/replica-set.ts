@@ -14,6 +14,7 @@ import { silentLog } from './silent-log.ts';
 
 /** What `npm run admin -- bootstrap` prints. */
 export interface Tokens {
+  readonly org_id: string;
   readonly agent_id: string;
   readonly user_id: string;
   readonly rest_token: string;

@@ -1,0 +1,272 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { openEventStore } from '../../infra/event-store/event-store-client.ts';
+import { readRunFile } from '../../infra/run-file.ts';
+import { freezableProxy, type FreezableProxy } from '../contract/event-store/freezable-proxy.ts';
+import { happened, sampleAuthor } from '../support/event-author.ts';
+import { eventually } from '../support/gateway.ts';
+import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
+import { ReplicaSet } from '../support/replica-set.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { verifies } from '../support/verifies.ts';
+
+/** A change made on one replica holds on every other within this time, or that one answers no more. */
+const WITHIN_MS = 1_000;
+/** Watched for so much longer. */
+const WATCHED_MS = 1_000;
+const REVISION = '2025-06-18';
+
+/** What an answer of the other replica shows: the rights before the change, those after it, or that it does not know. */
+type Shown = 'before' | 'after' | 'closed';
+
+interface Change {
+  readonly name: string;
+  /** Resolves when the change was answered. */
+  make(): Promise<unknown>;
+  ask(): Promise<Shown>;
+  /** For a change that no replica answered; others learn of it from those that saw it happen. */
+  readonly withinMs?: number;
+}
+
+interface Fault {
+  readonly name: string;
+  strike(): void;
+  heal(): void | Promise<void>;
+}
+
+const withinOf = ({ withinMs = WITHIN_MS }: Change): number => withinMs;
+
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+describe('a change of rights on one replica', function () {
+  this.timeout(60_000);
+  let set: ReplicaSet;
+  let storeProxy: FreezableProxy;
+  let databaseProxy: FreezableProxy;
+
+  before(async () => {
+    set = await ReplicaSet.start({}, async ({ eventstore_url, database_url }) => {
+      storeProxy = await freezableProxy(Number(new URL(eventstore_url).port));
+      const database = new URL(database_url);
+      databaseProxy = await freezableProxy(Number(database.port));
+      database.port = String(databaseProxy.port);
+      return [
+        {},
+        {
+          EVENTSTORE_URL: `esdb://127.0.0.1:${String(storeProxy.port)}?tls=false`,
+          DATABASE_URL: database.href,
+        },
+      ];
+    });
+  });
+
+  after(async () => {
+    await set.remove();
+    await Promise.all([storeProxy.close(), databaseProxy.close()]);
+  });
+
+  /** As the owner on the first replica. Throws when it is refused. */
+  const onFirst = async (method: string, path: string, body?: unknown) => {
+    const answer = await set.rest(0, [method, path, body]);
+    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
+    return answer.body as Record<string, string>;
+  };
+
+  const issue = async (principal: string, surface: 'rest' | 'mcp') => {
+    const scopes = ['messages:read', 'folders:read', 'mailboxes:read'];
+    const request = { name: 'Watched', principal_id: principal, surface, scopes, expires_at: inAnHour() };
+    const { id = '', token = '' } = await onFirst('POST', '/tokens', request);
+    return { id, token };
+  };
+
+  const shownBy = (status: number, isAfter: boolean): Shown =>
+    status === 503 ? 'closed' : isAfter ? 'after' : 'before';
+
+  /** What the second replica tells the bearer of itself; `isAfter` judges an answer that tells anything. */
+  const identity = async (
+    token: string,
+    isAfter: (mailboxes: ReadonlyMap<string, readonly string[]>) => boolean,
+  ): Promise<Shown> => {
+    const { status, body } = await set.rest(1, ['GET', '/identity'], { token });
+    if (status === 503) expect(body.error).to.include({ code: 'store_unavailable', retryable: true });
+    if (status !== 200) return shownBy(status, status === 401);
+    const mailboxes = body.mailboxes as { id: string; scopes: string[] }[];
+    return shownBy(status, isAfter(new Map(mailboxes.map(({ id, scopes }) => [id, scopes]))));
+  };
+
+  const addMailbox = async (agentId: string): Promise<{ id: string; grant: string }> => {
+    const nowhere = { host: '127.0.0.1', port: 1, security: 'none' };
+    const auth = { type: 'password', username: 'nobody', password: 'nothing' };
+    const mailbox = { email: 'rights@example.com', imap: nowhere, smtp: nowhere, auth };
+    const { id = '' } = await onFirst('POST', '/mailboxes', mailbox);
+    const terms = { principal_id: agentId, scopes: ['messages:read', 'folders:read'] };
+    const { id: grant = '' } = await onFirst('POST', `/mailboxes/${id}/grants`, terms);
+    return { id, grant };
+  };
+
+  const revokedSession = async (agentId: string): Promise<Change> => {
+    const { id, token } = await issue(agentId, 'mcp');
+    const hello = await eventually(async () => {
+      const answer = await set.mcp(1, { bearer: token, body: helloOf(REVISION) });
+      if (answer.status !== 200) throw new Error(answer.text);
+      return answer;
+    });
+    const session = hello.headers.get('mcp-session-id') ?? '';
+    const headers = { 'mcp-session-id': session, 'mcp-protocol-version': REVISION };
+    return {
+      name: 'the token of an open MCP session revoked',
+      make: () => onFirst('DELETE', `/tokens/${id}`),
+      ask: async () => {
+        const { status } = await set.mcp(1, { bearer: token, body: callOf('get_identity'), headers });
+        return shownBy(status, status === 401);
+      },
+    };
+  };
+
+  /** As a process leaves it that dies before its answer: the event is stored, and nobody was told. */
+  const appendRole = async (role: 'owner' | 'member'): Promise<void> => {
+    const store = openEventStore({ url: readRunFile(set.dataDir)?.eventstore_url ?? '', log: silentLog });
+    const { org_id: orgId, user_id } = set.tokens;
+    const fact = { type: 'MemberAdded', data: { user_id, role } } as const;
+    await happened(store, `organisation-${orgId}`, [fact], sampleAuthor(orgId));
+    await store.close();
+  };
+
+  const changes = async (): Promise<readonly Change[]> => {
+    const { id: agentId = '' } = await onFirst('POST', '/agents', { name: 'Watched' });
+    const revoked = await issue(agentId, 'rest');
+    const { token } = await issue(agentId, 'rest');
+    const [lent, narrowed, removed] = [
+      await addMailbox(agentId),
+      await addMailbox(agentId),
+      await addMailbox(agentId),
+    ];
+    return [
+      {
+        name: 'a token revoked',
+        make: () => onFirst('DELETE', `/tokens/${revoked.id}`),
+        ask: () => identity(revoked.token, () => false),
+      },
+      await revokedSession(agentId),
+      {
+        name: 'a grant taken back',
+        make: () => onFirst('DELETE', `/mailboxes/${lent.id}/grants/${lent.grant}`),
+        ask: () => identity(token, (mailboxes) => !mailboxes.has(lent.id)),
+      },
+      {
+        name: 'a grant made narrower',
+        make: () =>
+          onFirst('PATCH', `/mailboxes/${narrowed.id}/grants/${narrowed.grant}`, {
+            scopes: ['folders:read'],
+          }),
+        ask: () =>
+          identity(token, (mailboxes) => mailboxes.get(narrowed.id)?.includes('messages:read') === false),
+      },
+      {
+        name: 'a mailbox removed',
+        make: () => onFirst('DELETE', `/mailboxes/${removed.id}`),
+        ask: () => identity(token, (mailboxes) => !mailboxes.has(removed.id)),
+      },
+    ];
+  };
+
+  const loweredRole: Change = {
+    name: 'a role lowered',
+    withinMs: 2 * WITHIN_MS,
+    make: () => appendRole('member'),
+    ask: async () => {
+      const { status } = await set.rest(1, ['GET', '/agents?limit=1']);
+      return shownBy(status, status === 403);
+    },
+  };
+
+  const cutOff = (): void => {
+    storeProxy.freeze('all');
+    databaseProxy.freeze('all');
+  };
+  const reconnect = (): void => {
+    storeProxy.thaw();
+    databaseProxy.thaw();
+  };
+  const stop = (): void => set.replicas[1]?.freeze();
+  const wake = (): void => set.replicas[1]?.wake();
+
+  const faults: readonly Fault[] = [
+    { name: 'is well', strike: () => undefined, heal: () => undefined },
+    {
+      name: 'hears nothing of the event store',
+      strike: () => {
+        storeProxy.freeze('all');
+      },
+      heal: () => {
+        storeProxy.thaw();
+      },
+    },
+    {
+      name: 'cannot read Postgres',
+      strike: () => {
+        databaseProxy.freeze('all');
+      },
+      heal: () => {
+        databaseProxy.thaw();
+      },
+    },
+    { name: 'hears nothing of either', strike: cutOff, heal: reconnect },
+    { name: 'is stopped and wakes up', strike: stop, heal: wake },
+    {
+      name: 'is stopped and wakes up with nobody to ask',
+      strike: () => {
+        cutOff();
+        stop();
+      },
+      heal: async () => {
+        wake();
+        // What waited for it is answered before it can learn anything.
+        await delay(500);
+        reconnect();
+      },
+    },
+  ];
+
+  const observe = async (watched: readonly Change[], fault: Fault): Promise<void> => {
+    const all = async (wanted: Shown): Promise<void> => {
+      const shown = await Promise.all(watched.map((change) => change.ask()));
+      if (shown.some((one) => one !== wanted)) throw new Error(shown.join());
+    };
+    await eventually(() => all('before'));
+    fault.strike();
+    const answeredAt = new Map<Change, number>();
+    for (const change of watched) {
+      await change.make();
+      answeredAt.set(change, performance.now());
+    }
+    const asked: Promise<{ change: Change; at: number; shown: Shown }>[] = [];
+    const until = performance.now() + Math.max(...watched.map(withinOf)) + WATCHED_MS;
+    while (performance.now() < until) {
+      for (const change of watched) {
+        const at = performance.now();
+        asked.push(change.ask().then((shown) => ({ change, at, shown })));
+      }
+      await delay(100);
+    }
+    await fault.heal();
+    const answers = await Promise.all(asked);
+    const late = answers.filter(({ change, at }) => at > (answeredAt.get(change) ?? 0) + withinOf(change));
+    expect(late.length).to.be.greaterThan(watched.length);
+    const outdated = late.filter(({ shown }) => shown === 'before').map(({ change }) => change.name);
+    expect(outdated).to.deep.equal([]);
+    await eventually(() => all('after'));
+  };
+
+  for (const fault of faults) {
+    it(`holds on another that ${fault.name}, or that one answers no more ${verifies('contract:2:revocation')}`, async () => {
+      await observe(await changes(), fault);
+    });
+  }
+
+  it('reaches another that hears nothing of the event store although its writer died before the answer', async () => {
+    const [, deaf] = faults;
+    if (deaf) await observe([loweredRole], deaf);
+    await appendRole('owner');
+  });
+});
