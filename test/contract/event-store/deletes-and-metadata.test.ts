@@ -9,10 +9,13 @@ import {
   StreamDeletedError,
   StreamNotFoundError,
   WrongExpectedVersionError,
+  binaryEvent,
   jsonEvent,
 } from '@eventstore/db-client';
 import type { AppendExpectedRevision, JSONEventData } from '@eventstore/db-client';
+import { eventually } from '../../support/eventually.ts';
 import { describeStores, freshStream, happened, numbered, rejection } from './store-under-test.ts';
+import { SubscriptionWatch } from './subscription-watch.ts';
 
 describeStores('soft delete and metadata', (store) => {
   const append = (
@@ -102,6 +105,52 @@ describeStores('soft delete and metadata', (store) => {
     await store().client.setStreamMetadata(stream, { truncateBefore: 9 });
     expect(await revisions(stream)).to.deep.equal([9]);
     expect(await append(stream, 9n)).to.include({ nextExpectedRevision: 10n });
+  });
+
+  it('hides what is older than $maxAge: an aged stream is empty, not missing, and $all keeps it', async () => {
+    const stream = await given(3);
+    const from = (await append(freshStream(), NO_STREAM)).position;
+    await store().client.setStreamMetadata(stream, { maxAge: 1 });
+    const agedAt = Date.now() + 1_100;
+    await eventually(() => Date.now() > agedAt);
+    expect(await revisions(stream)).to.deep.equal([]);
+    expect(await revisions(stream, { direction: BACKWARDS, fromRevision: END })).to.deep.equal([]);
+    expect(await append(stream, 2n)).to.include({ nextExpectedRevision: 3n });
+    expect(await revisions(stream)).to.deep.equal([3]);
+    expect(await revisions(stream, { fromRevision: 1n })).to.deep.equal([3]);
+    expect(await revisions(stream, { direction: BACKWARDS, fromRevision: END })).to.deep.equal([3]);
+    const watch = new SubscriptionWatch(store().client.subscribeToStream(stream));
+    expect(await watch.until('caught-up')).to.have.length(3);
+    await watch.end();
+    let before = 0;
+    const all = store().client.readAll({
+      direction: BACKWARDS,
+      ...(from ? { fromPosition: from } : {}),
+      maxCount: 3,
+    });
+    for await (const { event } of all) before += event?.streamId === stream ? 1 : 0;
+    expect(before).to.equal(3);
+  });
+
+  it('replaces all metadata by a delete', async () => {
+    const stream = await given(1);
+    await store().client.setStreamMetadata(stream, { maxCount: 5, owner: 'somebody' });
+    await store().client.deleteStream(stream);
+    await append(stream, NO_STREAM);
+    const { metadata } = await store().client.getStreamMetadata(stream);
+    expect(metadata).to.deep.equal({ truncateBefore: 1 });
+  });
+
+  it('ignores metadata that is not marked as JSON, and limits that are no positive numbers', async () => {
+    const stream = await given(3);
+    const bytes = Buffer.from('{"$maxCount":1}');
+    await store().client.appendToStream(`$$${stream}`, binaryEvent({ type: '$metadata', data: bytes }), {
+      ...store().appendOptions,
+      expectedRevision: NO_STREAM,
+    });
+    expect(await revisions(stream)).to.deep.equal([0, 1, 2]);
+    await append(`$$${stream}`, 0n, jsonEvent({ type: '$metadata', data: { $maxAge: 'soon' } }));
+    expect(await revisions(stream)).to.deep.equal([0, 1, 2]);
   });
 
   it('keeps only the newest metadata, and metadata alone makes no stream', async () => {

@@ -5,6 +5,8 @@ import {
   NO_STREAM,
   persistentSubscriptionToStreamSettingsFromDefaults,
 } from '@eventstore/db-client';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { RawCalls, empty, named } from './raw-calls.ts';
 import { describeEmbedded, freshStream, happened, rejection } from './store-under-test.ts';
 
 /** gRPC status 12. */
@@ -58,6 +60,45 @@ describeEmbedded('the embedded node leaves out', (store) => {
     const event = { id, type, data, contentType, metadata: { text: 'x'.repeat(15 * 1_048_576) } };
     const appended = store().client.appendToStream(freshStream(), event, { expectedRevision: NO_STREAM });
     expect(await rejection(appended)).to.have.property('type', 'maximum-append-size-exceeded');
+  });
+});
+
+describeEmbedded('the embedded node leaves out, unseen by the client,', (store) => {
+  let raw: RawCalls;
+  beforeEach(() => {
+    raw = new RawCalls(store().url);
+  });
+  afterEach(() => {
+    raw.close();
+  });
+
+  const given = async (): Promise<string> => {
+    const stream = freshStream();
+    await store().client.appendToStream(stream, happened(), { expectedRevision: NO_STREAM });
+    return stream;
+  };
+
+  it('the versions of a refused append in the form of 20.6', async () => {
+    const options = new streams.AppendReq.Options().setStreamIdentifier(named(await given()));
+    const refusal = (await raw.append(options.setRevision('7'), [])).getWrongExpectedVersion();
+    expect([refusal?.getCurrentRevision(), refusal?.hasCurrentRevision2060()]).to.deep.equal(['0', false]);
+  });
+
+  it('the first and last revision of a stream, for callers that ask for them', async () => {
+    const stream = new streams.ReadReq.Options.StreamOptions().setStreamIdentifier(named(await given()));
+    const options = new streams.ReadReq.Options().setStream(stream.setStart(empty())).setNoFilter(empty());
+    options.setControlOption(new streams.ReadReq.Options.ControlOption().setCompatibility(1));
+    const answers = await raw.read(options.setCount('10'));
+    expect(answers.map((answer) => answer.hasEvent())).to.deep.equal([true]);
+  });
+
+  it('a place in the log for an append of nothing', async () => {
+    const { position } = await store().client.appendToStream(await given(), happened(), {
+      expectedRevision: 0n,
+    });
+    const options = new streams.AppendReq.Options().setStreamIdentifier(named(freshStream()));
+    const nothing = await raw.append(options.setNoStream(empty()), []);
+    expect(nothing.getSuccess()?.getPosition()?.getCommitPosition()).to.equal(String(position?.commit));
   });
 });
 

@@ -91,6 +91,22 @@ describe('a store that is away', () => {
     expect(performance.now() - startedAt).to.be.below(LONGEST_RECOVERY_MS);
   });
 
+  it('keeps no connection of a client that was given up or closed', async () => {
+    const connections = (): number =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'TCPSocketWrap').length;
+    const before = connections();
+    const store = stores.open({ url: node.url, appendTryTimeoutMs: 50, readSilenceMs: 50 });
+    const silent = (): void => undefined;
+    node.appends.once(silent, silent, silent);
+    node.reads.once(silent, silent, silent);
+    await store.append('away-4', 'no-stream', [fact()]);
+    await store.readStream('away-4');
+    // Both ends of one connection for appends and of one for reads.
+    await eventually(() => connections() <= before + 4);
+    await store.close();
+    await eventually(() => connections() <= before);
+  });
+
   (isLong ? it : it.skip)('behind a line that went dead without a word is followed again', async function () {
     this.timeout(60_000);
     const proxy = await freezableProxy(node.port);

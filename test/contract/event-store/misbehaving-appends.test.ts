@@ -40,6 +40,14 @@ for (const batchAppend of [true, false]) {
       expect(node.log.numbers('quiet-1')).to.deep.equal([1, 2]);
     });
 
+    it('leaves a node whose clock is a little ahead the time of the whole append', async () => {
+      const store = stores.open({ url: node.url, appendTryTimeoutMs: 200, appendTimeoutMs: 8_000 });
+      const startedAt = Date.now();
+      await store.append(freshStream(), 'no-stream', [fact()]);
+      const deadline = Number(node.appends.calls[0]?.deadline ?? 0);
+      expect(deadline - startedAt).to.be.within(7_000, 9_000);
+    });
+
     it('says store_unavailable with a time to come back when the node stays silent', async () => {
       const store = stores.open({ url: node.url, appendTryTimeoutMs: 100, appendTimeoutMs: 400 });
       node.appends.always(silent);

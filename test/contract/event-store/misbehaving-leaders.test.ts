@@ -56,6 +56,17 @@ for (const batchAppend of [true, false]) {
       expect([follower.appends.calls.length, follower.reads.calls.length]).to.deep.equal([1, 1]);
     });
 
+    it('learn that only a leader may answer what decisions rest on', async () => {
+      const [node] = both();
+      const store = stores.open({ url: node.url });
+      await store.append('led-0', 'no-stream', [fact(1)]);
+      await store.readStream('led-0');
+      await store.readLast('led-0');
+      await store.headPosition();
+      const asked = node.reads.calls.map(({ call }) => call.metadata.get('requires-leader')[0]);
+      expect(asked).to.deep.equal(['true', 'true', 'true']);
+    });
+
     it('are asked again when the leader they named is dead', async () => {
       const [returning, dead] = both();
       const store = stores.open({ url: returning.url });

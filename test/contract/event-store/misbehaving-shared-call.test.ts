@@ -5,10 +5,12 @@ import { status } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { NewEvent } from '../../../commands/kernel/ports.ts';
+import { systemClock } from '../../../infra/system-clock.ts';
 import type { ScriptedAppend } from '../../support/scripted-node-append.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';
 import { ScriptedNode } from '../../support/scripted-node.ts';
+import { freezableProxy } from './freezable-proxy.ts';
 import { freshStream } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'SharedCallTested', data: { n }, metadata: {} });
@@ -80,6 +82,24 @@ describe('the shared append call of a misbehaving node', () => {
       for (const [n, stream] of streamNames.entries()) expect(node.log.numbers(stream)).to.deep.equal([n]);
     });
   }
+
+  it('may break while much waits to be sent, and nothing of it fails unseen', async () => {
+    const proxy = await freezableProxy(node.port);
+    const store = stores.open({ url: `esdb://127.0.0.1:${String(proxy.port)}?tls=false` });
+    await store.append('waiting-1', 'no-stream', [fact()]);
+    proxy.freeze('all');
+    const text = 'x'.repeat(200_000);
+    const large = (n: number): NewEvent => ({ ...fact(n), data: { n, text } });
+    const streamNames = Array.from({ length: 60 }, () => freshStream());
+    const appends = streamNames.map((stream, n) => store.append(stream, 'no-stream', [large(n)]));
+    // The line takes some and then no more: the rest waits inside the client.
+    await systemClock.sleep(100);
+    proxy.cut();
+    proxy.thaw();
+    for (const { revision } of await Promise.all(appends)) expect(revision).to.equal(0n);
+    for (const [n, stream] of streamNames.entries()) expect(node.log.numbers(stream)).to.deep.equal([n]);
+    await proxy.close();
+  });
 
   it('of another client in the process takes nothing with it when it breaks', async () => {
     const other = await ScriptedNode.start();

@@ -2,7 +2,17 @@
 import { expect } from 'chai';
 import { BACKWARDS, END, NO_STREAM, START } from '@eventstore/db-client';
 import type { AppendResult, Position, ReadAllOptions } from '@eventstore/db-client';
-import { describeStores, freshStream, happened, numbered, rejection } from './store-under-test.ts';
+import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  describeEmbedded,
+  describeStores,
+  freshStream,
+  happened,
+  numbered,
+  rejection,
+} from './store-under-test.ts';
+import { SubscriptionWatch } from './subscription-watch.ts';
 
 describeStores('read of $all', (store) => {
   const append = (events = [happened()]): Promise<AppendResult> =>
@@ -84,5 +94,29 @@ describeStores('read of $all', (store) => {
     }
     expect(back).to.have.length(1_500);
     expect(back.toReversed()).to.deep.equal((await positions({ fromPosition: from })).slice(1));
+  });
+});
+
+describeEmbedded('read of $all over a gap', (store) => {
+  it('of any size, either way and by a subscription, also after a restart', async () => {
+    const append = () =>
+      store().client.appendToStream(freshStream(), numbered(2), { expectedRevision: NO_STREAM });
+    await append();
+    await store().stopNode();
+    const database = await openDirectConnection(store().databaseUrl, 'gap test');
+    await database.query('UPDATE log.node_epoch SET log_end = log_end + 10000000000');
+    await database.end();
+    await store().startNode();
+    const seen = async (options: ReadAllOptions): Promise<number[]> => {
+      const revisions: number[] = [];
+      for await (const { event } of store().client.readAll(options)) revisions.push(Number(event?.revision));
+      return revisions;
+    };
+    await eventually(() => append().then(Boolean, () => false));
+    expect(await seen({})).to.deep.equal([0, 1, 0, 1]);
+    expect(await seen({ direction: BACKWARDS, fromPosition: END })).to.deep.equal([1, 0, 1, 0]);
+    const watch = new SubscriptionWatch(store().client.subscribeToAll());
+    expect(await watch.until('caught-up')).to.deep.equal(['confirmed', 0, 1, 0, 1, 'caught-up']);
+    await watch.end();
   });
 });

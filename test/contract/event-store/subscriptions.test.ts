@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { END, NO_STREAM, START, eventTypeFilter, streamNameFilter } from '@eventstore/db-client';
 import type { AppendResult, JSONEventData, Position, SubscribeToAllOptions } from '@eventstore/db-client';
+import { eventually } from '../../support/eventually.ts';
 import { describeStores, freshStream, happened, numbered } from './store-under-test.ts';
 import { SubscriptionWatch } from './subscription-watch.ts';
 
@@ -112,6 +113,57 @@ describeStores('subscription', (store) => {
     for (const commit of live) expect(commit <= (mark.position?.commit ?? 0n)).to.equal(true);
     expect(Number(live[0])).to.be.at.most(Number(last.position?.commit));
   });
+
+  it('checkpoints lag one search window while catching up', async () => {
+    const from = await here();
+    const { position: last } = await append(freshStream(), numbered(40));
+    const places: bigint[] = [];
+    for await (const { event } of store().client.readAll({ fromPosition: from })) {
+      if (event) places.push(event.position.commit);
+    }
+    const reached = async (checkpointInterval: number): Promise<number[]> => {
+      const checkpoints: bigint[] = [];
+      const filter = streamNameFilter({
+        prefixes: ['nothing-'],
+        maxSearchWindow: 8,
+        checkpointInterval,
+        checkpointReached: (_subscription, { commit }) => {
+          checkpoints.push(commit);
+        },
+      });
+      await watchAll({ fromPosition: from, filter }).until('caught-up');
+      return checkpoints
+        .filter((commit) => commit <= (last?.commit ?? 0n))
+        .map((commit) => places.indexOf(commit));
+    };
+    // Places counted from the event before the first one looked at; nothing has come in between.
+    expect(await reached(1)).to.deep.equal([0, 8, 16, 24, 32]);
+    expect(await reached(2)).to.deep.equal([8, 24]);
+  });
+
+  it('says again that it has caught up after it fell behind, and misses nothing', async () => {
+    const from = await here();
+    const stream = freshStream();
+    const subscription = store().client.subscribeToAll({
+      fromPosition: from,
+      filter: streamNameFilter({ prefixes: [stream] }),
+    });
+    const watch = new SubscriptionWatch(subscription);
+    watches.push(watch);
+    await watch.until('caught-up');
+    subscription.pause();
+    const large = (n: number) => happened({ n, filler: 'x'.repeat(4_000) });
+    await append(stream, large(0));
+    for (let k = 0; k < 60; k += 1) {
+      const events = Array.from({ length: 200 }, (_unused, n) => large(1 + 200 * k + n));
+      await append(stream, events, BigInt(200 * k));
+    }
+    subscription.resume();
+    const numbers = (): unknown[] => watch.said.filter((said) => typeof said === 'number');
+    await eventually(() => numbers().length === 12_001, 20_000);
+    expect(numbers()).to.deep.equal(Array.from({ length: 12_001 }, (_unused, n) => n));
+    await eventually(() => watch.said.filter((said) => said === 'caught-up').length > 1);
+  }).timeout(40_000);
 
   it('resumes from a checkpoint it gave, missing nothing', async () => {
     const from = await here();

@@ -27,7 +27,7 @@ const EVENTS_PER_APPEND = 500;
 const MOST_GROWTH = (SUBSCRIBERS * 200 * 1_024 + 2 * 16 * MIB + 2 * 8 * MIB) / MIB;
 
 /** Beside what is in use: garbage not collected yet and what the allocators keep back, which do not grow with the log. */
-const MOST_RESIDENT_GROWTH = 256;
+const MOST_RESIDENT_GROWTH = 320;
 
 type Call = ClientReadableStream<streams.ReadResp>;
 

@@ -1,0 +1,63 @@
+/** A writer whose lock went to another while its connection lives: only the epoch keeps it from writing. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Client } from 'pg';
+import {
+  WriterFenced,
+  WriterLockHeld,
+  WriterSession,
+} from '../../../../infra/event-store/node/writer-session.ts';
+import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
+import { testDatabase } from '../../../support/postgres.ts';
+import type { TestDatabase } from '../../../support/postgres.ts';
+import { rejection } from '../../../contract/event-store/store-under-test.ts';
+
+const record = (session: WriterSession) => ({
+  position: session.logEnd,
+  stream: `fenced-${randomUUID()}`,
+  revision: 0,
+  id: randomUUID(),
+  type: 'FenceTested',
+  isJson: true,
+  data: Buffer.from('{}'),
+  metadata: Buffer.alloc(0),
+  createdMs: Date.now(),
+});
+
+describe('a writer session', () => {
+  let database: TestDatabase;
+  let opened: AsyncDisposableStack;
+
+  beforeEach(async () => {
+    opened = new AsyncDisposableStack();
+    database = await testDatabase();
+    opened.defer(() => database.drop());
+  });
+  afterEach(() => opened.disposeAsync());
+
+  const open = async (): Promise<{ session: WriterSession; client: Client }> => {
+    const client = await openDirectConnection(database.url, 'writer session test');
+    const session = await WriterSession.open(client, () => undefined);
+    opened.defer(() => session.close());
+    return { session, client };
+  };
+
+  it('is the only one while its lock lasts', async () => {
+    const { session } = await open();
+    expect((await rejection(open(), WriterLockHeld)).epoch).to.equal(session.epoch);
+  });
+
+  it('commits nothing and knows it once another has the epoch, though its connection lives', async () => {
+    const { session: first, client } = await open();
+    await first.commit([record(first)], first.logEnd + 100);
+    await client.query('SELECT pg_advisory_unlock_all()');
+    const { session: second } = await open();
+    expect([second.logEnd, second.epoch]).to.deep.equal([first.logEnd, first.epoch + 1]);
+    await rejection(first.commit([record(first)], first.logEnd + 100), WriterFenced);
+    await rejection(first.confirm(), WriterFenced);
+    await second.commit([record(second)], second.logEnd + 100);
+    await second.confirm();
+    const { rows } = await client.query<{ count: string }>('SELECT count(*) FROM log.event');
+    expect(rows[0]?.count).to.equal('2');
+  });
+});

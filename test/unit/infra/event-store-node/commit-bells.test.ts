@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { CommitBells } from '../../../../infra/event-store/node/commit-bells.ts';
+import type { CommitBell } from '../../../../infra/event-store/node/commit-bells.ts';
+import type { StoredRecord } from '../../../../infra/event-store/node/stored-record.ts';
+
+const inStream = (stream: string): StoredRecord => ({
+  position: 1,
+  stream,
+  revision: 0,
+  id: '00000000-0000-4000-8000-000000000000',
+  type: 'Happened',
+  isJson: true,
+  data: new Uint8Array(0),
+  metadata: new Uint8Array(0),
+  createdMs: 0,
+});
+
+/** Whether the bell has rung since its last reset. */
+async function hasRung(bell: CommitBell): Promise<boolean> {
+  const nobody = new AbortController();
+  let rung = false;
+  const waiting = bell.rung(nobody.signal).then(() => {
+    rung = true;
+  });
+  await new Promise(setImmediate);
+  const before = rung;
+  nobody.abort();
+  await waiting;
+  return before;
+}
+
+describe('commit bells', () => {
+  it('ring for the streams of a commit and for who listens to all, and for nobody else', async () => {
+    const bells = new CommitBells();
+    const [mine, other, all] = [bells.listen('a-1'), bells.listen('b-1'), bells.listen()];
+    bells.ring([inStream('a-1'), inStream('c-1')]);
+    expect([await hasRung(mine), await hasRung(other), await hasRung(all)]).to.deep.equal([
+      true,
+      false,
+      true,
+    ]);
+    bells.ringAll();
+    expect(await hasRung(other)).to.equal(true);
+  });
+
+  it('forget nothing that rang between the reset and the wait', async () => {
+    const bells = new CommitBells();
+    const bell = bells.listen('a-1');
+    bell.reset();
+    expect(await hasRung(bell)).to.equal(false);
+    bells.ring([inStream('a-1')]);
+    expect(await hasRung(bell)).to.equal(true);
+    bell.reset();
+    expect(await hasRung(bell)).to.equal(false);
+  });
+
+  it('are silent once they are disposed of', async () => {
+    const bells = new CommitBells();
+    const bell = bells.listen('a-1');
+    bell[Symbol.dispose]();
+    bells.ring([inStream('a-1')]);
+    expect(await hasRung(bell)).to.equal(false);
+  });
+});
