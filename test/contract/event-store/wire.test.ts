@@ -225,18 +225,12 @@ describeEmbedded('on the wire', (store) => {
     });
   });
 
-  it('lets one connection have a hundred calls; the next waits until one has ended', async () => {
+  it('lets one connection have a hundred calls, and no more', async () => {
     const calls = Array.from({ length: 101 }, () => raw.subscribe());
     const confirmed = () => calls.filter(({ isConfirmed }) => isConfirmed).length;
     await eventually(() => confirmed() === 100);
     await given(); // over another connection, which has room
     expect(confirmed()).to.equal(100);
-    // What ends makes room; the client looks for it when it next has something to send.
-    for (const call of calls.slice(0, 5)) {
-      call.cancel();
-      await given();
-    }
-    await eventually(() => confirmed() === 101);
     for (const call of calls) call.cancel();
   });
 
