@@ -176,6 +176,7 @@ class FollowingDirectory implements DirectoryCopy {
       const snapshot = await readDirectory(sql);
       if (snapshot && snapshot.position >= this.#waiters.reached) {
         this.#hold(snapshot);
+        this.#version += 1;
         this.#isOutdated = false;
         return;
       }
@@ -189,7 +190,6 @@ class FollowingDirectory implements DirectoryCopy {
   #hold({ position, entities }: DirectorySnapshot): void {
     this.maps.clear();
     for (const entity of entities) this.maps.put(entity);
-    this.#version += 1;
     this.#waiters.move(position);
   }
 

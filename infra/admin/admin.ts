@@ -2,10 +2,14 @@
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config.ts';
 import { sentenceOf } from '../config-sentences.ts';
+import { endRequested } from '../end-signals.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { bootstrapCommand } from './bootstrap-command.ts';
 import { callCommand } from './call-command.ts';
 import { openForAdmin } from './open-for-admin.ts';
+import { openForRebuild } from './open-for-rebuild.ts';
+import { listParked, modelsWithParked } from './parked-events.ts';
+import { modelsNamed, rebuildCommand } from './rebuild-command.ts';
 
 const USAGE = `Usage:
   npm run admin -- bootstrap --org NAME --email ADDR [--name NAME] [--password-file F]
@@ -13,7 +17,11 @@ const USAGE = `Usage:
   npm run admin -- call CAPABILITY ['{"json": "input"}'] --as usr_…|agt_…
       Runs one capability as that person or agent, with all the scopes it may have.
   npm run admin -- list
-      Names the capabilities.`;
+      Names the capabilities.
+  npm run admin -- parked
+      Lists the events that a read model could not apply.
+  npm run admin -- retry-parked [MODEL]
+      Tries them again in their place, which builds their read model anew.`;
 
 /** Text for standard output; throws what went wrong. */
 async function main(args: readonly string[]): Promise<string> {
@@ -41,11 +49,30 @@ async function main(args: readonly string[]): Promise<string> {
     await using core = await openForAdmin(config, log);
     return await callCommand(core.ports, { capability: rest[0], json: rest[1] ?? '{}', as: values.as });
   }
+  if (command === 'parked') {
+    await using parts = await openForRebuild(config, log);
+    return await listParked(parts.sql);
+  }
+  if (command === 'retry-parked') {
+    const models = modelsNamed(rest.length > 0 ? rest : ['all']);
+    await using parts = await openForRebuild(config, log);
+    const lacking = await modelsWithParked(parts.sql, models);
+    return lacking.length === 0 ? 'No event is parked.' : await rebuildCommand(parts, lacking, endSignal());
+  }
   if (command === 'list') {
     const { capabilities } = await import('../../read-api/capabilities.ts');
     return capabilities.map(({ name, summary }) => `${name.padEnd(32)}${summary}`).join('\n');
   }
   throw new Error(USAGE);
+}
+
+/** Aborts when the process is asked to end; the other commands are short and simply end. */
+function endSignal(): AbortSignal {
+  const stopping = new AbortController();
+  void endRequested().then((reason) => {
+    stopping.abort(new Error(`Stopped (${reason}).`));
+  });
+  return stopping.signal;
 }
 
 try {

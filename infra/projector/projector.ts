@@ -1,6 +1,6 @@
 /**
  * Keeps the read models: leads the projections whose lock it gets, follows the others. One process leads each projection;
- * when it dies another takes over within a second.
+ * when it dies another takes over within a second, when it is frozen within five.
  */
 import type { Client } from 'pg';
 import type { Position, ReadModels } from '../../commands/kernel/ports.ts';
@@ -13,12 +13,14 @@ import { Lead, type LeadParts, type LeadWatch } from './lead.ts';
 import { LeaderLocks } from './leader-locks.ts';
 import { PositionWaiters } from './position-waiters.ts';
 import { type ModelStatus, ProgressWatch } from './progress-watch.ts';
+import { StalledLeader } from './stalled-leader.ts';
 import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './projection-tables.ts';
 
 /** How often a follower asks for leadership, and a leader for what it does not lead yet. */
 const ASK_EVERY_MS = 500;
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+/** Short enough to take over within 5 s, whatever failed before. */
+const LONGEST_PAUSE_MS = 2_000;
 /** Long enough for the second append of an operation, short beside the second in which the audit must show it. */
 const GATHER_MS = 15;
 /** How often a process that does not lead looks how far the leader is, while somebody waits for it. */
@@ -68,6 +70,7 @@ class RunningProjector implements Projector {
   readonly #ending = new AbortController();
   readonly #waiters = new PositionWaiters();
   readonly #progress: ProgressWatch;
+  readonly #stalled: StalledLeader;
   /** What the projections led by this process hold, by key. */
   readonly #held = new Map<string, Position>();
   #looking = false;
@@ -84,6 +87,7 @@ class RunningProjector implements Projector {
   constructor(options: ProjectorOptions) {
     this.#options = options;
     this.#keys = options.projections.map(checkpointKey);
+    this.#stalled = new StalledLeader(options);
     this.#progress = new ProgressWatch({ ...options, seen: (models) => this.#seen(models) });
   }
 
@@ -223,6 +227,8 @@ class RunningProjector implements Projector {
 
   async #seen(models: readonly ModelLag[]): Promise<void> {
     if (!this.#leadsAll) this.#waiters.move(lowest(models.map(({ position }) => position)));
+    if (this.#options.leads === false) return;
+    await this.#stalled.seen(models.filter(({ key }) => !this.#held.has(key)));
   }
 
   /** Reads the checkpoints while anybody waits. */

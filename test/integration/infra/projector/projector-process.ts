@@ -10,6 +10,7 @@ import { operations } from '../../../../projections/operations.ts';
 import { openSample } from '../../../support/event-author.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { silentLog } from '../../../support/silent-log.ts';
+import { counting } from './projector-rig.ts';
 
 const [databaseUrl = '', eventStoreUrl = ''] = process.argv.slice(2);
 const projector = await startProjector({
@@ -18,8 +19,9 @@ const projector = await startProjector({
   personal: { open: openSample },
   clock: systemClock,
   log: silentLog,
-  projections: [directory, operations, audit],
+  projections: [directory, operations, audit, counting],
   directConnection: () => openDirectConnection(databaseUrl, 'projector in a process'),
 });
-await eventually(() => projector.status().leader);
+// A follower waits for its turn; whoever started it ends it.
+await eventually(() => projector.status().leader, 600_000);
 process.stdout.write('leading\n');

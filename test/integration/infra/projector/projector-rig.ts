@@ -11,6 +11,7 @@ import { systemClock } from '../../../../infra/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';
+import type { Projection } from '../../../../projections/projection.ts';
 import { openSample } from '../../../support/event-author.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { testDatabase } from '../../../support/postgres.ts';
@@ -19,6 +20,21 @@ import { silentLog } from '../../../support/silent-log.ts';
 export const personal: PersonalData = {
   seal: () => Promise.reject(new Error('nothing is sealed here')),
   open: openSample,
+};
+
+/** How often each event was applied: 1, or something is broken. */
+export const counting: Projection = {
+  name: 'counting',
+  version: 1,
+  tables: ['counted'],
+  create: (tableOf) => [`create table ${tableOf('counted')} (id uuid primary key, times int not null)`],
+  apply: async ({ events, sql, tableOf }) => {
+    await sql.query(
+      `insert into ${tableOf('counted')} as c select id, 1 from unnest($1::uuid[]) as id
+       on conflict (id) do update set times = c.times + 1`,
+      [events.map(({ id }) => id)],
+    );
+  },
 };
 
 export interface Rig extends AsyncDisposable {

@@ -196,6 +196,7 @@ describe('projector', () => {
       ...operations,
       name: 'picky',
       tables: ['picky'],
+      indexes: () => [],
       create: (tableOf) => [`create table ${tableOf('picky')} (id text primary key)`],
       apply: async ({ events, sql, tableOf }) => {
         const ids = events.map(({ streamName }) => streamName);

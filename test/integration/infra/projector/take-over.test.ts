@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -8,8 +9,11 @@ import {
 } from '../../../../infra/event-store/event-store-client.ts';
 import { embeddedStore, type EmbeddedStore } from '../../../contract/event-store/store-under-test.ts';
 import { happened } from '../../../support/event-author.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { figure, timesOf } from '../../../support/long.ts';
 import { ORG } from '../../../support/sample-history.ts';
 import { silentLog } from '../../../support/silent-log.ts';
+import { wholeLog } from '../../../support/whole-log.ts';
 import { openRig, type Rig } from './projector-rig.ts';
 
 const PROCESS = fileURLToPath(new URL('projector-process.ts', import.meta.url));
@@ -20,11 +24,11 @@ describe('projector, when its process is killed', () => {
   let store: EmbeddedStore;
   let events: ConnectedEventStore;
   let child: ChildProcess | null = null;
-  before(async () => {
+  beforeEach(async () => {
     [rig, store] = await Promise.all([openRig(), embeddedStore()]);
     events = openEventStore({ url: store.url, log: silentLog });
   });
-  after(async () => {
+  afterEach(async () => {
     child?.kill('SIGKILL');
     await rig[Symbol.asyncDispose]();
     await events.close();
@@ -50,4 +54,71 @@ describe('projector, when its process is killed', () => {
     );
     expect(lines).to.deep.equal({ lines: STREAMS, last: STREAMS });
   });
+
+  it('is followed within 5 s however often it is killed or frozen, and nothing is applied twice', async function () {
+    const times = timesOf(3, 24);
+    this.timeout(times * 15_000);
+    const running = new Set<ChildProcess>();
+    const startChild = (): { child: ChildProcess; leading: Promise<unknown> } => {
+      const started = spawn(process.execPath, [PROCESS, rig.url, store.url], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      running.add(started);
+      return { child: started, leading: once(started.stdout, 'data') };
+    };
+    const write = async (): Promise<string> => {
+      const created = { type: 'OrganisationCreated' as const, data: { name: 'Counted' } };
+      const { position } = await happened(events, `organisation-org_${randomUUID()}`, [created]);
+      return String(position);
+    };
+    const slowest = { kill: 0, freeze: 0 };
+    try {
+      let leader = startChild();
+      await leader.leading;
+      for (let round = 0; round < times; round += 1) {
+        const follower = startChild();
+        await eventually(async () => (await lockConnections()) >= 2, 10_000);
+        for (let n = 0; n < 50; n += 1) await write();
+        const isFrozen = round % 2 === 0;
+        leader.child.kill(isFrozen ? 'SIGSTOP' : 'SIGKILL');
+        const endedAt = performance.now();
+        const position = await write();
+        await eventually(() => isApplied(position), 10_000);
+        const tookMs = performance.now() - endedAt;
+        const manner = isFrozen ? 'freeze' : 'kill';
+        slowest[manner] = Math.max(slowest[manner], tookMs);
+        expect(tookMs).to.be.lessThan(5_000);
+        await follower.leading;
+        if (isFrozen) {
+          // Awake again it believes in its lead for a moment.
+          leader.child.kill('SIGCONT');
+          for (let n = 0; n < 50; n += 1) await write();
+        }
+        leader.child.kill('SIGKILL');
+        leader = follower;
+      }
+      const last = await write();
+      await eventually(() => isApplied(last));
+      const [counted] = await rig.sql.query(
+        'select count(*)::int as events, min(times) as least, max(times) as most from read.counted',
+      );
+      const all = await wholeLog(events);
+      expect(counted).to.deep.equal({ events: all.length, least: 1, most: 1 });
+      figure(`slowest take-over of ${String(times)}: ${JSON.stringify(slowest)} ms`);
+    } finally {
+      for (const one of running) one.kill('SIGKILL');
+    }
+  });
+
+  const lockConnections = async (): Promise<number> => {
+    const [row] = await rig.sql.query<{ count: number }>(
+      `select count(*)::int as count from pg_stat_activity
+       where application_name = 'projector in a process' and datname = current_database()`,
+    );
+    return row?.count ?? 0;
+  };
+  const isApplied = async (position: string): Promise<boolean> => {
+    const [row] = await rig.sql.query('select min(position) >= $1 as done from read.checkpoint', [position]);
+    return row?.['done'] === true;
+  };
 });

@@ -1,0 +1,42 @@
+/**
+ * What building read models takes and no more: stores and keys. No directory is opened, because a rebuild is also the
+ * way out when the read models are ahead of the log and a directory would refuse to open.
+ */
+import type { Client } from 'pg';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { Config } from '../config.ts';
+import { beside, runningOwner, withStores } from '../find-stores.ts';
+import { openStorage } from '../open-storage.ts';
+import { openDirectConnection } from '../postgres/direct-connection.ts';
+import { openPool, postgresSql } from '../postgres/pool.ts';
+import type { LeadParts } from '../projector/lead.ts';
+import { createPersonalData } from '../security/personal-data.ts';
+import { systemClock } from '../system-clock.ts';
+
+/** An index over millions of rows takes its time. */
+const STATEMENT_TIMEOUT_MS = 3_600_000;
+
+export interface RebuildParts extends LeadParts, AsyncDisposable {
+  readonly directConnection: () => Promise<Client>;
+}
+
+/** On the stores of the running process when there is one, else opened and closed again. Throws one sentence. */
+export async function openForRebuild(config: Config, log: Log): Promise<RebuildParts> {
+  const owner = await runningOwner(config.dataDir);
+  const complete = owner === null ? await withStores(config) : beside(config, owner);
+  await using opened = new AsyncDisposableStack();
+  const { events, masterKey, directUrl, databaseUrl } = await openStorage({ config: complete, log }, opened);
+  const pool = openPool({ url: databaseUrl, log, size: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  opened.defer(() => pool.end());
+  const sql = postgresSql(pool);
+  const stack = opened.move();
+  return {
+    sql,
+    events,
+    personal: createPersonalData({ sql, clock: systemClock, masterKey }),
+    clock: systemClock,
+    log,
+    directConnection: () => openDirectConnection(directUrl, 'gateway rebuild'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Events that read models could not apply. An event cannot be applied later than its place: the audit would number it
+ * behind what came after it, and an old grant would give back what was withdrawn since. So to try parked events again is
+ * to build their model again, which tries each of them where it belongs. That takes as long as the log is, and is right.
+ */
+import type { Sql } from '../../commands/kernel/ports.ts';
+import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import { READ_MODELS } from '../projector/read-models.ts';
+
+interface ParkedRow extends Record<string, unknown> {
+  readonly projection: string;
+  readonly position: string;
+  readonly event_id: string;
+  readonly type: string;
+  readonly error: string;
+  readonly attempts: number;
+  readonly parked_at: Date;
+}
+
+/** One paragraph per event, in the order of the log. */
+export async function listParked(sql: Sql): Promise<string> {
+  const names = new Map(READ_MODELS.map((model) => [checkpointKey(model), model.name]));
+  const rows = await sql.query<ParkedRow>(
+    `select projection, position, event_id, type, error, attempts, parked_at from work.parked_event
+     where projection = any($1) order by projection, position`,
+    [[...names.keys()]],
+  );
+  if (rows.length === 0) return 'No event is parked.';
+  return rows.map((row) => describe(row, names.get(row.projection) ?? row.projection)).join('\n');
+}
+
+const describe = (
+  { position, event_id, type, error, attempts, parked_at }: ParkedRow,
+  name: string,
+): string => {
+  const tries = `${String(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'} since ${parked_at.toISOString()}`;
+  return `${name}: ${type} ${event_id} at ${position}, ${tries}\n    ${error.replaceAll('\n', '\n    ')}`;
+};
+
+/** Those of `models` that lack an event. */
+export async function modelsWithParked(
+  sql: Sql,
+  models: readonly Projection[],
+): Promise<readonly Projection[]> {
+  const rows = await sql.query<{ projection: string }>(
+    'select distinct projection from work.parked_event where projection = any($1)',
+    [models.map(checkpointKey)],
+  );
+  const lacking = new Set(rows.map(({ projection }) => projection));
+  return models.filter((model) => lacking.has(checkpointKey(model)));
+}

@@ -1,0 +1,42 @@
+/** Rebuilding read models by name, as `npm run rebuild` and `admin retry-parked` do it. */
+import type { Projection } from '../../projections/projection.ts';
+import { READ_MODELS } from '../projector/read-models.ts';
+import { rebuildModels } from '../projector/rebuild.ts';
+import type { RebuildParts } from './open-for-rebuild.ts';
+import { showProgress } from './rebuild-progress.ts';
+
+/** The models a person named, `all` for all of them. Throws one sentence with the names there are. */
+export function modelsNamed(names: readonly string[]): readonly Projection[] {
+  const known = READ_MODELS.map(({ name }) => name);
+  const unknown = names.filter((name) => name !== 'all' && !known.includes(name));
+  if (names.length === 0 || unknown.length > 0) {
+    const what =
+      unknown.length > 0 ? `There is no read model called ${unknown.join(', ')}` : 'Name a read model';
+    throw new Error(`${what}: ${known.join(', ')}, or all.`);
+  }
+  return READ_MODELS.filter(({ name }) => names.includes('all') || names.includes(name));
+}
+
+/** What to tell at the end; progress goes to standard error. Throws one sentence. */
+export async function rebuildCommand(
+  parts: RebuildParts,
+  projections: readonly Projection[],
+  signal: AbortSignal,
+): Promise<string> {
+  const output = { isTTY: process.stderr.isTTY, write: (text: string) => process.stderr.write(text) };
+  const startedAt = performance.now();
+  const progress = showProgress(output, () => performance.now());
+  try {
+    const report = progress.report.bind(progress);
+    const { events, parked } = await rebuildModels({ ...parts, projections, signal, report });
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    const names = projections.map(({ name }) => name).join(', ');
+    const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;
+    return [done, ...[...parked].map(stillParked)].join('\n');
+  } finally {
+    progress.end();
+  }
+}
+
+const stillParked = ([name, count]: readonly [string, number]): string =>
+  `${name}: ${String(count)} ${count === 1 ? 'event is' : 'events are'} parked; "npm run admin -- parked" tells why.`;

@@ -1,0 +1,12 @@
+/** `npm run rebuild -- NAME…|all`: read models built anew from the log, beside running gateways or without one. */
+import { loadConfig } from '../config.ts';
+import { createJsonLog } from '../observability/json-log.ts';
+import { openForRebuild } from './open-for-rebuild.ts';
+import { modelsNamed, rebuildCommand } from './rebuild-command.ts';
+import { runCommand, say } from './run-command.ts';
+
+await runCommand(async (names, signal) => {
+  const projections = modelsNamed(names);
+  await using parts = await openForRebuild(loadConfig(process.env), createJsonLog('error'));
+  say(await rebuildCommand(parts, projections, signal));
+});

@@ -1,0 +1,7 @@
+/** Every read model there is, in the order in which one subscription feeds them. */
+import { audit } from '../../projections/audit.ts';
+import { directory } from '../../projections/directory.ts';
+import { operations } from '../../projections/operations.ts';
+import type { Projection } from '../../projections/projection.ts';
+
+export const READ_MODELS: readonly Projection[] = [directory, operations, audit];
