@@ -44,7 +44,6 @@ export class AppendLane {
   readonly #slots = new Slots(MOST_UNDER_WAY);
   readonly #closed = new AbortController();
   #connection: StoreConnection;
-  #pause: Promise<void> | null = null;
 
   constructor(options: AppendLaneOptions) {
     this.#options = options;
@@ -70,7 +69,6 @@ export class AppendLane {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#pause;
     await this.#connection.retire();
   }
 
@@ -78,7 +76,6 @@ export class AppendLane {
     const backoff = new Backoff();
     let cause: unknown = 'closed';
     for (;;) {
-      await this.#pause;
       const leftMs = append.giveUpAt - performance.now();
       if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(cause);
       const connection = this.#connection;
@@ -123,15 +120,13 @@ export class AppendLane {
   }
 
   /**
-   * Goes on over another connection. Nothing is sent until the calls of the failed one have ended: the end of its shared
-   * call rejects every pending append of the process.
+   * Goes on over another connection. The end of the failed one's shared call rejects every pending append of the process,
+   * so those are sent again too.
    */
   #reconnect(failed: StoreConnection): void {
-    if (this.#pause || failed !== this.#connection || this.#closed.signal.aborted) return;
-    this.#pause = failed.retire().then(() => {
-      this.#connection = new StoreConnection(this.#options.url, this.#options.log);
-      this.#pause = null;
-    });
+    if (failed !== this.#connection || this.#closed.signal.aborted) return;
+    this.#connection = new StoreConnection(this.#options.url, this.#options.log);
+    void failed.retire();
   }
 }
 

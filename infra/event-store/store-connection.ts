@@ -83,8 +83,9 @@ export class StoreConnection {
 }
 
 /**
- * gRPC hands the same connection to every channel with equal settings, and with it the pause before its next attempt,
- * which grows to two minutes. A timeout that differs by a millisecond gives each client a connection of its own.
+ * gRPC hands the same connection to every channel with equal settings, and with it the 100 calls it may carry and the
+ * pause before its next attempt, which grows to two minutes. A timeout that differs by a millisecond gives each client
+ * a connection of its own.
  */
 function withOwnConnection(url: string): string {
   const given = /[?&]keep[_-]*alive[_-]*timeout=(-?\d+)/i.exec(url)?.[1];

@@ -18,7 +18,7 @@ export type StoreFailure =
   | 'denied'
   /** Nothing was written, or it is unknown: ask the very same again. */
   | 'again'
-  /** The same, over another connection: this one may be broken, or keep a failure for ever. */
+  /** The same, over another connection: this one is silent, or keeps a failure for ever. */
   | 'again-elsewhere';
 
 const REFUSALS = new Set<ErrorType>([
@@ -36,13 +36,13 @@ const REFUSING_TEXT = new RegExp(
 
 /**
  * Anything not known to be a refusal leaves the outcome open ("Server Is Not Ready" comes as `UnknownError`). An error
- * that is no command error comes from the feature probe, whose failure the client keeps, or from finding the cluster.
+ * that is no command error comes from our timers, from the feature probe, whose failure the client keeps, or from finding
+ * the cluster. A connection that is lost (`UnavailableError`) the client replaces by itself.
  */
 export function classifyFailure(error: unknown): StoreFailure {
   if (!isClientError(error)) return 'again-elsewhere';
   if (error.type === ErrorType.ACCESS_DENIED) return 'denied';
   if (REFUSALS.has(error.type)) return 'refused';
-  if (error.type === ErrorType.UNAVAILABLE) return 'again-elsewhere';
   const isRefusal = error.code === status.INVALID_ARGUMENT || REFUSING_TEXT.test(error.message);
   return isRefusal ? 'refused' : 'again';
 }

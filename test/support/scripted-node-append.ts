@@ -15,7 +15,7 @@ const { AppendReq, AppendResp, BatchAppendReq, BatchAppendResp } = streams;
 
 /** A refusal: the status of a call of its own, or `code`, `message` and the name of the detail in the shared call. */
 export interface ScriptedRefusal {
-  readonly code: keyof typeof status  ;
+  readonly code: keyof typeof status;
   readonly message: string;
   readonly detail?: string;
 }
@@ -26,6 +26,8 @@ export interface ScriptedAppend {
   readonly expected: number;
   readonly events: readonly ProposedEvent[];
   readonly ids: string;
+  /** By when the client wants it written. */
+  readonly deadline: Date | number | undefined;
   /** Says what the log said. */
   tell(outcome: WriteOutcome & { readonly withoutPosition?: boolean }): void;
   refuse(refusal: ScriptedRefusal): void;
@@ -71,6 +73,7 @@ export function sharedAppend(call: SharedCall, message: streams.BatchAppendReq):
     expected: options.hasNoStream() ? -1 : Number(options.getStreamPosition()),
     events,
     ids: idsOf(events),
+    deadline: options.getDeadline()?.toDate(),
     refuse,
     fail: (...error) => {
       call.emit('error', callError(...error));
@@ -117,6 +120,7 @@ export function unaryAppend(
       expected: options.hasNoStream() ? -1 : Number(options.getRevision()),
       events,
       ids: idsOf(events),
+      deadline: call.getDeadline(),
       fail,
       refuse: ({ code, message }) => {
         // What the shared call says with code 0 is "unavailable" here.
