@@ -203,6 +203,18 @@ describe('replicas with a role each, on a Postgres of their own', function () {
     expect(status).to.equal(404);
     expect(body.error).to.include({ code: 'not_found' });
   });
+
+  it('leaves the read models to the process with that role', async () => {
+    const leads = await Promise.all(
+      set.replicas.map(async ({ address }) => {
+        const health = (await (await fetch(`${address}/health/ready`)).json()) as {
+          checks: { projector: { leader: boolean } };
+        };
+        return health.checks.projector.leader;
+      }),
+    );
+    expect(leads).to.deep.equal([false, false, true]);
+  });
 });
 
 describe('a process without stores', function () {
