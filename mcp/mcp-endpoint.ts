@@ -93,10 +93,9 @@ class McpEndpoint {
     if (door.checkOrigin(request, response)) return;
     const visitor = await door.authenticate(request, requestId);
     const release = door.admit(visitor, 'read', response);
-    const arrival = { visitor, requestId };
     try {
-      if (request.method === 'POST') await this.#post(request, response, arrival);
-      else if (request.method === 'DELETE') await this.#end(request, response, arrival);
+      if (request.method === 'POST') await this.#post(request, response, requestId);
+      else if (request.method === 'DELETE') await this.#end(request, response, { visitor, requestId });
       else
         throw new GatewayError(
           'method_not_allowed',
@@ -107,12 +106,14 @@ class McpEndpoint {
     }
   }
 
-  async #post(request: IncomingMessage, response: ServerResponse, arrival: Arrival): Promise<void> {
+  async #post(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {
     const { ports, door } = this.#options;
-    const { visitor, requestId } = arrival;
     checkContentType(request.headers);
     checkAccept(request.headers);
     const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
+    // Asked anew: a body may take a minute to arrive, and rights end within a second.
+    const visitor = await door.authenticate(request, requestId);
+    const arrival = { visitor, requestId };
     const exchange: Exchange = {
       ...visitor,
       requestId,

@@ -67,12 +67,14 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
     const visitor = await door.authenticate(request, requestId);
     const release = door.admit(visitor, capability.effect, response);
     try {
+      const sent = await input.read(request, request.params as Record<string, string>);
       const outcome = await invokeCapability({
         capability,
         registry,
         ports,
-        ...visitor,
-        input: await input.read(request, request.params as Record<string, string>),
+        // Asked anew: a body may take a minute to arrive, and rights end within a second.
+        ...(await door.authenticate(request, requestId)),
+        input: sent,
         request: requestOf(request, requestId),
       });
       sendOutcome(response, capability, outcome);
