@@ -15,8 +15,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 10_000;
 /** What the client calls "never" (-1) overflows a timer and would mean "at once". */
 const NEVER_MS = 2_000_000_000;
 
-/** Connections opened within this many share nothing. */
-const DISTINCT_CONNECTIONS = 1_000;
+/** A round of numbers that tell connections apart; each adds as many milliseconds to its timeout. */
+const MOST_NUMBERS = 1_000;
 
 /** How long the calls of a silent client may take to end. */
 const MOST_DISPOSE_MS = 500;
@@ -36,15 +36,29 @@ interface Doors {
   execute: (kind: unknown, name: string, act: (client: GrpcClient) => unknown) => Promise<unknown>;
 }
 
-let opened = 0;
+const numbersInUse = new Set<number>();
+let lastNumber = 0;
+
+/** The next number no open connection has; not the one just given back, whose traces may still be there. */
+function takeNumber(): number {
+  for (let step = 1; step <= MOST_NUMBERS; step += 1) {
+    const number = (lastNumber + step) % MOST_NUMBERS;
+    if (numbersInUse.has(number)) continue;
+    numbersInUse.add(number);
+    lastNumber = number;
+    return number;
+  }
+  throw new Error(`more than ${String(MOST_NUMBERS)} connections to the event store`);
+}
 
 export class StoreConnection {
   readonly client: EventStoreDBClient;
+  readonly #number = takeNumber();
   #isRetired = false;
   #channel: Channel | null = null;
 
   constructor(url: string, log: Log) {
-    this.client = EventStoreDBClient.connectionString(withOwnConnection(url));
+    this.client = EventStoreDBClient.connectionString(withOwnConnection(url, this.#number));
     const doors = this.client as unknown as Doors;
     const { GRPCStreamCreator: openStream, execute } = doors;
     doors.GRPCStreamCreator = (kind, name, open, cache) =>
@@ -71,9 +85,11 @@ export class StoreConnection {
    * comes, instead of sending an append that was given up long ago.
    */
   async retire(): Promise<void> {
+    if (this.#isRetired) return;
     this.#isRetired = true;
     await Promise.race([this.client.dispose(), delay(MOST_DISPOSE_MS, undefined, { ref: false })]);
     this.#channel?.close();
+    numbersInUse.delete(this.#number);
   }
 
   #pass(client: GrpcClient): void {
@@ -87,11 +103,10 @@ export class StoreConnection {
  * pause before its next attempt, which grows to two minutes. A timeout that differs by a millisecond gives each client
  * a connection of its own.
  */
-function withOwnConnection(url: string): string {
+function withOwnConnection(url: string, number: number): string {
   const given = /[?&]keep[_-]*alive[_-]*timeout=(-?\d+)/i.exec(url)?.[1];
   const timeoutMs = given === undefined ? KEEP_ALIVE_TIMEOUT_MS : Number(given);
-  opened = (opened + 1) % DISTINCT_CONNECTIONS;
-  const ownMs = (timeoutMs < 0 ? NEVER_MS : timeoutMs) + opened;
+  const ownMs = (timeoutMs < 0 ? NEVER_MS : timeoutMs) + number;
   const address = url.trim().replace(/\/+$/, '');
   const hasSettings = address.replace(/^[^:]+:\/\/(?:[^:]+:[^@]+@)?/, '').includes('?');
   // Of a setting given twice the client takes the last.

@@ -113,6 +113,7 @@ export class StreamReader {
   async #untilRead(open: OpenRead, giveUpAt: number): Promise<readonly StoredEvent[]> {
     const backoff = new Backoff();
     for (;;) {
+      if (this.#closed.signal.aborted) throw storeUnavailable('closed');
       const leftMs = giveUpAt - performance.now();
       const connection = this.#connections.acquire();
       try {
@@ -123,8 +124,7 @@ export class StreamReader {
         if (failure === 'refused' || error instanceof TypeError) throw error;
         if (failure === 'again-elsewhere') this.#connections.discard(connection);
         reportFailure(this.#options.log, 'read is tried again', {}, error);
-        const isOver = giveUpAt <= performance.now() || this.#closed.signal.aborted;
-        if (isOver || failure === 'denied') throw storeUnavailable(error);
+        if (failure === 'denied' || giveUpAt <= performance.now()) throw storeUnavailable(error);
       } finally {
         this.#connections.release(connection);
       }

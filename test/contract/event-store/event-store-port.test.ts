@@ -242,9 +242,26 @@ describe('event store port without a store', () => {
     await store.close();
   });
 
+  it('says store_unavailable, and follows nothing, once it is closed', async () => {
+    const store = nobody({ url: 'esdb://127.0.0.1:1?tls=false' });
+    await store.close();
+    const attempts = [
+      store.append(freshStream(), 'no-stream', [fact()]),
+      store.readStream(freshStream()),
+      store.readAll(null, 1),
+    ];
+    for (const attempt of attempts) {
+      expect(await rejection(attempt)).to.include({ code: 'store_unavailable' });
+    }
+    const items = await take(store.subscribeToAll(null, new AbortController().signal), () => false);
+    expect(items).to.deep.equal([]);
+  });
+
   it('refuses an address that would make the client lie about revisions', () => {
-    expect(() => nobody({ url: 'esdb://127.0.0.1:1?tls=false&throwOnAppendFailure=false' })).to.throw(
-      TypeError,
-    );
+    for (const setting of ['throwOnAppendFailure', 'throw_on_append_failure', 'THROW-ON-APPEND-FAILURE']) {
+      expect(() => nobody({ url: `esdb://127.0.0.1:1?tls=false&${setting}=false` }), setting).to.throw(
+        TypeError,
+      );
+    }
   });
 });

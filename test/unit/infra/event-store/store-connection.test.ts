@@ -29,6 +29,14 @@ describe('store connection', () => {
     expect(node.log.events).to.deep.equal([]);
   });
 
+  it('is never shared, however many came and went before', async () => {
+    const [first, ...others] = Array.from({ length: 300 }, () => new StoreConnection(node.url, silentLog));
+    await Promise.all(others.map((connection) => connection.retire()));
+    const later = Array.from({ length: 999 }, () => new StoreConnection(node.url, silentLog));
+    expect(() => new StoreConnection(node.url, silentLog)).to.throw('more than 1000 connections');
+    await Promise.all([first, ...later].flatMap((connection) => (connection ? [connection.retire()] : [])));
+  });
+
   it('keeps the settings of its address', async () => {
     const settings = [
       '',
