@@ -1,20 +1,29 @@
 /** Random programs: store and model agree on every answer, on every stream and on the order of `$all`. */
 import { expect } from 'chai';
+import type { EventStoreDBClient } from '@eventstore/db-client';
 import fc from 'fast-check';
 import { isLong, timesOf } from '../../support/long.ts';
 import { describeStores } from './store-under-test.ts';
-import { ProgramRun, programs } from './stream-program.ts';
+import { ProgramRun, connectTwice, programs } from './stream-program.ts';
 
 const BUDGET_MS = timesOf(4_000, 120_000);
 
 describeStores('against the model', (store) => {
+  let clients: EventStoreDBClient[];
+  before(() => {
+    clients = connectTwice(store().url);
+  });
+  after(async () => {
+    await Promise.all(clients.map((client) => client.dispose()));
+  });
+
   it('answers a random program as the model does, also after a restart', async function () {
     this.timeout(isLong ? 300_000 : 60_000);
     let runs = 0;
     // A failure names its seed and path; both go into the options below to see it again.
     await fc.assert(
       fc.asyncProperty(programs(store().restart !== null), async (program) => {
-        await new ProgramRun(store()).run(program);
+        await new ProgramRun(store(), clients).run(program);
         runs += 1;
       }),
       { numRuns: timesOf(200, 10_000), interruptAfterTimeLimit: BUDGET_MS },

@@ -124,42 +124,36 @@ const EXPECTATIONS = { 'no-stream': NO_STREAM, any: ANY, 'stream-exists': STREAM
 const onTheWire = (expected: Expected): AppendExpectedRevision =>
   typeof expected === 'number' ? BigInt(expected) : EXPECTATIONS[expected];
 
+/** Writes that go together come from different callers. */
+export const connectTwice = (url: string): EventStoreDBClient[] =>
+  [0, 1].map(() => EventStoreDBClient.connectionString(url));
+
 /** Runs one program against streams of its own. */
 export class ProgramRun {
   readonly #store: StoreUnderTest;
   readonly #streams = Array.from({ length: STREAMS }, () => `model-${randomUUID()}`);
   readonly #ids = Array.from({ length: 8 }, () => randomUUID());
   readonly #sent: Write[] = [];
-  #clients: EventStoreDBClient[] = [];
+  readonly #clients: EventStoreDBClient[];
   #model = new StreamModel();
   #lastPosition = -1n;
 
-  constructor(store: StoreUnderTest) {
+  /** `clients` outlive the run, because the end of one ends the pending appends of all; a restart replaces them. */
+  constructor(store: StoreUnderTest, clients: EventStoreDBClient[]) {
     this.#store = store;
+    this.#clients = clients;
   }
 
   async run(program: readonly Step[]): Promise<void> {
-    this.#connect();
-    try {
-      const from = (
-        await this.#client(0).appendToStream(`model-${randomUUID()}`, jsonEvent({ type: 'Mark', data: {} }))
-      ).position;
-      if (!from) throw new Error('an append without a position');
-      for (const step of program) await this.#step(step);
-      for (const name of this.#streams) await this.#expectStream(name);
-      await this.#expectAll(from);
-    } finally {
-      await this.#disconnect();
-    }
-  }
-
-  #connect(): void {
-    // The store's own client and one more: writes that go together come from different callers.
-    this.#clients = [0, 1].map(() => EventStoreDBClient.connectionString(this.#store.url));
-  }
-
-  async #disconnect(): Promise<void> {
-    await Promise.all(this.#clients.splice(0).map((client) => client.dispose()));
+    const mark = jsonEvent({ type: 'Mark', data: {} });
+    const { position } = await this.#client(0).appendToStream(`model-${randomUUID()}`, mark, {
+      ...this.#store.appendOptions,
+      expectedRevision: NO_STREAM,
+    });
+    if (!position) throw new Error('an append without a position');
+    for (const step of program) await this.#step(step);
+    for (const name of this.#streams) await this.#expectStream(name);
+    await this.#expectAll(position);
   }
 
   #client(nth: number): EventStoreDBClient {
@@ -175,10 +169,10 @@ export class ProgramRun {
   async #step(step: Step): Promise<void> {
     if (step.kind === 'together') return this.#together(step.intents);
     if (step.kind === 'read') return this.#read(step);
-    await this.#disconnect();
+    await Promise.all(this.#clients.splice(0).map((client) => client.dispose()));
     await this.#store.restart?.();
     this.#model = this.#model.restarted();
-    this.#connect();
+    this.#clients.push(...connectTwice(this.#store.url));
   }
 
   #resolve(intent: Intent): Write | undefined {
