@@ -1,6 +1,6 @@
 /** `npm run admin -- …`: what a person does on the machine itself, beside a running gateway or without one. */
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config.ts';
 import { sentenceOf } from '../config-sentences.ts';
 import { endRequested } from '../end-signals.ts';
 import { createJsonLog } from '../observability/json-log.ts';
@@ -8,8 +8,8 @@ import { bootstrapCommand } from './bootstrap-command.ts';
 import { callCommand } from './call-command.ts';
 import { openForAdmin } from './open-for-admin.ts';
 import { openForRebuild } from './open-for-rebuild.ts';
-import { listParked, modelsWithParked } from './parked-events.ts';
-import { modelsNamed, rebuildCommand } from './rebuild-command.ts';
+import { listParked, retryParked } from './parked-events.ts';
+import { modelsNamed } from './rebuild-command.ts';
 
 const USAGE = `Usage:
   npm run admin -- bootstrap --org NAME --email ADDR [--name NAME] [--password-file F]
@@ -49,21 +49,20 @@ async function main(args: readonly string[]): Promise<string> {
     await using core = await openForAdmin(config, log);
     return await callCommand(core.ports, { capability: rest[0], json: rest[1] ?? '{}', as: values.as });
   }
-  if (command === 'parked') {
-    await using parts = await openForRebuild(config, log);
-    return await listParked(parts.sql);
-  }
-  if (command === 'retry-parked') {
-    const models = modelsNamed(rest.length > 0 ? rest : ['all']);
-    await using parts = await openForRebuild(config, log);
-    const lacking = await modelsWithParked(parts.sql, models);
-    return lacking.length === 0 ? 'No event is parked.' : await rebuildCommand(parts, lacking, endSignal());
-  }
+  if (command === 'parked') return await parkedCommand(config, null);
+  if (command === 'retry-parked') return await parkedCommand(config, rest);
   if (command === 'list') {
     const { capabilities } = await import('../../read-api/capabilities.ts');
     return capabilities.map(({ name, summary }) => `${name.padEnd(32)}${summary}`).join('\n');
   }
   throw new Error(USAGE);
+}
+
+/** Lists what is parked, or tries that of the models named again (none named = all). */
+async function parkedCommand(config: Config, retry: readonly string[] | null): Promise<string> {
+  await using parts = await openForRebuild(config, createJsonLog('error'));
+  if (retry === null) return await listParked(parts.sql);
+  return await retryParked(parts, modelsNamed(retry, ['all']), endSignal());
 }
 
 /** Aborts when the process is asked to end; the other commands are short and simply end. */

@@ -6,6 +6,10 @@
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
+import type { RebuildParts } from './open-for-rebuild.ts';
+import { rebuildCommand } from './rebuild-command.ts';
+
+const NOTHING = 'No event is parked.';
 
 interface ParkedRow extends Record<string, unknown> {
   readonly projection: string;
@@ -25,7 +29,7 @@ export async function listParked(sql: Sql): Promise<string> {
      where projection = any($1) order by projection, position`,
     [[...names.keys()]],
   );
-  if (rows.length === 0) return 'No event is parked.';
+  if (rows.length === 0) return NOTHING;
   return rows.map((row) => describe(row, names.get(row.projection) ?? row.projection)).join('\n');
 }
 
@@ -37,15 +41,21 @@ const describe = (
   return `${name}: ${type} ${event_id} at ${position}, ${tries}\n    ${error.replaceAll('\n', '\n    ')}`;
 };
 
-/** Those of `models` that lack an event. */
-export async function modelsWithParked(
-  sql: Sql,
+/** Builds anew those of `models` that lack an event, and says what is left. Throws one sentence. */
+export async function retryParked(
+  parts: RebuildParts,
   models: readonly Projection[],
-): Promise<readonly Projection[]> {
-  const rows = await sql.query<{ projection: string }>(
+  signal: AbortSignal,
+): Promise<string> {
+  const rows = await parts.sql.query<{ projection: string }>(
     'select distinct projection from work.parked_event where projection = any($1)',
     [models.map(checkpointKey)],
   );
   const lacking = new Set(rows.map(({ projection }) => projection));
-  return models.filter((model) => lacking.has(checkpointKey(model)));
+  if (lacking.size === 0) return NOTHING;
+  return await rebuildCommand(
+    parts,
+    models.filter((model) => lacking.has(checkpointKey(model))),
+    signal,
+  );
 }

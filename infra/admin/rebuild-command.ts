@@ -5,8 +5,12 @@ import { rebuildModels } from '../projector/rebuild.ts';
 import type { RebuildParts } from './open-for-rebuild.ts';
 import { showProgress } from './rebuild-progress.ts';
 
-/** The models a person named, `all` for all of them. Throws one sentence with the names there are. */
-export function modelsNamed(names: readonly string[]): readonly Projection[] {
+/** The models a person named, `all` for all of them; without a name `otherwise`. Throws one sentence with the names there are. */
+export function modelsNamed(
+  given: readonly string[],
+  otherwise: readonly string[] = [],
+): readonly Projection[] {
+  const names = given.length > 0 ? given : otherwise;
   const known = READ_MODELS.map(({ name }) => name);
   const unknown = names.filter((name) => name !== 'all' && !known.includes(name));
   if (names.length === 0 || unknown.length > 0) {

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import { type DirectoryCopy, openDirectory } from '../../../infra/directory-copy.ts';
+import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
+import { rebuildModels } from '../../../infra/projector/rebuild.ts';
 import { systemClock } from '../../../infra/system-clock.ts';
+import { directory } from '../../../projections/directory.ts';
 import { eventually } from '../../support/eventually.ts';
 import { happened } from '../../support/event-author.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
@@ -147,6 +150,46 @@ describe('directory copy', () => {
     await sampleHistory(rig.events);
     await rig.settle(await rig.start());
     expect((await rejection(open(new MemoryEventStore()))).message).to.contain('drop the schema "read"');
+  });
+
+  it('loads rows again that were rebuilt, so that what an event had denied is allowed', async () => {
+    await sampleHistory(rig.events);
+    const projector = await rig.start();
+    await rig.settle(projector);
+    // As a version left it that could not read an event of the token.
+    await rig.sql.query(`delete from read.directory where kind = 'token'`);
+    const copy = await open();
+    expect(copy.state.tokens.has(TOKEN)).to.equal(false);
+    const { version } = copy;
+    await rebuildModels({
+      sql: rig.sql,
+      events: rig.events,
+      personal,
+      clock: systemClock,
+      log: silentLog,
+      projections: [directory],
+      directConnection: () => openDirectConnection(rig.url, 'rebuild under test'),
+      signal: new AbortController().signal,
+    });
+    await eventually(() => copy.state.tokens.has(TOKEN));
+    expect(copy.version).to.be.greaterThan(version);
+    const { position } = await happened(rig.events, `token-${TOKEN}`, [{ type: 'TokenRevoked', data: {} }]);
+    await copy.waitFor(position);
+    expect(copy.state.tokens.get(TOKEN)?.revokedAt).to.be.a('string');
+  });
+
+  it('does not load rebuilt rows that are older than what it holds', async () => {
+    await sampleHistory(rig.events);
+    const projector = await rig.start();
+    await rig.settle(projector);
+    await projector.close();
+    const copy = await open();
+    const revoked = await happened(rig.events, `token-${TOKEN}`, [{ type: 'TokenRevoked', data: {} }]);
+    await copy.waitFor(revoked.position);
+    // Rebuilt, it says, yet the rows are from before the withdrawal.
+    await rig.sql.query('update work.authz_epoch set directory_build = directory_build + 1');
+    await systemClock.sleep(1_500);
+    expect(copy.state.tokens.get(TOKEN)?.revokedAt).to.be.a('string');
   });
 });
 

@@ -71,6 +71,9 @@ describe('projector, when its process is killed', () => {
       const { position } = await happened(events, `organisation-org_${randomUUID()}`, [created]);
       return String(position);
     };
+    const writeMany = async (): Promise<void> => {
+      for (let n = 0; n < 50; n += 1) await write();
+    };
     const slowest = { kill: 0, freeze: 0 };
     try {
       let leader = startChild();
@@ -78,7 +81,7 @@ describe('projector, when its process is killed', () => {
       for (let round = 0; round < times; round += 1) {
         const follower = startChild();
         await eventually(async () => (await lockConnections()) >= 2, 10_000);
-        for (let n = 0; n < 50; n += 1) await write();
+        await writeMany();
         const isFrozen = round % 2 === 0;
         leader.child.kill(isFrozen ? 'SIGSTOP' : 'SIGKILL');
         const endedAt = performance.now();
@@ -92,7 +95,7 @@ describe('projector, when its process is killed', () => {
         if (isFrozen) {
           // Awake again it believes in its lead for a moment.
           leader.child.kill('SIGCONT');
-          for (let n = 0; n < 50; n += 1) await write();
+          await writeMany();
         }
         leader.child.kill('SIGKILL');
         leader = follower;

@@ -1,0 +1,116 @@
+/**
+ * B5: store → client → projector → Postgres, at several sizes of the log: one model alone, all of them from one
+ * subscription. Beside it the same subscription drained without applying anything. Node, Postgres and projector are
+ * processes of their own.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createJsonLog } from '../infra/observability/json-log.ts';
+import { openDirectConnection } from '../infra/postgres/direct-connection.ts';
+import { startEmbeddedPostgres } from '../infra/postgres/embedded-postgres.ts';
+import { migrate } from '../infra/postgres/migrate.ts';
+import { READ_MODELS } from '../infra/projector/read-models.ts';
+import type { Measured, WorkerJob } from './b5/worker.ts';
+import type { Figure } from './figures.ts';
+import { endChild, runScript } from './processes.ts';
+
+const MIB = 1_048_576;
+/** From here on a second more or less of starting up does not matter. */
+const TARGET_FROM = 100_000;
+const MILLION = 1_000_000;
+
+const CASES = [
+  { name: 'audit alone', models: ['audit'], isAlone: true },
+  { name: 'operations alone', models: ['operations'], isAlone: true },
+  { name: 'all models', models: READ_MODELS.map(({ name }) => name), isAlone: false },
+] as const;
+
+/** Each size gets a database of its own, on one server with the durable settings of the product. */
+export async function measureProjector(sizes: readonly number[]): Promise<Figure[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-b5-'));
+  // Run by root, Postgres works as another account, who must be able to enter.
+  chmodSync(dataDir, 0o755);
+  const postgres = await startEmbeddedPostgres({ dataDir, log: createJsonLog('error') });
+  try {
+    const figures: Figure[] = [];
+    for (const size of sizes) figures.push(...(await atSize(await freshDatabase(postgres.url, size), size)));
+    return figures;
+  } finally {
+    await postgres.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function freshDatabase(serverUrl: string, size: number): Promise<string> {
+  const name = `projected_${String(size)}`;
+  const client = await openDirectConnection(serverUrl, 'projector benchmark');
+  await client.query(`CREATE DATABASE ${name}`);
+  await client.end();
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  await migrate({ url: url.href });
+  return url.href;
+}
+
+async function startNode(databaseUrl: string): Promise<{ child: ChildProcess; nodeUrl: string }> {
+  const child = fork('bench/b4/node-process.ts', [databaseUrl]);
+  const [nodeUrl] = (await once(child, 'message')) as [string];
+  return { child, nodeUrl };
+}
+
+async function atSize(databaseUrl: string, size: number): Promise<Figure[]> {
+  const { child, nodeUrl } = await startNode(databaseUrl);
+  const measure = async (work: WorkerJob['work']): Promise<Measured> =>
+    JSON.parse(
+      await runScript('bench/b5/worker.ts', [JSON.stringify({ databaseUrl, nodeUrl, work })]),
+    ) as Measured;
+  try {
+    const grown = await measure({ kind: 'grow', events: size });
+    const anchor = await measure({ kind: 'drain' });
+    const figures: Figure[] = [];
+    for (const one of CASES) {
+      const measured = await measure({ kind: 'rebuild', models: one.models });
+      if (measured.events !== size)
+        throw new Error(`${one.name}: ${String(measured.events)} events were read`);
+      figures.push(...figuresOf(size, one, measured, anchor));
+    }
+    const title = `B5 log of ${size.toLocaleString('en')}`;
+    return [
+      { name: `${title}: $all drained, nothing applied`, value: size / anchor.readSeconds, unit: '/s' },
+      ...figures,
+      { name: `${title}: memory while only draining`, value: anchor.peakBytes / MIB, unit: 'MiB' },
+      { name: `${title}: time to fill`, value: grown.totalSeconds, unit: 's' },
+    ];
+  } finally {
+    await endChild(child);
+  }
+}
+
+function figuresOf(
+  size: number,
+  { name, isAlone }: (typeof CASES)[number],
+  measured: Measured,
+  anchor: Measured,
+): Figure[] {
+  const title = (what: string): string => `B5 log of ${size.toLocaleString('en')}: ${name}, ${what}`;
+  const hasTarget = isAlone && size >= TARGET_FROM;
+  return [
+    {
+      name: title('end to end'),
+      value: size / measured.readSeconds,
+      unit: '/s',
+      ...(hasTarget ? { target: { atLeast: 15_000 } } : {}),
+    },
+    { name: title('÷ drained'), value: anchor.readSeconds / measured.readSeconds, unit: '×' },
+    {
+      name: title('rebuild'),
+      value: measured.totalSeconds,
+      unit: 's',
+      ...(isAlone && size === MILLION ? { target: { atMost: 80 } } : {}),
+    },
+    { name: title('memory'), value: measured.peakBytes / MIB, unit: 'MiB' },
+  ];
+}
