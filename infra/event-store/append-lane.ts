@@ -8,8 +8,9 @@ import { WrongExpectedRevision } from '../../commands/kernel/ports.ts';
 import type { ExpectedRevision, Log } from '../../commands/kernel/ports.ts';
 import { Backoff } from './backoff.ts';
 import { Slots } from './slots.ts';
-import { StoreConnection } from './store-connection.ts';
+import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
+import type { StoreFailure } from './store-errors.ts';
 
 export interface AppendLaneOptions {
   readonly url: string;
@@ -24,9 +25,9 @@ export interface AppendLaneOptions {
 
 /**
  * Appends under way at once. It bounds what the shared call buffers; with a server that has no BatchAppend each is a call
- * of its own, and a real server takes 100 per connection.
+ * of its own.
  */
-const MOST_UNDER_WAY = 80;
+const MOST_UNDER_WAY = MOST_CALLS_PER_CONNECTION;
 
 /** With credentials of its own a call is not batched; over an unencrypted channel the client leaves them out. */
 const NOBODY = { username: '', password: '' };
@@ -43,11 +44,11 @@ export class AppendLane {
   readonly #options: AppendLaneOptions;
   readonly #slots = new Slots(MOST_UNDER_WAY);
   readonly #closed = new AbortController();
-  #connection: StoreConnection;
+  readonly #connections: StoreConnections;
 
   constructor(options: AppendLaneOptions) {
     this.#options = options;
-    this.#connection = new StoreConnection(options.url, options.log);
+    this.#connections = new StoreConnections(options.url, options.log);
   }
 
   /**
@@ -69,7 +70,7 @@ export class AppendLane {
 
   async close(): Promise<void> {
     this.#closed.abort();
-    await this.#connection.retire();
+    await this.#connections.close();
   }
 
   async #untilSettled(append: OneAppend): Promise<AppendResult> {
@@ -78,7 +79,7 @@ export class AppendLane {
     for (;;) {
       const leftMs = append.giveUpAt - performance.now();
       if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(cause);
-      const connection = this.#connection;
+      const connection = this.#connections.acquire();
       try {
         return await within(
           Math.min(leftMs, this.#options.tryTimeoutMs),
@@ -86,7 +87,9 @@ export class AppendLane {
         );
       } catch (error) {
         cause = error;
-        this.#decide(error, connection, append);
+        if (this.#decide(error, append) === 'again-elsewhere') this.#connections.discard(connection);
+      } finally {
+        this.#connections.release(connection);
       }
       await backoff.pause(this.#closed.signal, append.giveUpAt - performance.now());
     }
@@ -107,8 +110,11 @@ export class AppendLane {
     });
   }
 
-  /** Throws what is final; otherwise makes the lane ready for the next try. */
-  #decide(error: unknown, connection: StoreConnection, { stream, expected }: OneAppend): void {
+  /**
+   * Throws what is final; otherwise says how to try again. Tries that are still under way over a failed connection may
+   * end there. Its own end then rejects every pending append of the process, and those are sent again too.
+   */
+  #decide(error: unknown, { stream, expected }: OneAppend): StoreFailure {
     if (error instanceof WrongExpectedVersionError) {
       throw new WrongExpectedRevision(stream, actualRevision(error, expected));
     }
@@ -116,17 +122,7 @@ export class AppendLane {
     if (failure === 'refused') throw error;
     reportFailure(this.#options.log, 'append is sent again', { stream }, error);
     if (failure === 'denied') throw storeUnavailable(error);
-    if (failure === 'again-elsewhere') this.#reconnect(connection);
-  }
-
-  /**
-   * Goes on over another connection. The end of the failed one's shared call rejects every pending append of the process,
-   * so those are sent again too.
-   */
-  #reconnect(failed: StoreConnection): void {
-    if (failed !== this.#connection || this.#closed.signal.aborted) return;
-    this.#connection = new StoreConnection(this.#options.url, this.#options.log);
-    void failed.retire();
+    return failure;
   }
 }
 

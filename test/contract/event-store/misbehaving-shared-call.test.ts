@@ -88,7 +88,7 @@ describe('the shared append call of a misbehaving node', () => {
     const store = stores.open({ url: `esdb://127.0.0.1:${String(proxy.port)}?tls=false` });
     await store.append('waiting-1', 'no-stream', [fact()]);
     proxy.freeze('all');
-    const text = 'x'.repeat(200_000);
+    const text = 'x'.repeat(50_000);
     const large = (n: number): NewEvent => ({ ...fact(n), data: { n, text } });
     const streamNames = Array.from({ length: 60 }, () => freshStream());
     const appends = streamNames.map((stream, n) => store.append(stream, 'no-stream', [large(n)]));

@@ -221,18 +221,19 @@ describe('subscriptions to a misbehaving node', () => {
   });
 
   it('appends and reads have a connection each, and a crowd of subscriptions more than one', async () => {
+    const patient = stores.open({ url: node.url });
     const crowd = Array.from({ length: 120 }, async () => {
-      for await (const item of store.subscribeToAll(null, end.signal)) if (item.kind === 'caught-up') break;
+      for await (const item of patient.subscribeToAll(null, end.signal)) if (item.kind === 'caught-up') break;
     });
     node.reads.always((read) => {
       if (!read.isSubscription) read.answer();
     });
     await eventually(() => subscriptions().length === 120);
-    await store.readStream(STREAM);
+    await patient.readStream(STREAM);
     const counts = new Map<string, number>();
     for (const { peer } of subscriptions()) counts.set(peer, (counts.get(peer) ?? 0) + 1);
     expect([...counts.values()].sort()).to.deep.equal([40, 80]);
-    await store.append(freshStream(), 'no-stream', [fact()]);
+    await patient.append(freshStream(), 'no-stream', [fact()]);
     const others = [node.sharedCalls.at(-1)?.getPeer() ?? '', node.reads.calls.at(-1)?.peer ?? ''];
     expect(new Set([...others, ...counts.keys()]).size).to.equal(4);
     for (const read of subscriptions()) {
