@@ -1,0 +1,96 @@
+/** A client as behind a load balancer: the same request again on the next replica until it is answered for good. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { callRest } from './gateway.ts';
+import { callOf, openSession, rawMcp } from './mcp/raw-mcp.ts';
+
+export interface LoadTokens {
+  readonly rest_token: string;
+  readonly mcp_token: string;
+}
+
+/** What one attempt came to. */
+interface Answered {
+  readonly status: 'done' | 'again' | 'refused';
+  readonly body: unknown;
+}
+
+type Attempt = (address: string) => Promise<Answered>;
+
+interface ToolAnswer {
+  readonly result?: { readonly isError: boolean; readonly structuredContent: unknown };
+  readonly error?: { readonly data?: unknown };
+}
+
+const REVISION = '2025-06-18';
+const PAUSE_MS = 50;
+const GIVE_UP_MS = 90_000;
+
+export class LoadClient {
+  readonly #addresses: () => readonly string[];
+  readonly #tokens: LoadTokens;
+  #session: Record<string, string> | null = null;
+  #turn = 0;
+  /** Requests answered, and attempts that were not. */
+  answered = 0;
+  disturbed = 0;
+
+  /** `addresses` is asked before every attempt: a replica that was started again listens elsewhere. */
+  constructor(addresses: () => readonly string[], tokens: LoadTokens) {
+    this.#addresses = addresses;
+    this.#tokens = tokens;
+  }
+
+  /** The body of the final answer. Throws when it is a refusal that a repeat would not change. */
+  async rest<T>(method: string, path: string, body: unknown, key: string | null): Promise<T> {
+    const token = this.#tokens.rest_token;
+    const answer = await this.#untilAnswered(`${method} ${path}`, async (address) => {
+      const told = await callRest(address, [method, path, body], { token, ...(key !== null && { key }) });
+      return judge(told.status < 300, told.body);
+    });
+    return answer as T;
+  }
+
+  /** The same through `tools/call`, in a session that is opened again when it is lost. */
+  async tool<T>(name: string, args: object): Promise<T> {
+    const bearer = this.#tokens.mcp_token;
+    const answer = await this.#untilAnswered(name, async (address) => {
+      const url = `${address}/mcp`;
+      const headers = (this.#session ??= await openSession(url, REVISION, bearer));
+      const { status, body } = await rawMcp(url, { bearer, headers, body: callOf(name, args) });
+      if (status === 404) this.#session = null;
+      if (status === 404) return { status: 'again', body };
+      const { result, error } = (body ?? {}) as ToolAnswer;
+      if (result) return judge(!result.isError, result.structuredContent);
+      return judge(false, error?.data ?? body);
+    });
+    return answer as T;
+  }
+
+  async #untilAnswered(what: string, attempt: Attempt): Promise<unknown> {
+    const giveUpAt = performance.now() + GIVE_UP_MS;
+    for (;;) {
+      const addresses = this.#addresses();
+      this.#turn += 1;
+      const address = addresses[this.#turn % addresses.length] ?? '';
+      const { status, body } = await attempt(address).catch(
+        // The connection broke or was refused: what became of the request is not known.
+        (error: unknown): Answered => ({ status: 'again', body: String(error) }),
+      );
+      if (status === 'done') {
+        this.answered += 1;
+        return body;
+      }
+      this.disturbed += 1;
+      const text = `${what}: ${JSON.stringify(body)}`;
+      if (status === 'refused') throw new Error(text);
+      if (performance.now() > giveUpAt) throw new Error(`no answer for ${String(GIVE_UP_MS)} ms; ${text}`);
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
+function judge(isDone: boolean, body: unknown): Answered {
+  if (isDone) return { status: 'done', body };
+  const { error } = (body ?? {}) as { readonly error?: { readonly retryable?: boolean } };
+  return { status: error?.retryable === true ? 'again' : 'refused', body };
+}
