@@ -1,8 +1,5 @@
 /** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
 import type { Log, Ports } from '../commands/kernel/ports.ts';
-import { audit } from '../projections/audit.ts';
-import { directory } from '../projections/directory.ts';
-import { operations } from '../projections/operations.ts';
 import { runMailboxConnector } from './background/mailbox-connector.ts';
 import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
@@ -16,6 +13,7 @@ import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { type Core, type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
 import { type Projector, startProjector } from './projector/projector.ts';
+import { READ_MODELS } from './projector/read-models.ts';
 import { readinessChecks } from './readiness.ts';
 
 export interface Gateway extends AsyncDisposable {
@@ -78,7 +76,7 @@ function startReadModels(
     events: core.ports.events,
     personal: core.ports.personal,
     clock: core.ports.clock,
-    projections: [directory, operations, audit],
+    projections: READ_MODELS,
   });
 }
 
