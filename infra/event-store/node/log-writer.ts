@@ -8,7 +8,7 @@ import { CommitDraft } from './commit-draft.ts';
 import { decideWrite } from './decide-write.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { recordSize } from './stored-record.ts';
-import { baseStream } from './stream-state.ts';
+import { baseStream, isMetadataStream } from './stream-state.ts';
 import type { StreamStates } from './stream-states.ts';
 import type { Decision, Outcome, WriteRequest } from './write-request.ts';
 import type { WriterSession } from './writer-session.ts';
@@ -118,10 +118,16 @@ export class LogWriter {
     for (const request of requests) request.settle({ kind: 'not-ready' });
   }
 
-  async #commit(session: WriterSession, batch: readonly WriteRequest[]): Promise<Answers> {
+  /** New streams are taken for what their appends expect; when the commit finds one there, all is decided again. */
+  async #commit(
+    session: WriterSession,
+    batch: readonly WriteRequest[],
+    newStreams = expectedNew(batch),
+  ): Promise<Answers> {
     const { states, recent } = this.#parts;
     const bases = batch.map(({ stream }) => baseStream(stream));
-    const draft = new CommitDraft(await states.forWriting(session.rows, bases), session.logEnd);
+    const known = await states.forWriting(session.rows, bases, newStreams);
+    const draft = new CommitDraft(known.states, session.logEnd);
     const memory = draft.memory(session.rows, recent);
     const answers: (readonly [WriteRequest, Outcome])[] = [];
     for (const request of batch) {
@@ -129,13 +135,22 @@ export class LogWriter {
       answers.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
     }
     if (draft.records.length > 0) {
-      await session.commit(draft.records, draft.logEnd);
+      const isWritten = await session.commit(draft.records, draft.logEnd, known.takenForEmpty);
+      if (!isWritten) return await this.#commit(session, batch, new Set());
       states.committed(draft.changed);
       recent.publish(draft.records);
       this.#parts.bells.ring(draft.records);
     }
     return answers;
   }
+}
+
+/** Streams that every append of the batch expects not to be there: nearly always they are not, and a look-up is saved. */
+function expectedNew(batch: readonly WriteRequest[]): ReadonlySet<string> {
+  const isNew = ({ action, stream, expected, records }: WriteRequest): boolean =>
+    action === 'append' && expected === 'no-stream' && records.length > 0 && !isMetadataStream(stream);
+  const others = new Set(batch.filter((request) => !isNew(request)).map(({ stream }) => baseStream(stream)));
+  return new Set(batch.map(({ stream }) => stream).filter((stream) => !others.has(stream)));
 }
 
 /** Adds what was decided to the draft; gives the answer for after the commit. */

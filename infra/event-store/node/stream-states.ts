@@ -16,19 +16,28 @@ export class StreamStates {
     this.#rows = rows;
   }
 
-  /** For the writer: the states of base streams, loaded over its own connection where unknown. */
-  async forWriting(rows: LogRows, bases: readonly string[]): Promise<Map<string, StreamState>> {
-    const found = new Map<string, StreamState>();
+  /**
+   * For the writer: the states of base streams, loaded over its own connection where unknown. Those in `taken` are taken
+   * for empty when they are not known, and named in the answer: the commit has to find out.
+   */
+  async forWriting(
+    rows: LogRows,
+    bases: readonly string[],
+    taken: ReadonlySet<string>,
+  ): Promise<{ readonly states: Map<string, StreamState>; readonly takenForEmpty: readonly string[] }> {
+    const states = new Map<string, StreamState>();
     const missing: string[] = [];
+    const takenForEmpty: string[] = [];
     for (const base of new Set(bases)) {
       const state = this.#states.get(base);
-      if (state) found.set(base, state);
+      if (state) states.set(base, state);
+      else if (taken.has(base)) takenForEmpty.push(base);
       else missing.push(base);
     }
     if (missing.length > 0) {
-      for (const [base, state] of await rows.states(missing)) found.set(base, state);
+      for (const [base, state] of await rows.states(missing)) states.set(base, state);
     }
-    return found;
+    return { states, takenForEmpty };
   }
 
   /** For the writer: what a commit changed. */

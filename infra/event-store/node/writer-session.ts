@@ -41,7 +41,8 @@ export class WriterFenced extends Error {
 
 const COMMIT = `
   WITH fence AS (
-    UPDATE log.node_epoch SET log_end = $3 WHERE epoch = $1 AND log_end = $2 RETURNING 1
+    UPDATE log.node_epoch SET log_end = $3 WHERE epoch = $1 AND log_end = $2
+      AND NOT EXISTS (SELECT FROM log.event WHERE stream = ANY ($13::text[])) RETURNING 1
   )
   INSERT INTO log.event (position, stream, revision, id, type, is_json, data, metadata, created)
   SELECT * FROM unnest($4::bigint[], $5::text[], $6::bigint[], $7::uuid[], $8::text[], $9::boolean[],
@@ -101,10 +102,15 @@ export class WriterSession {
   }
 
   /**
-   * Writes records and moves the end of the log, in one statement that is one transaction. Throws `WriterFenced`; after
-   * any other error the outcome is unknown and the session must be given up.
+   * Writes records and moves the end of the log, in one statement that is one transaction. False, and nothing written,
+   * when one of `takenForEmpty` has events or metadata after all. Throws `WriterFenced`; after any other error the outcome
+   * is unknown and the session must be given up.
    */
-  async commit(records: readonly StoredRecord[], logEnd: number): Promise<void> {
+  async commit(
+    records: readonly StoredRecord[],
+    logEnd: number,
+    takenForEmpty: readonly string[] = [],
+  ): Promise<boolean> {
     const { rowCount } = await this.#query(
       this.#client.query({
         name: 'log_commit',
@@ -122,12 +128,16 @@ export class WriterSession {
           byteaArray(records.map((r) => r.data)),
           byteaArray(records.map((r) => r.metadata)),
           int8Array(records.map((r) => r.createdMs * 10_000)),
+          textArray(takenForEmpty.flatMap((stream) => [stream, `$$${stream}`])),
         ],
       }),
       STATEMENT_TIMEOUT_MS + ANSWER_GRACE_MS,
     );
+    // With nothing taken for empty the same answer can only come from the fence.
+    if (rowCount === 0 && takenForEmpty.length > 0) return false;
     if (rowCount !== records.length) throw new WriterFenced();
     this.#logEnd = logEnd;
+    return true;
   }
 
   /**
