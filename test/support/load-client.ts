@@ -45,6 +45,8 @@ export class LoadClient {
     const token = this.#tokens.rest_token;
     const answer = await this.#untilAnswered(`${method} ${path}`, async (address) => {
       const told = await callRest(address, [method, path, body], { token, ...(key !== null && { key }) });
+      // What was made through one replica is known to the other a moment later.
+      if (told.status === 404) return { status: 'again', body: told.body };
       return judge(told.status < 300, told.body);
     });
     return answer as T;
