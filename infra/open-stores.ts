@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Log } from '../commands/kernel/ports.ts';
+import { refuseUnfinishedRestore } from './backup/unfinished-restore.ts';
 import type { Config } from './config.ts';
 import { startEventNode } from './event-store/node/start-event-node.ts';
 import { freePort, portTaken, readPort, writePort } from './kept-port.ts';
@@ -47,6 +48,7 @@ async function openDatabase(
   opened: AsyncDisposableStack,
 ): Promise<{ databaseUrl: string; directUrl: string }> {
   if (config.database) return { databaseUrl: config.database.url, directUrl: config.database.directUrl };
+  await refuseUnfinishedRestore(config.dataDir);
   progress?.('Starting the embedded Postgres');
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
   opened.defer(() => postgres.stop());

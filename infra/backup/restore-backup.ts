@@ -9,6 +9,7 @@ import { stopOrphan } from '../postgres/postgres-orphan.ts';
 import { checkBackup } from './check-backup.ts';
 import { flushFolder } from './flush-folder.ts';
 import { loadBackup } from './load-backup.ts';
+import { UNFINISHED } from './unfinished-restore.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import type { Manifest } from './manifest.ts';
 import type { Report } from './row-tally.ts';
@@ -24,9 +25,6 @@ export interface RestoreOptions {
   /** Another folder of migration files than the gateway's own. */
   readonly migrations?: URL;
 }
-
-/** Where the database is made; under its real name it stands only when it is whole. */
-const UNFINISHED = 'postgres.unfinished';
 
 /** Restores and returns the backup's manifest. Throws one sentence, and leaves `dataDir` as it was then. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {

@@ -38,7 +38,7 @@ export async function ensureCluster(
   const major = (await readFile(join(path, 'PG_VERSION'), 'utf8')).trim();
   if (major !== binaries.major) {
     throw new Error(
-      `${path} holds data of Postgres ${major} and this gateway brings ${binaries.major}: dump it with ${major} and restore it.`,
+      `${path} holds data of Postgres ${major} and this gateway brings ${binaries.major}: save it with the version that wrote it (npm run backup) and restore it with this one.`,
     );
   }
   return { path, password: await readPassword(passwordFile) };

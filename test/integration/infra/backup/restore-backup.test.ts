@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import { expect } from 'chai';
+import { refuseUnfinishedRestore } from '../../../../infra/backup/unfinished-restore.ts';
 import { readManifest } from '../../../../infra/backup/manifest.ts';
 import { MIGRATIONS } from '../../../../infra/postgres/migrate.ts';
 import { readPostmasterFile } from '../../../../infra/postgres/postgres-orphan.ts';
@@ -147,9 +148,11 @@ describe('restoreBackup', function () {
     expect(await readdir(dataDir)).to.deep.equal(['postgres.unfinished']);
     const orphan = await readPostmasterFile(join(dataDir, 'postgres.unfinished/cluster'));
     expect(await lookUpProcess(orphan?.pid ?? 0)).not.to.equal(null);
+    expect((await rejection(refuseUnfinishedRestore(dataDir))).message).to.match(/did not end: run it again/);
     await backup.restore(dataDir);
     expect(await lookUpProcess(orphan?.pid ?? 0)).to.equal(null);
     expect(await readdir(dataDir)).to.deep.equal(['postgres']);
+    await refuseUnfinishedRestore(dataDir);
     expect(await rowsIn(dataDir, 'select count(*)::int as events from log.event')).to.deep.equal([
       { events: BULK + 1 },
     ]);
