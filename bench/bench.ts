@@ -1,27 +1,34 @@
 /**
- * `npm run bench [-- b1 b3 b4 b5] [-- --record]`: bounded, loopback only, ratios inside one run. Without names those that
- * take a minute each run; those over a log of a million events are asked for by name.
+ * `npm run bench [-- b1 b3 b4 b5] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
+ * names those that take a minute run; b4 and b5 go up to a log of a million events and take a quarter of an hour.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureMcpCall } from './b1-mcp-call.ts';
 import { measureArchive } from './b3-archive.ts';
+import { measureEventStore } from './b4-event-store.ts';
+import { measureProjector } from './b5-projector.ts';
 import { type Figure, report } from './figures.ts';
 import { type DemoFacts, endChild, startDemo } from './processes.ts';
 
 const PORT = 38_080;
 const USUAL = ['b1', 'b3'];
+const SIZES = [1_000, 10_000, 100_000, 1_000_000];
 
-type Measure = (facts: DemoFacts) => Promise<readonly Figure[]>;
+type OnDemo = (facts: DemoFacts) => Promise<readonly Figure[]>;
+type AtSizes = (sizes: readonly number[]) => Promise<readonly Figure[]>;
 
-/** Benchmarks of a running demo, by name. */
-const ON_DEMO: ReadonlyMap<string, Measure> = new Map([
+const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map([
   ['b1', measureMcpCall],
   ['b3', measureArchive],
 ]);
+const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
+  ['b4', measureEventStore],
+  ['b5', measureProjector],
+]);
 
-async function onDemo(measures: readonly Measure[]): Promise<readonly Figure[]> {
+async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {
   if (measures.length === 0) return [];
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   // Run by root, Dovecot and Postgres work as another account, who must be able to enter.
@@ -37,9 +44,15 @@ async function onDemo(measures: readonly Measure[]): Promise<readonly Figure[]> 
   }
 }
 
-const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const args = process.argv.slice(2);
+const asked = args.filter((argument) => !argument.startsWith('--'));
 const names = asked.length > 0 ? asked : USUAL;
-const unknown = names.filter((name) => !ON_DEMO.has(name));
+const unknown = names.filter((name) => !ON_DEMO.has(name) && !AT_SIZES.has(name));
 if (unknown.length > 0) throw new Error(`There is no benchmark called ${unknown.join(', ')}.`);
-const figures = await onDemo(names.flatMap((name) => ON_DEMO.get(name) ?? []));
-report(figures, process.argv.includes('--record'));
+const given = args.find((argument) => argument.startsWith('--sizes='))?.slice('--sizes='.length);
+const sizes = given === undefined ? SIZES : given.split(',').map(Number);
+
+const figures = [...(await onDemo(names.flatMap((name) => ON_DEMO.get(name) ?? [])))];
+for (const measure of names.flatMap((name) => AT_SIZES.get(name) ?? []))
+  figures.push(...(await measure(sizes)));
+report(figures, args.includes('--record'));
