@@ -10,6 +10,7 @@ export type Outcome = 'done' | 'failed' | 'unknown' | 'skipped';
 export interface ToldResult {
   readonly message_id: string;
   readonly outcome: Outcome;
+  readonly action?: string | undefined;
   readonly new_message_id?: string | undefined;
   readonly error?: { readonly code: string } | undefined;
 }
@@ -82,7 +83,8 @@ const NOTHING: Operation = {
 function operationsOf(events: readonly StoredEvent[]): ReadonlyMap<string, Operation> {
   const operations = new Map<string, Operation>();
   for (const event of events) {
-    if (!event.streamName.startsWith('operation-')) continue;
+    // The claims of other routes' keys lie in streams of the same name.
+    if (!event.streamName.startsWith('operation-') || event.type.startsWith('Request')) continue;
     const id = event.streamName.slice('operation-'.length);
     operations.set(id, fold(operations.get(id) ?? NOTHING, event));
   }
@@ -166,7 +168,7 @@ function brokenMessage(message: WatchedMessage, operations: readonly Operation[]
   const { id } = message;
   const about = operations.filter(({ targets }) => targets.includes(id));
   const results = about.flatMap((operation) =>
-    operation.results.filter(({ message_id }) => message_id === id),
+    operation.results.filter(({ message_id, action }) => message_id === id && action !== 'set_flags'),
   );
   return [...brokenCount(message, results), ...brokenVerdict(message, results)];
 }
