@@ -14,7 +14,7 @@ const LINGER_MS = 15_000;
 
 /**
  * `test/unit` is quick and goes as one, each file of `test/e2e` is long and goes alone, elsewhere every folder is a job.
- * The largest come first.
+ * What has a long form comes first, then the largest: nothing long is left for the end.
  */
 export function mochaJobs(): readonly Job[] {
   const groups = new Map<string, string[]>();
@@ -24,17 +24,19 @@ export function mochaJobs(): readonly Job[] {
   }
   const sizeOf = (files: readonly string[]): number =>
     files.reduce((sum, file) => sum + statSync(file).size, 0);
+  const longOf = (files: readonly string[]): number => Number(files.some(hasLongForm));
   return [...groups]
-    .sort(([, files], [, others]) => sizeOf(others) - sizeOf(files))
+    .sort(([, files], [, others]) => longOf(others) - longOf(files) || sizeOf(others) - sizeOf(files))
     .map(([name, files]) => mochaJob(name, files));
 }
 
 /** The files that have a long form, a job each. */
 export function longJobs(): readonly Job[] {
-  const files = globSync('test/**/*.test.ts').sort();
-  const long = files.filter((file) => readFileSync(file, 'utf8').includes('support/long.ts'));
-  return long.map((file) => mochaJob(file, [file], LONG_TIMEOUT_MS));
+  const files = globSync('test/**/*.test.ts').sort().filter(hasLongForm);
+  return files.map((file) => mochaJob(file, [file], LONG_TIMEOUT_MS));
 }
+
+const hasLongForm = (file: string): boolean => readFileSync(file, 'utf8').includes('support/long.ts');
 
 function groupOf(file: string): string {
   if (file.startsWith('test/unit/')) return 'test/unit';
