@@ -74,7 +74,8 @@ export class WriterSession {
   static async open(client: Client, onLost: (error: Error) => void): Promise<WriterSession> {
     client.on('error', ignore);
     try {
-      await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}`);
+      // A plan made while the log was empty would go on reading all of it: every look-up here has an index.
+      await client.query(`SET statement_timeout = ${String(STATEMENT_TIMEOUT_MS)}; SET enable_seqscan = off`);
       await takeLock(client);
       const { rows } = await client.query<{ epoch: string; log_end: string }>(
         'UPDATE log.node_epoch SET epoch = epoch + 1 RETURNING epoch, log_end',

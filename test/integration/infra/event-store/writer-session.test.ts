@@ -60,4 +60,33 @@ describe('a writer session', () => {
     const { rows } = await client.query<{ count: string }>('SELECT count(*) FROM log.event');
     expect(rows[0]?.count).to.equal('2');
   });
+
+  it('writes nothing to a stream that was taken for empty and is not', async () => {
+    const { session } = await open();
+    const first = record(session);
+    expect(await session.commit([first], session.logEnd + 100, [first.stream])).to.equal(true);
+    const again = { ...record(session), stream: first.stream };
+    expect(await session.commit([again], session.logEnd + 100, [first.stream])).to.equal(false);
+    const described = { ...record(session), stream: '$$described' };
+    expect(await session.commit([described], session.logEnd + 100)).to.equal(true);
+    expect(await session.commit([again], session.logEnd + 100, ['described'])).to.equal(false);
+  });
+
+  it('never reads the whole log, however empty it was when the first plan was made', async () => {
+    const { session } = await open();
+    for (let n = 0; n < 60; n += 1) {
+      const one = record(session);
+      await session.commit([one], session.logEnd + 100, [one.stream]);
+    }
+    await session.close();
+    const watcher = await openDirectConnection(database.url, 'writer session test');
+    opened.defer(() => watcher.end());
+    // What a session read is counted by the time its connection has gone.
+    const { rows } = await watcher.query<{ read: string; looked_up: string }>(
+      `SELECT seq_tup_read AS read, idx_scan AS looked_up FROM pg_stat_all_tables
+       WHERE relid = 'log.event'::regclass`,
+    );
+    expect(Number(rows[0]?.looked_up)).to.be.above(50);
+    expect(Number(rows[0]?.read)).to.be.below(60);
+  });
 });
