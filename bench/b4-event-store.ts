@@ -5,16 +5,10 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createJsonLog } from '../infra/observability/json-log.ts';
-import { openDirectConnection } from '../infra/postgres/direct-connection.ts';
-import { startEmbeddedPostgres } from '../infra/postgres/embedded-postgres.ts';
-import { migrate } from '../infra/postgres/migrate.ts';
 import { measureSingleCommits } from './b4/postgres-anchor.ts';
 import type { Measured, WorkerJob } from './b4/worker.ts';
 import type { Figure } from './figures.ts';
+import { onEachSize } from './log-databases.ts';
 import { endChild, runScript } from './processes.ts';
 
 const MIB = 1_048_576;
@@ -24,32 +18,8 @@ const COUNTS = { sequential: 1_000, inFlight: 12_000, anchor: 1_000 };
 /** Most events of the log that one reading round takes. */
 const MOST_READ = 100_000;
 
-/** Each size gets a database of its own, on one server with the durable settings of the product. */
-export async function measureEventStore(sizes: readonly number[]): Promise<readonly Figure[]> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-b4-'));
-  // Run by root, Postgres works as another account, who must be able to enter.
-  chmodSync(dataDir, 0o755);
-  const postgres = await startEmbeddedPostgres({ dataDir, log: createJsonLog('error') });
-  try {
-    const figures: Figure[] = [];
-    for (const size of sizes) figures.push(...(await atSize(await freshDatabase(postgres.url, size), size)));
-    return figures;
-  } finally {
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-async function freshDatabase(serverUrl: string, size: number): Promise<string> {
-  const name = `log_of_${String(size)}`;
-  const client = await openDirectConnection(serverUrl, 'event store benchmark');
-  await client.query(`CREATE DATABASE ${name}`);
-  await client.end();
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await migrate({ url: url.href });
-  return url.href;
-}
+export const measureEventStore = (sizes: readonly number[]): Promise<readonly Figure[]> =>
+  onEachSize(sizes, atSize);
 
 const work = async (job: WorkerJob): Promise<Measured> =>
   JSON.parse(await runScript('bench/b4/worker.ts', [JSON.stringify(job)])) as Measured;

@@ -5,16 +5,10 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createJsonLog } from '../infra/observability/json-log.ts';
-import { openDirectConnection } from '../infra/postgres/direct-connection.ts';
-import { startEmbeddedPostgres } from '../infra/postgres/embedded-postgres.ts';
-import { migrate } from '../infra/postgres/migrate.ts';
 import { READ_MODELS } from '../infra/projector/read-models.ts';
 import type { Measured, WorkerJob } from './b5/worker.ts';
 import type { Figure } from './figures.ts';
+import { onEachSize } from './log-databases.ts';
 import { endChild, runScript } from './processes.ts';
 
 const MIB = 1_048_576;
@@ -28,32 +22,8 @@ const CASES = [
   { name: 'all models', models: READ_MODELS.map(({ name }) => name), isAlone: false },
 ] as const;
 
-/** Each size gets a database of its own, on one server with the durable settings of the product. */
-export async function measureProjector(sizes: readonly number[]): Promise<Figure[]> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-b5-'));
-  // Run by root, Postgres works as another account, who must be able to enter.
-  chmodSync(dataDir, 0o755);
-  const postgres = await startEmbeddedPostgres({ dataDir, log: createJsonLog('error') });
-  try {
-    const figures: Figure[] = [];
-    for (const size of sizes) figures.push(...(await atSize(await freshDatabase(postgres.url, size), size)));
-    return figures;
-  } finally {
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-async function freshDatabase(serverUrl: string, size: number): Promise<string> {
-  const name = `projected_${String(size)}`;
-  const client = await openDirectConnection(serverUrl, 'projector benchmark');
-  await client.query(`CREATE DATABASE ${name}`);
-  await client.end();
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await migrate({ url: url.href });
-  return url.href;
-}
+export const measureProjector = (sizes: readonly number[]): Promise<readonly Figure[]> =>
+  onEachSize(sizes, atSize);
 
 async function startNode(databaseUrl: string): Promise<{ child: ChildProcess; nodeUrl: string }> {
   const child = fork('bench/b4/node-process.ts', [databaseUrl]);
