@@ -24,7 +24,11 @@ export class ImapConnection {
   tellsMoves = false;
   readonly #client: ImapFlow;
   readonly #commandTimeoutMs: number;
-  #arrived = false;
+  /** Counted, because what arrives while a scan is answered may not be in that answer. */
+  #arrivals = 0;
+  #scannedArrivals = 0;
+  /** UIDs below this one were seen by a scan on this connection. */
+  #scannedTo = 0;
   #refusal: string | null = null;
 
   constructor(client: ImapFlow, options: { commandTimeoutMs: number; openedAt: number }) {
@@ -33,10 +37,11 @@ export class ImapConnection {
     this.openedAt = options.openedAt;
     this.capabilities = capabilitiesOf(client);
     client.on('mailboxOpen', () => {
-      this.#arrived = false;
+      this.#scannedArrivals = this.#arrivals;
+      this.#scannedTo = 0;
     });
     client.on('exists', ({ count, prevCount }) => {
-      if (count > prevCount) this.#arrived = true;
+      if (count > prevCount) this.#arrivals += 1;
     });
     client.on('response', ({ response, code }) => {
       if (response === 'NO' || response === 'BAD') this.#refusal = code?.toUpperCase() ?? null;
@@ -121,9 +126,15 @@ export class ImapConnection {
     return { uidValidity: Number(told.uidValidity), uidNext: told.uidNext };
   }
 
-  /** Every message up to UIDNEXT has been seen: the UIDs of what arrived are known now. */
-  markScanned(): void {
-    this.#arrived = false;
+  /** How often messages arrived in the open folder; to be read before a scan and given to `markScanned` after it. */
+  get arrivals(): number {
+    return this.#arrivals;
+  }
+
+  /** What had arrived by then has been scanned: every UID below `uidNext` is known, or its message is gone. */
+  markScanned(arrivals: number, uidNext: number): void {
+    this.#scannedArrivals = arrivals;
+    this.#scannedTo = Math.max(this.#scannedTo, uidNext);
   }
 
   #assertAlive(): void {
@@ -133,12 +144,13 @@ export class ImapConnection {
   #folder(mailbox: MailboxObject | null): OpenFolder {
     if (mailbox === null) throw connectionLost();
     const { path, uidValidity, exists, uidNext, permanentFlags } = mailbox;
+    const isScanned = this.#arrivals === this.#scannedArrivals;
     const anyFlag = permanentFlags === undefined || permanentFlags.has('\\*');
     return {
       path,
       uidValidity: Number(uidValidity),
       exists,
-      uidNext: this.#arrived || !uidNext ? null : uidNext,
+      uidNext: isScanned && uidNext ? Math.max(uidNext, this.#scannedTo) : null,
       permanentFlags: anyFlag ? null : permanentFlags,
     };
   }

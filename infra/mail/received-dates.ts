@@ -56,7 +56,10 @@ export class ReceivedDatesCache {
     }
   }
 
-  /** UIDs only grow: what is kept and what is new hold every message, so an equal count means the same messages. */
+  /**
+   * UIDs only grow: once nothing the connection has seen lies beyond what is kept, that holds every message it sees. An
+   * equal count then means that none is gone, or that one is gone here which another connection still shows.
+   */
   async #update(
     connection: ImapConnection,
     folder: OpenFolder,
@@ -94,9 +97,11 @@ const tooManyMessages = ({ exists }: OpenFolder, limit: number): GatewayError =>
   );
 
 async function load(connection: ImapConnection, folder: OpenFolder): Promise<ReceivedDates> {
+  const { arrivals } = connection;
   const pairs = folder.exists === 0 ? [] : await fetchPairs(connection, '1:*');
-  connection.markScanned();
-  return toDates(folder, pairs);
+  const loaded = toDates(folder, pairs);
+  connection.markScanned(arrivals, loaded.scannedTo);
+  return loaded;
 }
 
 async function append(
@@ -104,12 +109,16 @@ async function append(
   folder: OpenFolder,
   known: ReceivedDates,
 ): Promise<ReceivedDates> {
+  const { arrivals } = connection;
   // `n:*` always holds the last message, also when its UID is below n (RFC 3501 6.4.8).
   const fetched = folder.exists === 0 ? [] : await fetchPairs(connection, `${String(known.scannedTo)}:*`);
-  connection.markScanned();
   const fresh = fetched.filter(({ uid }) => uid >= known.scannedTo);
-  if (fresh.length === 0) return { ...known, scannedTo: Math.max(known.scannedTo, folder.uidNext ?? 0) };
-  return toDates(folder, [...pairsOf(known), ...fresh]);
+  const grown =
+    fresh.length === 0
+      ? { ...known, scannedTo: Math.max(known.scannedTo, folder.uidNext ?? 0) }
+      : toDates(folder, [...pairsOf(known), ...fresh]);
+  connection.markScanned(arrivals, grown.scannedTo);
+  return grown;
 }
 
 function keepOnly(dates: ReceivedDates, folder: OpenFolder, present: ReadonlySet<number>): ReceivedDates {
