@@ -1,5 +1,5 @@
 /**
- * `npm test [-- [--tests-only] [files…]]`: static checks and every test, as many jobs at a time as there are processors.
+ * `npm test [-- [--tests-only] [files…]]`: static checks and every test, one job more at a time than there are processors.
  * `npm run test:long`: the tests that have a long form, in that form, one after the other; they may be named too.
  * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure.
  */
@@ -50,8 +50,8 @@ function reportAll(finished: readonly FinishedJob[]): number {
 
 endChildrenOnSignal();
 await ensureDovecot();
-// What is measured is measured alone.
-const slots = isLongRun ? 1 : Math.min(4, availableParallelism());
+// What is measured is measured alone. Otherwise one more than there are processors: many a test waits for a clock.
+const slots = isLongRun ? 1 : Math.min(4, availableParallelism()) + 1;
 if (isLongRun) process.env['TEST_LONG'] = '1';
 const finished = await runJobs(jobsOf(), slots, printFinished);
 process.exitCode = reportAll(finished) === 0 ? 0 : 1;
