@@ -16,6 +16,12 @@ export const beside = (config: Config, facts: RunFacts): Config => ({
   eventStoreUrl: config.eventStoreUrl ?? facts.eventstore_url,
 });
 
+/** The configuration of a command on the machine: beside the process that runs on the folder, or by itself. Throws one sentence. */
+export async function forCommand(config: Config): Promise<{ config: Config; owner: RunFacts | null }> {
+  const owner = await runningOwner(config.dataDir);
+  return { owner, config: owner === null ? await withStores(config) : beside(config, owner) };
+}
+
 /** The configuration of a process with these roles, nothing left open. Throws one sentence that says what to set. */
 export async function withStores(config: Config): Promise<Config> {
   const { roles, database, eventStoreUrl, dataDir } = config;

@@ -20,7 +20,8 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   throw new Error(`No free port was found on ${host} between ${String(LOWEST)} and ${String(HIGHEST)}.`);
 }
 
-const isFree = (host: string, port: number): Promise<boolean> =>
+/** True when nobody listens on the port now. */
+export const isFree = (host: string, port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', () => {

@@ -2,7 +2,6 @@
 import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../config.ts';
 import { sentenceOf } from '../config-sentences.ts';
-import { endRequested } from '../end-signals.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { bootstrapCommand } from './bootstrap-command.ts';
 import { callCommand } from './call-command.ts';
@@ -10,6 +9,7 @@ import { openForAdmin } from './open-for-admin.ts';
 import { openForRebuild } from './open-for-rebuild.ts';
 import { listParked, retryParked } from './parked-events.ts';
 import { modelsNamed } from './rebuild-command.ts';
+import { stopSignal } from './run-command.ts';
 
 const USAGE = `Usage:
   npm run admin -- bootstrap --org NAME --email ADDR [--name NAME] [--password-file F]
@@ -62,16 +62,7 @@ async function main(args: readonly string[]): Promise<string> {
 async function parkedCommand(config: Config, retry: readonly string[] | null): Promise<string> {
   await using parts = await openForRebuild(config, createJsonLog('error'));
   if (retry === null) return await listParked(parts.sql);
-  return await retryParked(parts, modelsNamed(retry, ['all']), endSignal());
-}
-
-/** Aborts when the process is asked to end; the other commands are short and simply end. */
-function endSignal(): AbortSignal {
-  const stopping = new AbortController();
-  void endRequested().then((reason) => {
-    stopping.abort(new Error(`Stopped (${reason}).`));
-  });
-  return stopping.signal;
+  return await retryParked(parts, modelsNamed(retry, ['all']), stopSignal());
 }
 
 try {

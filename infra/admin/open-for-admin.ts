@@ -1,13 +1,12 @@
 /** The core for one command: on the stores of the running process when there is one, else opened and closed again. */
 import type { Log } from '../../commands/kernel/ports.ts';
 import type { Config } from '../config.ts';
-import { beside, runningOwner, withStores } from '../find-stores.ts';
+import { forCommand } from '../find-stores.ts';
 import { type Core, openCore } from '../open-core.ts';
 
 /** Tokens name the address they are for, so that of the running process is taken. Throws one sentence. */
 export async function openForAdmin(config: Config, log: Log): Promise<Core> {
-  const owner = await runningOwner(config.dataDir);
-  const complete = owner === null ? await withStores(config) : beside(config, owner);
+  const { config: complete, owner } = await forCommand(config);
   const ownAddress = `http://${config.host}:${String(config.port)}`;
   const baseUrl = owner?.base_url ?? complete.baseUrl ?? ownAddress;
   return await openCore({ config: complete, log, baseUrl });

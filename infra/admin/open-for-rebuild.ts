@@ -5,7 +5,7 @@
 import type { Client } from 'pg';
 import type { Log } from '../../commands/kernel/ports.ts';
 import type { Config } from '../config.ts';
-import { beside, runningOwner, withStores } from '../find-stores.ts';
+import { forCommand } from '../find-stores.ts';
 import { openStorage } from '../open-storage.ts';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { openPool, postgresSql } from '../postgres/pool.ts';
@@ -22,8 +22,7 @@ export interface RebuildParts extends LeadParts, AsyncDisposable {
 
 /** On the stores of the running process when there is one, else opened and closed again. Throws one sentence. */
 export async function openForRebuild(config: Config, log: Log): Promise<RebuildParts> {
-  const owner = await runningOwner(config.dataDir);
-  const complete = owner === null ? await withStores(config) : beside(config, owner);
+  const { config: complete } = await forCommand(config);
   await using opened = new AsyncDisposableStack();
   const { events, masterKey, directUrl, databaseUrl } = await openStorage({ config: complete, log }, opened);
   const pool = openPool({ url: databaseUrl, log, size: 4, statementTimeoutMs: STATEMENT_TIMEOUT_MS });

@@ -1,7 +1,6 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
+import { freePort } from '../../infra/kept-port.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import {
   type Answer,
@@ -14,15 +13,6 @@ import { verifies } from '../support/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 const TYPED = { 'content-type': 'application/json' };
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 describe('what every caller is promised', function () {
   this.timeout(60_000);

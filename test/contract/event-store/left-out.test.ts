@@ -7,7 +7,7 @@ import {
 } from '@eventstore/db-client';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { RawCalls, empty, named } from './raw-calls.ts';
-import { describeEmbedded, freshStream, happened, rejection } from './store-under-test.ts';
+import { describeEmbedded, embeddedStore, freshStream, happened, rejection } from './store-under-test.ts';
 
 /** gRPC status 12. */
 const UNIMPLEMENTED = /UNIMPLEMENTED/;
@@ -18,6 +18,16 @@ describeEmbedded('the embedded node leaves out', (store) => {
     await store().client.appendToStream(stream, happened(), { expectedRevision: NO_STREAM });
     return stream;
   };
+
+  it('the events a real server writes for itself: a fresh log is empty', async () => {
+    const fresh = await embeddedStore();
+    const client = EventStoreDBClient.connectionString(fresh.url);
+    const types: (string | undefined)[] = [];
+    for await (const { event } of client.readAll({ maxCount: 1 })) types.push(event?.type);
+    await client.dispose();
+    await fresh.remove();
+    expect(types).to.deep.equal([]);
+  });
 
   it('tombstones', async () => {
     const stream = await given();
