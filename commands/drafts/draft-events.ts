@@ -1,0 +1,79 @@
+/** A draft from its first word to its end. What it says lies sealed or in the content store; events hold references. */
+import { z } from 'zod';
+import { defineEvent } from '../kernel/event.ts';
+import { instant, sealedText } from '../kernel/event-fields.ts';
+
+export const DRAFT_KINDS = ['new', 'reply', 'reply_all', 'forward'] as const;
+export type DraftKind = (typeof DRAFT_KINDS)[number];
+
+/** An attachment by reference: bytes uploaded here, or a part of a received message. Its name is in the sealed content. */
+export const AttachmentReference = z.object({
+  /** `upl_…` in the content store, or `att_…` of received mail. */
+  id: z.string(),
+  size: z.int(),
+  sha256: z.string().nullable(),
+});
+export type AttachmentReference = z.output<typeof AttachmentReference>;
+
+/** One version of a draft. */
+export const DraftVersion = z.object({
+  version: z.int().min(1),
+  /** Addresses, subject and headers as JSON, sealed under the mailbox's key. */
+  envelope: sealedText,
+  /** Name of the body in the content store. */
+  content_id: z.string(),
+  /** SHA-256 over envelope, body and attachments, salted, so that it tells nothing of a short text. */
+  content_hash: z.string(),
+  attachments: z.array(AttachmentReference),
+});
+export type DraftVersion = z.output<typeof DraftVersion>;
+
+export const DraftStarted = defineEvent({
+  type: 'DraftStarted',
+  publicName: 'draft.created',
+  summary: 'A draft was begun: new, or as an answer to or a forward of a message.',
+  data: z.object({
+    mailbox_id: z.string(),
+    kind: z.enum(DRAFT_KINDS),
+    source_message_id: z.string().nullable(),
+    /** In-Reply-To and References, from the stored message. */
+    in_reply_to: z.string().nullable(),
+    references: z.array(z.string()),
+    draft: DraftVersion,
+  }),
+});
+
+export const DraftEdited = defineEvent({
+  type: 'DraftEdited',
+  publicName: 'draft.updated',
+  summary: 'A draft was changed; the version before it stays in the stream.',
+  data: z.object({ draft: DraftVersion }),
+});
+
+export const DraftDiscarded = defineEvent({
+  type: 'DraftDiscarded',
+  publicName: 'draft.discarded',
+  summary: 'A draft was thrown away unsent; a send that waited for its next attempt ends with it.',
+  data: z.object({ reason: z.enum(['caller', 'mailbox_removed']) }),
+});
+
+export const DraftFrozen = defineEvent({
+  type: 'DraftFrozen',
+  summary: 'The exact message of one send was fixed: its bytes without Date, its Message-ID, its recipients.',
+  data: z.object({
+    operation_id: z.string(),
+    version: z.int(),
+    content_hash: z.string(),
+    message_id: z.string(),
+    /** Name of the MIME in the content store. */
+    mime_id: z.string(),
+    mime_sha256: z.string(),
+    mime_size: z.int(),
+    /** SMTP envelope, sealed under the mailbox's key: JSON `{from, to[]}`. */
+    smtp_envelope: sealedText,
+    recipient_count: z.int(),
+    frozen_at: instant,
+  }),
+});
+
+export const draftEvents = [DraftStarted, DraftEdited, DraftDiscarded, DraftFrozen] as const;

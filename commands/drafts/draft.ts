@@ -1,0 +1,129 @@
+/** A draft as its own stream tells it: what every edit and every send of it rests on. */
+import { sendEvents } from '../sending/send-events.ts';
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
+import { draftEvents, type DraftKind, type DraftVersion } from './draft-events.ts';
+
+/** `contract.md` 10. */
+export const DRAFT_STATUSES = [
+  'open', 'in_review', 'sending', 'sent', 'send_failed', 'send_unknown', 'discarded',
+] as const; // prettier-ignore
+export type DraftStatus = (typeof DRAFT_STATUSES)[number];
+
+type DraftEvent = (typeof draftEvents)[number] | (typeof sendEvents)[number];
+export type DraftFact = Fact<DraftEvent>;
+type DataOf<Type extends DraftEvent['type']> = PastFact<Extract<DraftEvent, { readonly type: Type }>>['data'];
+
+/** The send the draft is frozen for, and how far it came. */
+export interface Send {
+  readonly frozen: DataOf<'DraftFrozen'>;
+  /** Attempts begun. */
+  readonly attempts: number;
+  /** The running or last attempt; null before the first. */
+  readonly started: DataOf<'SendStarted'> | null;
+  /** The envelope was taken and the data may be out. */
+  readonly dataBegun: boolean;
+  /** When the next attempt is due; null while one runs or none will follow. */
+  readonly retryAt: string | null;
+  readonly firstAttemptAt: string | null;
+  readonly copyFiled: boolean;
+}
+
+export interface DraftState {
+  /** Null until the draft was started. */
+  readonly mailboxId: string | null;
+  readonly status: DraftStatus;
+  readonly kind: DraftKind;
+  readonly sourceMessageId: string | null;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+  readonly current: DraftVersion | null;
+  readonly send: Send | null;
+  readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
+  readonly createdAt: string | null;
+  readonly createdBy: string | null;
+  readonly updatedAt: string | null;
+}
+
+type Steps = {
+  readonly [Type in DraftEvent['type']]: (
+    state: DraftState,
+    fact: PastFact<Extract<DraftEvent, { readonly type: Type }>>,
+  ) => Partial<DraftState>;
+};
+
+const withSend = ({ send }: DraftState, change: Partial<Send>): Pick<DraftState, 'send'> => ({
+  send: send && { ...send, ...change },
+});
+
+const steps: Steps = {
+  DraftStarted: (_, { data, meta }) => ({
+    mailboxId: data.mailbox_id,
+    kind: data.kind,
+    sourceMessageId: data.source_message_id,
+    inReplyTo: data.in_reply_to,
+    references: data.references,
+    current: data.draft,
+    createdAt: meta.occurred_at,
+    createdBy: meta.actor.id,
+  }),
+  // Editing ends a failed send: the next freeze gives a new Message-ID.
+  DraftEdited: (_, { data }) => ({ current: data.draft, status: 'open', send: null, outcome: null }),
+  DraftDiscarded: () => ({ status: 'discarded' }),
+  DraftFrozen: (_, { data }) => ({
+    status: 'in_review',
+    outcome: null,
+    send: {
+      frozen: data,
+      attempts: 0,
+      started: null,
+      dataBegun: false,
+      retryAt: null,
+      firstAttemptAt: null,
+      copyFiled: false,
+    },
+  }),
+  SendStarted: (state, { data, meta }) => ({
+    status: 'sending',
+    ...withSend(state, {
+      attempts: data.attempt,
+      started: data,
+      dataBegun: false,
+      retryAt: null,
+      firstAttemptAt: state.send?.firstAttemptAt ?? meta.occurred_at,
+    }),
+  }),
+  SendDataBegun: (state) => withSend(state, { dataBegun: true }),
+  SendPostponed: (state, { data }) => withSend(state, { dataBegun: false, retryAt: data.retry_at }),
+  DraftSent: (state, { data }) => ({ status: 'sent', outcome: data, ...withSend(state, { retryAt: null }) }),
+  DraftSendFailed: (state, { data }) => ({
+    status: 'send_failed',
+    outcome: data,
+    ...withSend(state, { retryAt: null }),
+  }),
+  DraftSendUnknown: () => ({ status: 'send_unknown' }),
+  SentCopyFiled: (state) => withSend(state, { copyFiled: true }),
+};
+
+export const draft: Aggregate<DraftState, DraftEvent> = {
+  category: 'draft',
+  catalogue: catalogueOf([...draftEvents, ...sendEvents]),
+  initial: {
+    mailboxId: null,
+    status: 'open',
+    kind: 'new',
+    sourceMessageId: null,
+    inReplyTo: null,
+    references: [],
+    current: null,
+    send: null,
+    outcome: null,
+    createdAt: null,
+    createdBy: null,
+    updatedAt: null,
+  },
+  evolve: (state, fact) => {
+    const step = steps[fact.type] as (state: DraftState, fact: PastFact<DraftEvent>) => Partial<DraftState>;
+    return { ...state, ...step(state, fact), updatedAt: fact.meta.occurred_at };
+  },
+};
