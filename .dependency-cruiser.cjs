@@ -29,17 +29,25 @@ module.exports = {
     },
     {
       name: 'areas-apart',
-      comment: 'An area of commands knows the kernel and the operations, not its neighbours.',
+      comment:
+        'An area of commands knows the kernel, the policy and the operations, not its neighbours; email.act puts them together.',
       severity: 'error',
-      from: { path: '^commands/([^/]+)/', pathNot: '^commands/(kernel|operations)/' },
-      to: { path: '^commands/', pathNot: '^commands/($1|kernel|operations)/' },
+      from: { path: '^commands/([^/]+)/', pathNot: '^commands/(kernel|policy|operations|email)/' },
+      to: { path: '^commands/', pathNot: '^commands/($1|kernel|policy|operations)/' },
     },
     {
-      name: 'operations-on-the-kernel-only',
+      name: 'operations-on-the-policy-and-kernel-only',
       comment: 'Every area builds on the operations, so they may know none of them.',
       severity: 'error',
       from: { path: '^commands/operations/' },
-      to: { path: '^commands/', pathNot: '^commands/(operations|kernel)/' },
+      to: { path: '^commands/', pathNot: '^commands/(operations|policy|kernel)/' },
+    },
+    {
+      name: 'policy-on-the-kernel-only',
+      comment: 'The operations ask the policy.',
+      severity: 'error',
+      from: { path: '^commands/policy/' },
+      to: { path: '^commands/', pathNot: '^commands/(policy|kernel)/' },
     },
     {
       name: 'kernel-on-itself-only',

@@ -1,5 +1,5 @@
 /** A draft as its own stream tells it: what every edit and every send of it rests on. */
-import { sendEvents } from '../sending/send-events.ts';
+import { sendEvents } from './sending/send-events.ts';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
 import { draftEvents, type DraftKind, type DraftVersion } from './draft-events.ts';

@@ -1,7 +1,7 @@
 /** A send, written to the draft's stream: that stream is the lock of every send (`contract.md` 7). */
 import { z } from 'zod';
-import { defineEvent } from '../kernel/event.ts';
-import { instant, sealedText } from '../kernel/event-fields.ts';
+import { defineEvent } from '../../kernel/event.ts';
+import { instant, sealedText } from '../../kernel/event-fields.ts';
 
 /** How far an SMTP exchange came; up to `envelope` nothing can have been sent, from `data` on it may have been. */
 export const SMTP_PHASES = ['connect', 'envelope', 'data'] as const;
