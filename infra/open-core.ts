@@ -7,6 +7,7 @@ import { openAccessStream } from './access-stream.ts';
 import { openDirectory } from './directory-copy.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
+import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import { mailSettingsOf } from './mail-settings.ts';
 import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -81,6 +82,8 @@ async function openPorts(
     directory,
     accessLog,
     log,
+    // Every query is answered live.
+    mailEchoes: createMailEchoes({ sql, distrust: () => Promise.resolve() }),
     secrets: createSecrets(sql, masterKey),
     tokens: createTokens({ baseUrl, signingKeys: vault.signingKeys, clock }),
     locators: createLocators(vault.locatorEncryptionKey, vault.locatorMacKey),

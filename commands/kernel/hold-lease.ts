@@ -2,8 +2,21 @@
 import type { Leases } from './ports.ts';
 
 export interface HeldLease {
+  /**
+   * To be called right before every effect: throws `LeaseLost` once somebody else may have taken the lease. A process that
+   * was paused for longer wakes up here and does nothing more.
+   */
+  assertHeld(): void;
   /** Gives it up. */
   release(): Promise<void>;
+}
+
+/** The lease ran out while its work was held up; somebody else may have judged that work by now. */
+export class LeaseLost extends Error {
+  constructor(name: string) {
+    super(`the lease ${name} ran out`);
+    this.name = 'LeaseLost';
+  }
 }
 
 /** The port knows only whole processes, so each process keeps which of its leases are in use. */
@@ -30,6 +43,9 @@ export async function holdLease(leases: Leases, name: string): Promise<HeldLease
   }
   if (!isHeld) return null;
   return {
+    assertHeld: () => {
+      if (!leases.isHeld(name)) throw new LeaseLost(name);
+    },
     release: async () => {
       try {
         await leases.release(name);

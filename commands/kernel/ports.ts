@@ -3,6 +3,7 @@
  * root hands them in; tests own the clock and the ids.
  */
 import type { IdPrefix } from './ids.ts';
+import type { MailEchoes } from './mail-echoes.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Directory } from './directory.ts';
 import type { Position } from './position.ts';
@@ -178,6 +179,8 @@ export interface Leases {
   /** Takes or keeps the lease. False when another live run holds it. */
   acquire(name: string): Promise<boolean>;
   release(name: string): Promise<void>;
+  /** True while nobody else can hold it: by a clock that a paused process cannot stop, and without asking anybody. */
+  isHeld(name: string): boolean;
   /** Null when nobody holds it (never taken, released or run out). */
   holder(name: string): Promise<{ readonly runId: string; readonly until: Date } | null>;
 }
@@ -257,6 +260,7 @@ export interface Ports {
   readonly locators: Locators;
   readonly leases: Leases;
   readonly mail: MailPort;
+  readonly mailEchoes: MailEchoes;
   readonly directory: Directory;
   readonly readModels: ReadModels;
   readonly sessions: McpSessions;

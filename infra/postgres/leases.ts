@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Leases, Log, Sql } from '../../commands/kernel/ports.ts';
 
-const LEASE_SECONDS = 30;
+const LEASE_MS = 30_000;
 const RENEW_EVERY_MS = 10_000;
 
 /**
@@ -13,7 +13,7 @@ const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
 const ACQUIRE = `
   insert into work.lease as held (name, run_id, until)
-  select $1, $2, now() + $3 * interval '1 second' from ${WITHOUT_FLUSH}
+  select $1, $2, now() + $3 * interval '1 millisecond' from ${WITHOUT_FLUSH}
   on conflict (name) do update set run_id = excluded.run_id, until = excluded.until
   where held.until <= now() or held.run_id = excluded.run_id
   returning true as mine`;
@@ -21,7 +21,7 @@ const ACQUIRE = `
 const RELEASE = `delete from work.lease using ${WITHOUT_FLUSH} where name = $1 and run_id = $2`;
 
 const RENEW = `
-  update work.lease set until = now() + $3 * interval '1 second'
+  update work.lease set until = now() + $3 * interval '1 millisecond'
   where run_id = $2 and name = any($1)
   returning name`;
 
@@ -32,33 +32,50 @@ export interface RunningLeases extends Leases {
   close(): Promise<void>;
 }
 
+export interface LeaseTimes {
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+}
+
 /** Starts one timer that renews all leases of this run, under a run id of its own. */
-export function startLeases(sql: Sql, log: Log): RunningLeases {
+export function startLeases(
+  sql: Sql,
+  log: Log,
+  { leaseMs, renewEveryMs }: LeaseTimes = { leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS },
+): RunningLeases {
   const runId = randomUUID();
-  const held = new Set<string>();
+  /** Name → until when by this process's monotonic clock, counted from before the database was asked. */
+  const held = new Map<string, number>();
+  const monotonicMs = (): number => performance.now();
 
   const renew = async (): Promise<void> => {
-    const names = [...held];
+    const names = [...held.keys()];
     if (names.length === 0) return;
-    const kept = await sql.query<{ name: string }>(RENEW, [names, runId, LEASE_SECONDS]);
+    const until = monotonicMs() + leaseMs;
+    const kept = await sql.query<{ name: string }>(RENEW, [names, runId, leaseMs]);
     const still = new Set(kept.map((row) => row.name));
-    for (const name of names) if (!still.has(name)) held.delete(name);
+    for (const name of names) {
+      if (!still.has(name)) held.delete(name);
+      else if (held.has(name)) held.set(name, until);
+    }
   };
   // Two renewals may fail before a lease runs out.
   const timer = setInterval(() => {
     renew().catch((error: unknown) => {
       log.warn('Leases could not be renewed', { held: held.size, error: String(error) });
     });
-  }, RENEW_EVERY_MS).unref();
+  }, renewEveryMs).unref();
 
   return {
     runId,
     renew,
     acquire: async (name) => {
-      const rows = await sql.query(ACQUIRE, [name, runId, LEASE_SECONDS]);
-      if (rows.length > 0) held.add(name);
+      const until = monotonicMs() + leaseMs;
+      const rows = await sql.query(ACQUIRE, [name, runId, leaseMs]);
+      if (rows.length > 0) held.set(name, until);
       return rows.length > 0;
     },
+    isHeld: (name) => (held.get(name) ?? 0) > monotonicMs(),
     release: async (name) => {
       held.delete(name);
       await sql.query(RELEASE, [name, runId]);

@@ -3,6 +3,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { callerOf, type Caller } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
+import type { MailEchoes } from '../../commands/kernel/mail-echoes.ts';
 import type {
   Leases,
   MailCredentials,
@@ -50,6 +51,11 @@ export class MemorySecrets implements Secrets {
   }
 }
 
+/** Nobody watches the mailbox. */
+const silentEchoes: MailEchoes = {
+  expect: () => Promise.resolve({ settle: () => Promise.resolve() }),
+};
+
 /** Leases of one or more runs over the same table. */
 export const memoryLeases = (runId: string, held = new Map<string, string>()): Leases => ({
   runId,
@@ -62,6 +68,7 @@ export const memoryLeases = (runId: string, held = new Map<string, string>()): L
     if (held.get(name) === runId) held.delete(name);
     return Promise.resolve();
   },
+  isHeld: (name) => held.get(name) === runId,
   holder: (name) => {
     const holder = held.get(name);
     return Promise.resolve(holder === undefined ? null : { runId: holder, until: new Date(0) });
@@ -87,6 +94,7 @@ export function memoryPorts() {
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
     directory: new MemoryDirectory(events, plainPersonalData),
     leases: memoryLeases('run_1'),
+    mailEchoes: silentEchoes,
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },

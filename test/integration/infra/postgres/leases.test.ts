@@ -75,6 +75,17 @@ describe('leases', function () {
     expect(await theirs.acquire('d')).to.equal(true);
   });
 
+  it('is not held any more by a run that could not renew it in time', async () => {
+    const slow = startLeases(sql, silentLog, { leaseMs: 300, renewEveryMs: 60_000 });
+    await slow.acquire('g');
+    expect(slow.isHeld('g')).to.equal(true);
+    expect(slow.isHeld('h'), 'never taken').to.equal(false);
+    await new Promise((resolve) => setTimeout(resolve, 320));
+    expect(slow.isHeld('g'), 'by its own clock, whatever the database says').to.equal(false);
+    expect(await theirs.acquire('g')).to.equal(true);
+    await slow.close();
+  });
+
   it('is extended by a renewal, all of a run in one statement', async () => {
     await ours.acquire('e');
     await ours.acquire('f');

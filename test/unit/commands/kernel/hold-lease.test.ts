@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { holdLease } from '../../../../commands/kernel/hold-lease.ts';
+import { holdLease, LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
 import { memoryLeases } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 
@@ -25,6 +25,14 @@ describe('a held lease', () => {
     const table = new Map([['opn_1', 'run_2']]);
     expect(await holdLease(memoryLeases('run_1', table), 'opn_1')).to.equal(null);
     expect(table.get('opn_1')).to.equal('run_2');
+  });
+
+  it('lets nothing be done once somebody else may have it', async () => {
+    const table = new Map<string, string>();
+    const lease = await holdLease(memoryLeases('run_1', table), 'opn_1');
+    lease?.assertHeld();
+    table.set('opn_1', 'run_2');
+    expect(() => lease?.assertHeld()).to.throw(LeaseLost);
   });
 
   it('is not kept when the database fails', async () => {

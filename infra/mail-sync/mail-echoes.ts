@@ -1,0 +1,84 @@
+/** The `MailEchoes` port on `work.mail_echo`, and the bell that calls the mailbox's worker when an effect is over. */
+import { randomUUID } from 'node:crypto';
+import type { Expectation, MailEchoes, OwnChange } from '../../commands/kernel/mail-echoes.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import { ringMailboxBell } from './mailbox-bell.ts';
+
+/** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */
+const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
+
+const EXPECT = `
+  insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change)
+  select $1, $2, $3, change from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
+
+const SETTLE = `
+  with settled as (delete from work.mail_echo where expectation_id = $1)
+  insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change)
+  select $1, $2, $3, change from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
+
+const EXPECTED = `
+  select id::text, operation_id, change from work.mail_echo
+  where mailbox_id = $1 and (change->>'folder')::int = $2 order by id`;
+
+/** Longer than any own change stays unseen: after that a change of the same message is somebody's. */
+const FORGET = `
+  delete from work.mail_echo where mailbox_id = $1 and noted_at < now() - interval '1 day'`;
+
+export interface MailEchoesOptions {
+  readonly sql: Sql;
+  /** From now on no query is answered from the copies of these folders until they were looked at anew. */
+  readonly distrust: (mailboxId: string, folders: readonly number[]) => Promise<void>;
+}
+
+export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEchoes {
+  return {
+    expect: async ({ mailboxId, operationId }, changes): Promise<Expectation> => {
+      const id = randomUUID();
+      const folders = [...new Set(changes.map(({ folder }) => folder))];
+      if (changes.length > 0) await sql.query(EXPECT, [id, mailboxId, operationId, JSON.stringify(changes)]);
+      return {
+        settle: async (settled) => {
+          if (folders.length === 0) return;
+          await Promise.all([
+            sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled)]),
+            distrust(mailboxId, folders),
+          ]);
+          // Only now: a worker that looks before the copies are distrusted would find nothing to do.
+          await ringMailboxBell(sql, mailboxId, folders);
+        },
+      };
+    },
+  };
+}
+
+/** An own change that may be seen, as the worker reads it back. */
+export interface ExpectedChange {
+  readonly id: string;
+  readonly operationId: string | null;
+  readonly change: OwnChange;
+}
+
+/** What the gateway itself changes in a folder, oldest first. Throws `store_unavailable`. */
+export async function expectedChanges(
+  sql: Sql,
+  mailboxId: string,
+  folder: number,
+): Promise<readonly ExpectedChange[]> {
+  interface Row extends Record<string, unknown> {
+    readonly id: string;
+    readonly operation_id: string | null;
+    readonly change: OwnChange;
+  }
+  const rows = await sql.query<Row>(EXPECTED, [mailboxId, folder]);
+  return rows.map(({ id, operation_id, change }) => ({ id, operationId: operation_id, change }));
+}
+
+/** They were seen and told. */
+export async function dropExpected(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await sql.query('delete from work.mail_echo where id = any($1::bigint[])', [ids]);
+}
+
+/** Expectations of the mailbox that nothing came of. */
+export async function forgetOldEchoes(sql: Sql, mailboxId: string): Promise<void> {
+  await sql.query(FORGET, [mailboxId]);
+}

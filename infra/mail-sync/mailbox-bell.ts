@@ -1,0 +1,25 @@
+/** NOTIFY and LISTEN between whoever changed a mailbox and the process whose worker looks after it. */
+import type { Sql } from '../../commands/kernel/ports.ts';
+
+/** The channel; its payload is `<mailbox id> <folder number>,<folder number>…`. */
+export const MAILBOX_BELL = 'mailbox_changed';
+
+/** Postgres refuses payloads of 8,000 bytes; a mailbox whose every folder changed is looked at whole. */
+const MOST_FOLDERS = 500;
+
+/** Asks the mailbox's worker, in whichever process, to look at these folders now. Throws `store_unavailable`. */
+export async function ringMailboxBell(
+  sql: Sql,
+  mailboxId: string,
+  folders: readonly number[],
+): Promise<void> {
+  const named = folders.length > MOST_FOLDERS ? [] : folders;
+  await sql.query('select pg_notify($1, $2)', [MAILBOX_BELL, `${mailboxId} ${named.join(',')}`]);
+}
+
+/** What a ring says; null for one this version does not understand. No folders = all. */
+export function readRing(payload: string | undefined): { mailboxId: string; folders: number[] } | null {
+  const [, mailboxId, folders] = /^(mbx_\w+) ([\d,]*)$/.exec(payload ?? '') ?? [];
+  if (mailboxId === undefined || folders === undefined) return null;
+  return { mailboxId, folders: folders === '' ? [] : folders.split(',').map(Number) };
+}
