@@ -34,37 +34,38 @@ export interface OperationRequest {
 }
 
 /**
- * Runs or previews an operation. The answer is that of the first request when the key was used before; that is asked
- * while the selection is resolved, and decides before policy does and whatever the mailbox says.
+ * Runs or previews an operation. The answer is that of the first request when the key was used before, whatever policy
+ * and mailbox say now: the first append refuses such a key by itself, so it is read only where nothing will be appended.
  */
 export async function submitOperation(context: Context, request: OperationRequest): Promise<OperationReply> {
   checkActions(request.actions);
   checkSelect(request.select, request.cardinality);
   const operationId = operationIdOf(context);
-  const earlier = readEarlier(context, operationId);
+  const started = { appended: false };
   try {
-    return await startOperation(context, request, operationId, earlier);
+    return await startOperation(context, request, operationId, started);
   } catch (error) {
-    const stored = await earlier;
+    if (started.appended) throw error;
+    const stored = await readEarlier(context, operationId);
     if (stored.length > 0) return await replayOperation(context, operationId, stored);
     throw error;
   }
 }
 
 /** What a request with this key has written before; without a key nothing. */
-function readEarlier({ ports, request }: Context, operationId: string): Promise<readonly StoredEvent[]> {
-  if (request.idempotencyKey === null) return Promise.resolve([]);
-  const earlier = ports.events.readStream(streamOf(operation, operationId));
-  // Whoever awaits it is told; nobody does while the mailbox is slow.
-  earlier.catch(() => undefined);
-  return earlier;
+async function readEarlier(
+  { ports, request }: Context,
+  operationId: string,
+): Promise<readonly StoredEvent[]> {
+  if (request.idempotencyKey === null) return [];
+  return await ports.events.readStream(streamOf(operation, operationId));
 }
 
 async function startOperation(
   context: Context,
   request: OperationRequest,
   operationId: string,
-  earlier: Promise<readonly StoredEvent[]>,
+  started: { appended: boolean },
 ): Promise<OperationReply> {
   const { ports, caller } = context;
   const mailbox = ports.directory.state.mailboxes.get(request.mailboxId);
@@ -74,9 +75,8 @@ async function startOperation(
     throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
   }
   const steps = resolveSteps(context, mailbox, access, request.actions);
-  const started = { appended: false };
   const work = ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
-    runWith(mail, context, { request, operationId, earlier, mailbox, access, steps, started }),
+    runWith(mail, context, { request, operationId, mailbox, access, steps, started }),
   );
   return await answerInTime(context, operationId, started, work);
 }
@@ -87,7 +87,6 @@ const usedBefore = (): GatewayError => new GatewayError('conflict', 'This Idempo
 interface Prepared {
   readonly request: OperationRequest;
   readonly operationId: string;
-  readonly earlier: Promise<readonly StoredEvent[]>;
   readonly mailbox: MailboxEntry;
   readonly access: MailboxAccess;
   readonly steps: readonly ActionStep[];
@@ -116,22 +115,24 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
   const { request, mailbox, access } = prepared;
   const selection = { access, select: request.select, cardinality: request.cardinality ?? {} };
   const targets = await resolveSelection(mail, context, mailbox, selection);
-  if ((await prepared.earlier).length > 0) throw usedBefore();
   const policy = strictest(request.actions.map(({ type }) => decideByDefault(context.caller.actor, type)));
-  if (authorizeOperation(request.mode, policy) === 'preview')
+  if (authorizeOperation(request.mode, policy) === 'preview') {
+    if ((await readEarlier(context, prepared.operationId)).length > 0) throw usedBefore();
     return previewOperation(context, prepared, targets, policy);
+  }
   if (request.actions.some(relocates) && !mail.capabilities.move && !mail.capabilities.uidPlus) {
     throw new GatewayError(
       'operation_unsupported',
       'This mail server offers neither MOVE nor UIDPLUS: a message cannot be moved without risk to others.',
     );
   }
-  return await execute(
-    mail,
-    context,
-    { ...prepared, steps: await observeTargets(mail, prepared) },
-    { targets, policy },
-  );
+  const lease = holdLease(context.ports.leases, prepared.operationId);
+  try {
+    const steps = await observeTargets(mail, prepared);
+    return await execute(mail, context, { ...prepared, steps }, { targets, policy, lease: await lease });
+  } finally {
+    giveUp(context.ports, prepared.operationId, lease);
+  }
 }
 
 /** Notes what each destination looks like before the effect, for whoever has to look afterwards. */
@@ -150,34 +151,37 @@ async function observeTargets(
   return observed;
 }
 
+interface Decided {
+  readonly targets: readonly Target[];
+  readonly policy: PolicyDecision;
+  /** Null when another request runs this operation. */
+  readonly lease: HeldLease | null;
+}
+
 async function execute(
   mail: MailSession,
   context: Context,
   prepared: Prepared,
-  decided: { readonly targets: readonly Target[]; readonly policy: PolicyDecision },
+  decided: Decided,
 ): Promise<OperationReply> {
   const { ports } = context;
   const { operationId, started, mailbox, steps } = prepared;
-  const lease = await holdLease(ports.leases, operationId);
-  if (lease === null) return await replayFirst(context, operationId);
-  try {
-    const intent = await appendIntent(context, prepared, decided);
-    if (intent !== null) {
-      started.appended = true;
-      const plan = { mailbox, steps, targets: decided.targets, locators: ports.locators };
-      const results = await runActions(mail, plan);
-      if (await appendOutcomes(context, operationId, intent, results)) return replyOf(operationId, results);
-    }
-  } finally {
-    giveUp(ports, operationId, lease);
+  if (decided.lease === null) return await replayFirst(context, operationId);
+  const intent = await appendIntent(context, prepared, decided);
+  if (intent !== null) {
+    started.appended = true;
+    const plan = { mailbox, steps, targets: decided.targets, locators: ports.locators };
+    const results = await runActions(mail, plan);
+    if (await appendOutcomes(context, operationId, intent, results)) return replyOf(operationId, results);
   }
   // Another request with this key was first, or this process was held up for so long that its work was judged as cut off.
   return await replayFirst(context, operationId);
 }
 
 /** Nobody waits for this: a lease that could not be given up runs out by itself. */
-function giveUp({ log }: Context['ports'], operationId: string, lease: HeldLease): void {
-  lease.release().catch((error: unknown) => {
+function giveUp({ log }: Context['ports'], operationId: string, lease: Promise<HeldLease | null>): void {
+  const released = lease.then((held) => held?.release());
+  released.catch((error: unknown) => {
     log.warn('a lease could not be given up', { operation_id: operationId, error: String(error) });
   });
 }
@@ -218,7 +222,7 @@ const replayFirst = async (context: Context, operationId: string): Promise<Opera
 async function appendIntent(
   { ports, author, fingerprint }: Context,
   { request, operationId, mailbox, steps }: Prepared,
-  { targets, policy }: { readonly targets: readonly Target[]; readonly policy: PolicyDecision },
+  { targets, policy }: Decided,
 ): Promise<bigint | null> {
   const reason =
     request.reason === undefined ? null : await ports.personal.seal(author.actor.id, request.reason);
