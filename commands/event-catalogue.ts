@@ -1,5 +1,6 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
 import { accountEvents, EmailReserved } from './accounts/account.ts';
+import { feedEvents } from './feed/feed-events.ts';
 import { BodiesRead, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
 import { catalogueOf } from './kernel/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
@@ -20,6 +21,7 @@ export const allEvents = [
   MailboxNumberReserved,
   ...mailboxEvents,
   ...operationEvents,
+  ...feedEvents,
   RequestClaimed,
   RequestSettled,
   BodiesRead,

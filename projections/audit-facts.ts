@@ -54,6 +54,11 @@ const grant = ({ grant_id }: { readonly grant_id: string }): AuditResource => ({
 });
 const mailboxOf = (id: string | null): AuditResource | null => (id === null ? null : { type: 'mailbox', id });
 
+const ofMailbox = {
+  mailboxId: ({ mailbox_id }: { readonly mailbox_id: string }) => mailbox_id,
+  resource: ({ mailbox_id }: { readonly mailbox_id: string }) => mailboxOf(mailbox_id),
+};
+
 type AuditRules = { readonly [E in AnyEvent as E['type']]: AuditRule<E> };
 
 const rules: AuditRules = {
@@ -75,9 +80,11 @@ const rules: AuditRules = {
   MailboxChanged: done('mailbox.change'),
   MailboxCredentialsStored: done('mailbox.store_credentials'),
   MailboxConnectionStarted: { action: 'mailbox.connect', outcome: 'pending' },
+  MailboxSyncStarted: done('mailbox.sync'),
   MailboxConnected: done('mailbox.connect'),
   MailboxConnectionFailed: { action: 'mailbox.connect', outcome: 'failed' },
   MailboxAuthFailed: { action: 'mailbox.connect', outcome: 'failed' },
+  MailboxDegraded: { action: 'mailbox.sync', outcome: 'failed' },
   MailboxPaused: done('mailbox.pause'),
   MailboxResumed: done('mailbox.resume'),
   MailboxRemoved: done('mailbox.remove'),
@@ -105,6 +112,9 @@ const rules: AuditRules = {
   ActionOutcomesRecorded: { action: 'operation.run', outcome: outcomeOfResults },
   ActionsReconciled: { action: 'operation.reconcile', outcome: outcomeOfResults },
   OperationCompleted: { action: 'operation.complete', outcome: ({ summary }) => outcomeOfCounts(summary) },
+  MailboxChangesObserved: { ...done('mailbox.observe'), ...ofMailbox },
+  FolderIndexed: { ...done('folder.index'), ...ofMailbox },
+  FolderReset: { ...done('folder.reset'), ...ofMailbox },
   RequestClaimed: {
     action: ({ capability }) => capability,
     outcome: 'pending',

@@ -34,6 +34,11 @@ const steps: Steps = {
   // New credentials are tried at once, but never while the mailbox rests.
   MailboxCredentialsStored: ({ state }) => (state === 'paused' || state === 'removed' ? {} : waiting),
   MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
+  MailboxSyncStarted: (_, { data }) => ({
+    state: 'syncing',
+    stateReason: null,
+    capabilities: data.capabilities,
+  }),
   MailboxConnected: (_, { data }) => ({
     state: 'connected',
     stateReason: null,
@@ -41,6 +46,7 @@ const steps: Steps = {
   }),
   MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
   MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
+  MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
   MailboxPaused: () => ({ state: 'paused', stateReason: null }),
   MailboxResumed: () => waiting,
   MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),

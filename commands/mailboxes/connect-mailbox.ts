@@ -2,13 +2,16 @@
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
+import type { FolderListing } from '../kernel/mail-port.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import {
   mayConnect,
+  recordAnswering,
   recordAuthFailed,
   recordConnected,
   recordConnectionFailed,
+  recordDegraded,
   startConnecting,
 } from './decide-connection.ts';
 import { mailbox, type MailboxFact, type MailboxRecord } from './mailbox.ts';
@@ -23,23 +26,30 @@ export type ConnectOutcome =
   /** Paused, removed or unknown: nothing was tried. */
   | { readonly outcome: 'skipped' };
 
+/** What a mail server says of itself and the mailbox. */
+export interface Greeting {
+  readonly capabilities: readonly string[];
+  readonly listing: readonly FolderListing[];
+}
+
 /**
- * Tries once; the outcome is in the stream of the mailbox and in the directory when this resolves. Throws what says nothing
+ * Tries once: `greet` connects and lists the folders. The outcome is in the stream of the mailbox and in the directory when this resolves. Throws what says nothing
  * about the mailbox: `store_unavailable`, `overloaded`.
  */
-export async function connectMailbox(ports: Ports, mailboxId: string): Promise<ConnectOutcome> {
+export async function connectMailbox(
+  ports: Ports,
+  mailboxId: string,
+  greet: () => Promise<Greeting>,
+): Promise<ConnectOutcome> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (!entry) return { outcome: 'skipped' };
   const started = await note(ports, entry, startConnecting);
   if (!mayConnect(started)) return { outcome: 'skipped' };
   const author = systemAuthor(ports, entry.orgId);
   try {
-    const { capabilities, listing } = await ports.mail.withMailbox(mailboxId, 'bulk', async (mail) => ({
-      capabilities: mail.capabilities.names,
-      listing: await mail.listFolders(),
-    }));
+    const { capabilities, listing } = await greet();
     await registerFolders(ports, author, mailboxId, listing);
-    await note(ports, entry, (state) => recordConnected(state, capabilities));
+    await note(ports, entry, (state) => recordAnswering(state, capabilities));
     return { outcome: 'connected' };
   } catch (thrown) {
     const error = whileConnecting(thrown);
@@ -76,6 +86,18 @@ export async function recordMailFailure(ports: Ports, mailboxId: string, error: 
   );
 }
 
+/** Every folder of the mailbox is in the index now. Throws `store_unavailable`. */
+export async function recordSynced(ports: Ports, mailboxId: string): Promise<void> {
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  if (entry) await note(ports, entry, (state) => recordConnected(state, state.capabilities));
+}
+
+/** The mailbox answers, but its changes come late for a reason that is a word. Throws `store_unavailable`. */
+export async function recordHeldBack(ports: Ports, mailboxId: string, reason: string): Promise<void> {
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  if (entry) await note(ports, entry, (state) => recordDegraded(state, reason));
+}
+
 /**
  * Puts an answer of the mail server into the state of a mailbox that had failed. Cheap otherwise: it is told with every
  * connection. The first connection is the connector's, which also learns the capabilities. Throws `store_unavailable`.
@@ -84,7 +106,7 @@ export async function recordMailHealth(ports: Ports, mailboxId: string): Promise
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (!entry || entry.capabilities.length === 0) return;
   if (entry.state !== 'connection_failed' && entry.state !== 'auth_failed') return;
-  await note(ports, entry, (state) => recordConnected(state, state.capabilities));
+  await note(ports, entry, (state) => recordAnswering(state, state.capabilities));
 }
 
 function mailFailure(error: unknown): 'auth_failed' | 'connection_failed' | null {

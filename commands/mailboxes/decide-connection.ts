@@ -9,24 +9,53 @@ export const mayConnect = (state: MailboxRecord): boolean =>
 export const startConnecting = (state: MailboxRecord): readonly MailboxFact[] =>
   mayConnect(state) && state.state === 'pending' ? [{ type: 'MailboxConnectionStarted', data: {} }] : [];
 
-/** The mailbox answers. Nothing new when it did already with the same capabilities. */
+/** The mailbox answers: `connected` when its folders were once passed over completely, else `syncing`. */
+export const recordAnswering = (
+  state: MailboxRecord,
+  capabilities: readonly string[],
+): readonly MailboxFact[] =>
+  state.synced ? recordConnected(state, capabilities) : recordSyncing(state, capabilities);
+
+/** The mailbox answers and its index is complete. Nothing new when it was with the same capabilities. */
 export function recordConnected(
   state: MailboxRecord,
   capabilities: readonly string[],
 ): readonly MailboxFact[] {
   if (!mayConnect(state)) return [];
-  const same =
-    state.capabilities.length === capabilities.length &&
-    capabilities.every((name, index) => name === state.capabilities[index]);
-  if (state.state === 'connected' && same) return [];
+  if (state.state === 'connected' && sameCapabilities(state, capabilities)) return [];
   return [{ type: 'MailboxConnected', data: { capabilities: [...capabilities] } }];
 }
 
-/** The server cannot be reached. The same reason again adds nothing. */
+function recordSyncing(state: MailboxRecord, capabilities: readonly string[]): readonly MailboxFact[] {
+  if (!mayConnect(state)) return [];
+  if (state.state === 'syncing' && sameCapabilities(state, capabilities)) return [];
+  return [{ type: 'MailboxSyncStarted', data: { capabilities: [...capabilities] } }];
+}
+
+const sameCapabilities = (state: MailboxRecord, capabilities: readonly string[]): boolean =>
+  state.capabilities.length === capabilities.length &&
+  capabilities.every((name, index) => name === state.capabilities[index]);
+
+/** The server is there and lets nobody log in just now (`connectError`): a limit of the provider, not of the mailbox. */
+const HELD_BACK = 'login_unavailable';
+const IN_USE: ReadonlySet<MailboxRecord['state']> = new Set(['syncing', 'connected', 'degraded']);
+
+/**
+ * The server cannot be reached; a mailbox in use whose server only holds the gateway back is degraded. The same reason
+ * again adds nothing.
+ */
 export function recordConnectionFailed(state: MailboxRecord, reason: string): readonly MailboxFact[] {
   if (!mayConnect(state)) return [];
+  if (reason === HELD_BACK && IN_USE.has(state.state)) return recordDegraded(state, reason);
   if (state.state === 'connection_failed' && state.stateReason === reason) return [];
   return [{ type: 'MailboxConnectionFailed', data: { reason } }];
+}
+
+/** The mailbox can be used, but what happens in it comes late. The same reason again adds nothing. */
+export function recordDegraded(state: MailboxRecord, reason: string): readonly MailboxFact[] {
+  if (!mayConnect(state) || !IN_USE.has(state.state)) return [];
+  if (state.state === 'degraded' && state.stateReason === reason) return [];
+  return [{ type: 'MailboxDegraded', data: { reason } }];
 }
 
 /** The server definitely refused the credentials. The same reason again adds nothing. */

@@ -53,6 +53,13 @@ export const MailboxConnectionStarted = defineEvent({
   data: z.object({}),
 });
 
+export const MailboxSyncStarted = defineEvent({
+  type: 'MailboxSyncStarted',
+  summary:
+    'A mailbox answers, its server offers these capabilities; the first pass over its folders goes on.',
+  data: z.object({ capabilities: z.array(z.string()) }),
+});
+
 export const MailboxConnected = defineEvent({
   type: 'MailboxConnected',
   publicName: 'mailbox.connected',
@@ -71,6 +78,12 @@ export const MailboxAuthFailed = defineEvent({
   type: 'MailboxAuthFailed',
   publicName: 'mailbox.auth_failed',
   summary: 'The mail server definitely refused the credentials.',
+  data: z.object({ reason: z.string() }),
+});
+
+export const MailboxDegraded = defineEvent({
+  type: 'MailboxDegraded',
+  summary: 'A mailbox can be used, but its server holds the gateway back: what it tells comes late.',
   data: z.object({ reason: z.string() }),
 });
 
@@ -178,9 +191,11 @@ export const mailboxEvents = [
   MailboxChanged,
   MailboxCredentialsStored,
   MailboxConnectionStarted,
+  MailboxSyncStarted,
   MailboxConnected,
   MailboxConnectionFailed,
   MailboxAuthFailed,
+  MailboxDegraded,
   MailboxPaused,
   MailboxResumed,
   MailboxRemoved,

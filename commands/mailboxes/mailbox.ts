@@ -34,6 +34,8 @@ export interface MailboxRecord {
   readonly number: number | null;
   readonly state: MailboxState;
   readonly stateReason: string | null;
+  /** The first pass over the folders was once complete. */
+  readonly synced: boolean;
   readonly erased: boolean;
   readonly eraseAt: string | null;
   readonly imap: HostSettings | null;
@@ -82,19 +84,26 @@ const afterCredentials = ({ state }: MailboxRecord): Partial<MailboxRecord> =>
 const steps: Steps = {
   MailboxAdded: (_, { data }) => ({ number: data.number, imap: data.imap, smtp: data.smtp, ...waiting }),
   MailboxChanged: (_, { data }) => ({
-    ...(data.imap && { imap: data.imap }),
+    ...(data.imap && { imap: data.imap, synced: false }),
     ...(data.smtp !== undefined && { smtp: data.smtp }),
     ...(data.trusted_authserv_ids && { trustedAuthservIds: data.trusted_authserv_ids }),
   }),
   MailboxCredentialsStored: afterCredentials,
   MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
+  MailboxSyncStarted: (_, { data }) => ({
+    state: 'syncing',
+    stateReason: null,
+    capabilities: data.capabilities,
+  }),
   MailboxConnected: (_, { data }) => ({
     state: 'connected',
     stateReason: null,
+    synced: true,
     capabilities: data.capabilities,
   }),
   MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
   MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
+  MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
   MailboxPaused: () => ({ state: 'paused', stateReason: null }),
   MailboxResumed: () => waiting,
   MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
@@ -145,6 +154,7 @@ export const mailbox: Aggregate<MailboxRecord, MailboxEvent> = {
     number: null,
     state: 'pending',
     stateReason: null,
+    synced: false,
     erased: false,
     eraseAt: null,
     imap: null,

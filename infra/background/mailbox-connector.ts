@@ -1,7 +1,7 @@
 /** Connects mailboxes in the background and tries again with growing pauses what failed. */
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
-import { connectMailbox } from '../../commands/mailboxes/connect-mailbox.ts';
+import { connectMailbox, recordSynced } from '../../commands/mailboxes/connect-mailbox.ts';
 import { Backoff, repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -22,7 +22,13 @@ export async function runMailboxConnector(ports: Ports, signal: AbortSignal): Pr
   const attempt = async (mailbox: MailboxEntry): Promise<void> => {
     const key = attemptKey(mailbox);
     if (key !== mailbox.id) for (const backoff of [unreachable, refused]) backoff.clear(mailbox.id);
-    const { outcome } = await connectMailbox(ports, mailbox.id);
+    const { outcome } = await connectMailbox(ports, mailbox.id, () =>
+      ports.mail.withMailbox(mailbox.id, 'bulk', async (mail) => ({
+        capabilities: mail.capabilities.names,
+        listing: await mail.listFolders(),
+      })),
+    );
+    if (outcome === 'connected') await recordSynced(ports, mailbox.id);
     const now = ports.clock.now().getTime();
     if (outcome === 'connection_failed') unreachable.failed(mailbox.id, now);
     else if (outcome === 'auth_failed') refused.failed(mailbox.id, now);

@@ -1,15 +1,12 @@
 import { expect } from 'chai';
 import { type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
 import { effectiveRoles, resolveFolder } from '../../../../commands/kernel/folders.ts';
-import {
-  connectMailbox,
-  recordMailFailure,
-  recordMailHealth,
-} from '../../../../commands/mailboxes/connect-mailbox.ts';
+import { recordMailFailure, recordMailHealth } from '../../../../commands/mailboxes/connect-mailbox.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { getFolderRoles } from '../../../../read-api/mailboxes/mailboxes.ts';
+import { connectAndSync, greetMailbox } from '../../../support/connect.ts';
 import { listedFolder } from '../../../support/fake-mail-port.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
@@ -28,7 +25,7 @@ describe('connecting a mailbox', () => {
   };
   const meets = (code: ErrorCode, details = {}) => {
     gateway.mail.failure = new GatewayError(code, 'box@example.com was refused', { details });
-    return connectMailbox(gateway.ports, mailboxId);
+    return connectAndSync(gateway.ports, mailboxId);
   };
   const written = () =>
     gateway.events.all.filter(({ streamName }) => streamName === `mailbox-${mailboxId}`).length;
@@ -40,13 +37,13 @@ describe('connecting a mailbox', () => {
   });
 
   it('numbers its folders and tells what the server can do', async () => {
-    expect(await connectMailbox(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'connected' });
+    expect(await connectAndSync(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'connected' });
     expect(entry()).to.deep.include({ state: 'connected', capabilities: ['IDLE', 'MOVE', 'UIDPLUS'] });
     expect(effectiveRoles(entry())).to.deep.equal({ inbox: 1, trash: 2 });
     const last = gateway.events.all.at(-1);
     expect(last?.metadata).to.have.nested.property('actor.type', 'system');
     const before = written();
-    await connectMailbox(gateway.ports, mailboxId);
+    await connectAndSync(gateway.ports, mailboxId);
     expect(written()).to.equal(before);
   });
 
@@ -61,7 +58,7 @@ describe('connecting a mailbox', () => {
     await meets('target_blocked', { reason: 'box@example.com' });
     expect(entry()).to.include({ state: 'connection_failed', stateReason: 'target_blocked' });
     gateway.mail.failure = null;
-    expect(await connectMailbox(gateway.ports, mailboxId)).to.include({ outcome: 'connected' });
+    expect(await connectAndSync(gateway.ports, mailboxId)).to.include({ outcome: 'connected' });
     expect(entry()).to.include({ state: 'connected', stateReason: null });
   });
 
@@ -79,19 +76,39 @@ describe('connecting a mailbox', () => {
     expect(await meets('provider_rejected')).to.include({ outcome: 'connection_failed' });
     expect(entry()).to.include({ state: 'connection_failed', stateReason: 'folders_refused' });
     gateway.mail.failure = null;
-    await connectMailbox(gateway.ports, mailboxId);
+    await connectAndSync(gateway.ports, mailboxId);
     await recordMailFailure(gateway.ports, mailboxId, new GatewayError('provider_rejected', 'no'));
     expect(entry()).to.include({ state: 'connected' });
   });
 
+  it(`is syncing until its folders were passed over once ${verifies('contract:4:mailbox-connects')}`, async () => {
+    await greetMailbox(gateway.ports, mailboxId);
+    expect(entry()).to.deep.include({ state: 'syncing', capabilities: ['IDLE', 'MOVE', 'UIDPLUS'] });
+    const held = new GatewayError('mailbox_unavailable', 'later', {
+      details: { reason: 'login_unavailable' },
+    });
+    await recordMailFailure(gateway.ports, mailboxId, held);
+    expect(entry(), 'a limit of the provider').to.include({
+      state: 'degraded',
+      stateReason: 'login_unavailable',
+    });
+    await greetMailbox(gateway.ports, mailboxId);
+    expect(entry()).to.include({ state: 'syncing', stateReason: null });
+    await connectAndSync(gateway.ports, mailboxId);
+    expect(entry()).to.include({ state: 'connected' });
+    await recordMailFailure(gateway.ports, mailboxId, new GatewayError('mailbox_unavailable', 'down'));
+    await greetMailbox(gateway.ports, mailboxId);
+    expect(entry(), 'its folders were passed over before').to.include({ state: 'connected' });
+  });
+
   it('leaves a paused or unknown mailbox alone', async () => {
     await gateway.call(updateMailbox, { mailbox_id: mailboxId, paused: true });
-    expect(await connectMailbox(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'skipped' });
-    expect(await connectMailbox(gateway.ports, 'mbx_unknown')).to.deep.equal({ outcome: 'skipped' });
+    expect(await connectAndSync(gateway.ports, mailboxId)).to.deep.equal({ outcome: 'skipped' });
+    expect(await connectAndSync(gateway.ports, 'mbx_unknown')).to.deep.equal({ outcome: 'skipped' });
   });
 
   it('notes failures and answers of later connections', async () => {
-    await connectMailbox(gateway.ports, mailboxId);
+    await connectAndSync(gateway.ports, mailboxId);
     const before = written();
     await recordMailHealth(gateway.ports, mailboxId);
     await recordMailFailure(gateway.ports, mailboxId, new Error('a defect'));
@@ -115,7 +132,7 @@ describe('folder roles of a mailbox', () => {
     const input = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
     mailboxId = (await gateway.call<{ id: string }>(createMailbox, input)).id;
     gateway.mail.folders.push(listedFolder('Old mail', { uidValidity: 13 }));
-    await connectMailbox(gateway.ports, mailboxId);
+    await connectAndSync(gateway.ports, mailboxId);
   });
 
   it('name every role, null where there is none', async () => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
-import { connectMailbox } from '../../../../commands/mailboxes/connect-mailbox.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { FakeMailbox } from '../../../support/fake-mailbox.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
+import { connectAndSync } from '../../../support/connect.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
@@ -45,7 +45,7 @@ describe('an operation while it runs', () => {
     const { ports } = gateway;
     const box = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
     const { id } = await gateway.call<{ id: string }>(createMailbox, box);
-    await connectMailbox(ports, id);
+    await connectAndSync(ports, id);
     mailbox = new SlowMailbox();
     gateway.mail.withMailbox = (_, __, work) => work(mailbox);
     const uid = mailbox.add('INBOX', '<one@example.com>');

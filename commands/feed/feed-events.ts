@@ -1,0 +1,70 @@
+/**
+ * What the mail server changes, as the worker of the mailbox observed it (`contract.md` 11): stream
+ * `mailFeed-<mbx_id>-<yyyymmdd>`, ids and flags only. Written before the same change is applied to the index.
+ */
+import { z } from 'zod';
+import { defineEvent } from '../kernel/event.ts';
+
+/** More changes than these go into the next event. */
+export const MAX_CHANGES = 100;
+
+export const FEED_CHANGE_KINDS = ['received', 'updated', 'moved', 'deleted'] as const;
+
+/**
+ * `received`: a message is there that was not. `updated`: flags changed, or a `\Deleted` mark was taken back. `moved`: an own
+ * operation took it out of this folder or, with `previous`, brought it here. `deleted`: it is gone, or marked `\Deleted`.
+ */
+export const FeedChange = z.object({
+  kind: z.enum(FEED_CHANGE_KINDS),
+  /** The message's `msg_` id in this folder. */
+  locator: z.string(),
+  /** As they are now, `\Recent` left out; empty when it is gone. */
+  flags: z.array(z.string()),
+  /** An own operation did this. */
+  operation_id: z.string().optional(),
+  /** Its `msg_` id before an own operation moved it here. */
+  previous: z.string().optional(),
+});
+export type FeedChange = z.output<typeof FeedChange>;
+
+export const MailboxChangesObserved = defineEvent({
+  type: 'MailboxChangesObserved',
+  summary: 'Messages of a folder arrived, changed or went away on the mail server.',
+  data: z.object({
+    mailbox_id: z.string(),
+    /** The folder's number. */
+    folder: z.int().min(1),
+    uid_validity: z.int(),
+    changes: z.array(FeedChange).min(1).max(MAX_CHANGES),
+  }),
+});
+
+export const FolderIndexed = defineEvent({
+  type: 'FolderIndexed',
+  summary: 'The first pass over a folder is complete: the index holds every message in it.',
+  data: z.object({
+    mailbox_id: z.string(),
+    folder: z.int().min(1),
+    uid_validity: z.int(),
+    count: z.int().min(0),
+  }),
+});
+
+export const FolderReset = defineEvent({
+  type: 'FolderReset',
+  publicName: 'mailbox.sync_reset',
+  summary: 'The mail server numbered the messages of a folder anew (UIDVALIDITY): old ids are stale.',
+  data: z.object({
+    mailbox_id: z.string(),
+    folder: z.int().min(1),
+    uid_validity: z.int(),
+    previous_uid_validity: z.int(),
+  }),
+});
+
+export const feedEvents = [MailboxChangesObserved, FolderIndexed, FolderReset] as const;
+export type FeedEvent = (typeof feedEvents)[number];
+
+/** The stream of a mailbox's day (UTC). */
+export const feedStream = (mailboxId: string, at: Date): string =>
+  `mailFeed-${mailboxId}-${at.toISOString().slice(0, 10).replaceAll('-', '')}`;
