@@ -18,6 +18,11 @@ export interface HostSettings {
   readonly security: ConnectionSecurity;
 }
 
+/** What a login needs; an access token is fresh when it is handed out. */
+export type MailLogin =
+  | { readonly kind: 'password'; readonly username: string; readonly password: string }
+  | { readonly kind: 'oauth2'; readonly username: string; readonly accessToken: string };
+
 /** Two lanes per mailbox, so that a long query never keeps an action waiting. */
 export type Lane = 'interactive' | 'bulk';
 

@@ -2,10 +2,7 @@
 import { z } from 'zod';
 import { defineEvent } from '../../kernel/event.ts';
 import { instant, sealedText } from '../../kernel/event-fields.ts';
-
-/** How far an SMTP exchange came; up to `envelope` nothing can have been sent, from `data` on it may have been. */
-export const SMTP_PHASES = ['connect', 'envelope', 'data'] as const;
-export type SmtpPhase = (typeof SMTP_PHASES)[number];
+import { SMTP_PHASES } from '../../kernel/submission-port.ts';
 
 /** A recipient the server refused: the address sealed under the mailbox's key. */
 export const RejectedRecipient = z.object({

@@ -1,0 +1,53 @@
+/** One SMTP connection: each step bounded in time, and settled by whatever comes first – its answer or the connection's end. */
+import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
+
+type Done<T> = (error: Error | null | undefined, result?: T) => void;
+
+export class SmtpExchange {
+  readonly client: SMTPConnection;
+  readonly #ended = Promise.withResolvers<never>();
+
+  constructor(options: SMTPConnectionOptions) {
+    this.client = new SMTPConnection(options);
+    this.client.on('error', (error: Error) => {
+      this.#ended.reject(error);
+    });
+    this.client.on('end', () => {
+      // The client ends some connections before it says why: its reason goes first.
+      setImmediate(() => {
+        this.#ended.reject(Object.assign(new Error('the connection ended'), { code: 'ECONNECTION' }));
+      });
+    });
+    // Nobody waits for it between two steps; the next one is told.
+    this.#ended.promise.catch(() => undefined);
+  }
+
+  /** Calls back when the connection is over, also when it is already. */
+  whenOver(callback: () => void): void {
+    this.#ended.promise.catch(callback);
+  }
+
+  /** Runs one step of the client. Throws what the client or the socket says. */
+  async step<T>(withinMs: number, start: (done: Done<T>) => void): Promise<T | undefined> {
+    const step = Promise.withResolvers<T | undefined>();
+    start((error, result) => {
+      if (error) step.reject(error);
+      else step.resolve(result);
+    });
+    return await this.within(withinMs, Promise.race([step.promise, this.#ended.promise]));
+  }
+
+  /** Waits for a promise; when the time is over the connection ends, which any step under way is told. */
+  async within<T>(withinMs: number, promise: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.reject(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
+      this.client.close();
+    }, withinMs);
+    try {
+      return await Promise.race([promise, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

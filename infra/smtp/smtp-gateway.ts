@@ -1,0 +1,90 @@
+/** The submission port on SMTP: a connection per message, the egress guard before each, few at once per mailbox. */
+import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
+import type { ErrorCode } from '../../commands/kernel/errors.ts';
+import {
+  type Submission,
+  SubmissionFailure,
+  type SubmissionPort,
+} from '../../commands/kernel/submission-port.ts';
+import { Slots } from '../event-store/slots.ts';
+import type { LoginOptions } from '../mail/imap-login.ts';
+import { connectFailure } from './smtp-failures.ts';
+import { openExchange } from './smtp-login.ts';
+import { type SubmissionLimits, SmtpSubmission } from './smtp-submission.ts';
+
+export interface SubmissionSettings {
+  /** Null for a mailbox that only reads. */
+  readonly smtp: HostSettings | null;
+  readonly login: MailLogin;
+}
+
+export interface SmtpGatewayOptions {
+  /** Where a mailbox sends and how to log in, read anew for each connection. May throw a `GatewayError`. */
+  readonly loadSettings: (mailboxId: string) => Promise<SubmissionSettings>;
+  readonly login: LoginOptions;
+  /** Connections to the server of one mailbox at once. */
+  readonly atOnce: number;
+  readonly limits?: Partial<SmtpLimits>;
+}
+
+export interface SmtpLimits extends SubmissionLimits {
+  /** How long a send waits for its turn. */
+  readonly waitMs: number;
+}
+
+/** `contract.md` 15. */
+const LIMITS: SmtpLimits = { phaseTimeoutMs: 60_000, messageTimeoutMs: 600_000, waitMs: 60_000 };
+
+export class SmtpGateway implements SubmissionPort {
+  readonly #options: SmtpGatewayOptions;
+  readonly #limits: SmtpLimits;
+  readonly #slots = new Map<string, Slots>();
+
+  constructor(options: SmtpGatewayOptions) {
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+  }
+
+  async connect(mailboxId: string): Promise<Submission> {
+    const slots = this.#slots.get(mailboxId) ?? new Slots(this.#options.atOnce);
+    this.#slots.set(mailboxId, slots);
+    if (!(await slots.acquire(this.#limits.waitMs))) throw busy();
+    try {
+      const { smtp, login } = await this.#settings(mailboxId);
+      if (smtp === null) throw withoutServer();
+      const { phaseTimeoutMs } = this.#limits;
+      const { exchange, extensions } = await openExchange(smtp, login, this.#options.login, phaseTimeoutMs);
+      exchange.whenOver(() => {
+        slots.release();
+      });
+      return new SmtpSubmission(exchange, extensions, this.#limits);
+    } catch (error) {
+      slots.release();
+      throw error;
+    }
+  }
+
+  async #settings(mailboxId: string): Promise<SubmissionSettings> {
+    try {
+      return await this.#options.loadSettings(mailboxId);
+    } catch (error) {
+      throw connectFailure(error);
+    }
+  }
+}
+
+const refusal = (message: string, verdict: 'later' | 'never', code: ErrorCode): SubmissionFailure =>
+  new SubmissionFailure(message, {
+    phase: 'connect',
+    verdict,
+    code,
+    smtpStatus: null,
+    response: null,
+    refused: [],
+  });
+
+const busy = (): SubmissionFailure =>
+  refusal('Too many messages of this mailbox are being sent; it is tried again.', 'later', 'overloaded');
+
+const withoutServer = (): SubmissionFailure =>
+  refusal('This mailbox has no submission server; give it one with PATCH.', 'never', 'operation_unsupported');

@@ -1,0 +1,107 @@
+/** The `Submission` port on nodemailer's client: the message is offered as a stream that stays empty until we say so. */
+import type {
+  SMTPConnectionEnvelope,
+  SMTPConnectionSendInfo,
+  SMTPEnvelope,
+} from 'nodemailer/lib/smtp-connection';
+import {
+  type Acceptance,
+  type RefusedRecipient,
+  type SmtpEnvelope,
+  type Submission,
+  SubmissionFailure,
+} from '../../commands/kernel/submission-port.ts';
+import { MessageSource } from './message-source.ts';
+import type { SmtpExchange } from './smtp-exchange.ts';
+import { dataFailure, envelopeFailure, refusedOf, responseText } from './smtp-failures.ts';
+
+export interface SubmissionLimits {
+  /** For connecting, logging in, the envelope and the answer to the message, each (`contract.md` 15). */
+  readonly phaseTimeoutMs: number;
+  /** For the message itself, which a slow line may take long for; silence ends it after `phaseTimeoutMs`. */
+  readonly messageTimeoutMs: number;
+}
+
+/** RFC 6531: beyond ASCII an address needs the server's SMTPUTF8. Domains are in their ASCII form by then. */
+const needsUtf8 = ({ from, to }: SmtpEnvelope): boolean =>
+  [from, ...to].some((address) => /[^\u0000-\u007f]/.test(address));
+
+export class SmtpSubmission implements Submission {
+  readonly #exchange: SmtpExchange;
+  readonly #limits: SubmissionLimits;
+  readonly #extensions: ReadonlySet<string>;
+  readonly #source = new MessageSource();
+  #outcome: Promise<SMTPConnectionSendInfo | undefined> | null = null;
+  #isOver = false;
+
+  constructor(exchange: SmtpExchange, extensions: ReadonlySet<string>, limits: SubmissionLimits) {
+    this.#exchange = exchange;
+    this.#extensions = extensions;
+    this.#limits = limits;
+  }
+
+  async begin(wanted: SmtpEnvelope, size: number): Promise<readonly RefusedRecipient[]> {
+    const isUtf8 = needsUtf8(wanted);
+    if (isUtf8 && !this.#extensions.has('SMTPUTF8')) throw withoutUtf8();
+    const envelope: SMTPEnvelope = { from: wanted.from, to: [...wanted.to], size, use8BitMime: isUtf8 };
+    const { phaseTimeoutMs, messageTimeoutMs } = this.#limits;
+    const { client } = this.#exchange;
+    const outcome = this.#exchange.step<SMTPConnectionSendInfo>(
+      2 * phaseTimeoutMs + messageTimeoutMs,
+      (done) => {
+        client.send(envelope, this.#source, done);
+      },
+    );
+    // Awaited by `transmit`, which may never be called.
+    outcome.catch(() => undefined);
+    this.#outcome = outcome;
+    try {
+      await this.#exchange.within(phaseTimeoutMs, Promise.race([this.#source.asked, outcome]));
+    } catch (error) {
+      this.close();
+      throw envelopeFailure(error);
+    }
+    // The client keeps its book on the envelope it was given.
+    return refusedOf((envelope as SMTPConnectionEnvelope).rejectedErrors);
+  }
+
+  async transmit(content: AsyncIterable<Uint8Array>): Promise<Acceptance> {
+    const outcome = this.#outcome;
+    if (outcome === null) throw new Error('a message is transmitted after its envelope');
+    try {
+      const { phaseTimeoutMs, messageTimeoutMs } = this.#limits;
+      const fed = this.#exchange.within(messageTimeoutMs, this.#source.feed(content));
+      const answered = fed.then(() => this.#exchange.within(phaseTimeoutMs, outcome));
+      const info = await Promise.race([outcome, answered]);
+      if (info === undefined || !this.#source.isComplete) throw new Error('an answer before its question');
+      // Said goodbye to without waiting: whether the server hears it changes nothing.
+      this.#isOver = true;
+      this.#exchange.client.quit();
+      return {
+        response: responseText(info.response) ?? '',
+        replacedMessageId: info.serverMessageId ?? null,
+      };
+    } catch (error) {
+      throw dataFailure(error, this.#source.isComplete);
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#source.destroy();
+    this.#exchange.client.close();
+  }
+}
+
+const withoutUtf8 = (): SubmissionFailure =>
+  new SubmissionFailure('The mail server takes no addresses beyond ASCII (SMTPUTF8).', {
+    phase: 'envelope',
+    verdict: 'never',
+    code: 'operation_unsupported',
+    smtpStatus: null,
+    response: null,
+    refused: [],
+  });
