@@ -20,6 +20,8 @@ export const FeedChange = z.object({
   locator: z.string(),
   /** As they are now, `\Recent` left out; empty when it is gone. */
   flags: z.array(z.string()),
+  /** With `updated`: what they were, `\Deleted` among them when that mark went; who waits for a match needs both. */
+  flags_before: z.array(z.string()).optional(),
   /** An own operation did this. */
   operation_id: z.string().optional(),
   /** Its `msg_` id before an own operation moved it here. */

@@ -113,6 +113,7 @@ export const SAMPLE_EVENTS: Samples = {
     uid_validity: 7,
     changes: [
       { kind: 'received', locator: 'msg_2', flags: ['\\Seen', '$Work'] },
+      { kind: 'updated', locator: 'msg_2', flags: ['$Work'], flags_before: ['\\Seen', '$Work'] },
       { kind: 'moved', locator: 'msg_4', flags: [], operation_id: 'opn_1', previous: 'msg_3' },
     ],
   },

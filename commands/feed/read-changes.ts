@@ -1,0 +1,30 @@
+/** A stored event of a mailbox's feed as the changes it tells. */
+import { catalogueOf, readEvent } from '../kernel/event.ts';
+import type { ObservedChange } from '../kernel/observed-change.ts';
+import type { Locators, StoredEvent } from '../kernel/ports.ts';
+import { type FeedEvent, feedEvents } from './feed-events.ts';
+import type { PastFact } from '../kernel/event.ts';
+
+const catalogue = catalogueOf(feedEvents);
+
+/** In order; none for an event that tells of a whole folder. Throws when the event is damaged. */
+export function changesOf(stored: StoredEvent, locators: Locators): readonly ObservedChange[] {
+  const fact = readEvent(catalogue, stored) as PastFact<FeedEvent> | null;
+  if (fact?.type !== 'MailboxChangesObserved') return [];
+  const { folder, uid_validity, changes } = fact.data;
+  return changes.map(({ kind, locator, flags, flags_before, operation_id }, index) => {
+    const place = locators.openMessage(locator);
+    if (place === null) throw new Error(`event ${stored.id} names no message`);
+    return {
+      position: stored.position,
+      index,
+      kind,
+      folderNumber: folder,
+      uidValidity: uid_validity,
+      uid: place.uid,
+      flags,
+      flagsBefore: flags_before ?? null,
+      operationId: operation_id ?? null,
+    };
+  });
+}

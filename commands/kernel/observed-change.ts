@@ -1,0 +1,28 @@
+/** One change of a mailbox as its feed tells it, and places in that feed. */
+import type { Position } from './position.ts';
+
+/** A place between two changes. */
+export interface FeedPlace {
+  /** The last event known. */
+  readonly position: Position;
+  /** Index of the last change known inside that event; null = all of them. */
+  readonly index: number | null;
+}
+
+export interface ObservedChange {
+  readonly position: Position;
+  readonly index: number;
+  readonly kind: 'received' | 'updated' | 'moved' | 'deleted';
+  readonly folderNumber: number;
+  readonly uidValidity: number;
+  readonly uid: number;
+  readonly flags: readonly string[];
+  /** Of an `updated` message, before the change; null when that is not known. */
+  readonly flagsBefore: readonly string[] | null;
+  /** The own operation that did this. */
+  readonly operationId: string | null;
+}
+
+/** True when the change lies after the place. */
+export const isAfter = ({ position, index }: ObservedChange, place: FeedPlace): boolean =>
+  position > place.position || (position === place.position && place.index !== null && index > place.index);
