@@ -1,5 +1,7 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
 import { accountEvents, EmailReserved } from './accounts/account.ts';
+import { quotaEvents } from './drafts/sending/send-quota.ts';
+import { sendEvents } from './drafts/sending/send-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
 import { BodiesRead, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
 import { catalogueOf } from './kernel/event.ts';
@@ -21,6 +23,8 @@ export const allEvents = [
   MailboxNumberReserved,
   ...mailboxEvents,
   ...operationEvents,
+  ...sendEvents,
+  ...quotaEvents,
   ...feedEvents,
   RequestClaimed,
   RequestSettled,

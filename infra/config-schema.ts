@@ -46,6 +46,8 @@ const address = (schemes: readonly string[]) =>
       `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
     );
 
+const isSeconds = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text);
+
 const isRole = (text: string): boolean => ROLES.some((role) => role === text);
 
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
@@ -133,9 +135,25 @@ export const Settings = z.strictObject({
   LIMIT_READS_PER_MINUTE: limit('Reads of one token in a minute.', 600),
   LIMIT_WRITES_PER_MINUTE: limit('Writes of one token in a minute.', 120),
   LIMIT_CONCURRENT_REQUESTS: limit('Requests of one token at once.', 20),
+  LIMIT_CONCURRENT_WAITS: limit('Requests of one token that wait at once, counted apart.', 50),
   LIMIT_PROVIDER_CONNECTIONS: limit('Connections to the mail server of one mailbox.', 4),
   LIMIT_JSON_BODY_BYTES: limit('Size of a JSON body in bytes.', 1_048_576),
   LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 131_072),
+  LIMIT_AGENT_SENDS_PER_HOUR: limit('Mails an agent may send in an hour.', 30),
+  SEND_RETRY_AFTER_SECONDS: list('must be whole numbers of seconds, separated by commas', isSeconds)
+    .transform((items) => items.map(Number))
+    .default([60, 300, 900, 1_800])
+    .register(settings, {
+      description:
+        'Pauses between attempts to send a mail that the mail server did not take yet; the last one repeats.',
+      fallback: '60,300,900,1800',
+    }),
+  SEND_GIVE_UP_AFTER_SECONDS: limit('How long such a mail is tried again.', 86_400),
+  SEND_JUDGE_AFTER_SECONDS: limit(
+    'How long a send whose process died is looked for in Sent before a person has to judge it.',
+    900,
+  ),
+  SEND_OWN_COPY_WITHIN_SECONDS: limit('How long a mail server gets to file the Sent copy by itself.', 5),
 });
 
 export type SettingName = keyof typeof Settings.shape;

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { describeSettings, Settings } from './config-schema.ts';
 import { misspeltSettings } from './setting-names.ts';
 import type { z } from 'zod';
-import type { Limits } from '../commands/kernel/ports.ts';
+import type { Limits, SendTimes } from '../commands/kernel/ports.ts';
 import type { Role, SettingDescription } from './config-schema.ts';
 
 export interface Config {
@@ -28,6 +28,7 @@ export interface Config {
   readonly egressAllowMail: readonly string[];
   readonly mcpTextBlock: boolean;
   readonly limits: Limits;
+  readonly sendTimes: SendTimes;
 }
 
 /** Where every EventStoreDB client looks first. */
@@ -138,9 +139,17 @@ function toConfig(settings: z.output<typeof Settings>): Config {
       readsPerMinute: settings.LIMIT_READS_PER_MINUTE,
       writesPerMinute: settings.LIMIT_WRITES_PER_MINUTE,
       concurrentRequests: settings.LIMIT_CONCURRENT_REQUESTS,
+      concurrentWaits: settings.LIMIT_CONCURRENT_WAITS,
       providerConnections: settings.LIMIT_PROVIDER_CONNECTIONS,
       jsonBodyBytes: settings.LIMIT_JSON_BODY_BYTES,
       mcpResultBytes: settings.LIMIT_MCP_RESULT_BYTES,
+      sendsPerHour: settings.LIMIT_AGENT_SENDS_PER_HOUR,
+    },
+    sendTimes: {
+      retryAfterMs: settings.SEND_RETRY_AFTER_SECONDS.map((seconds) => seconds * 1_000),
+      giveUpAfterMs: settings.SEND_GIVE_UP_AFTER_SECONDS * 1_000,
+      judgeAfterMs: settings.SEND_JUDGE_AFTER_SECONDS * 1_000,
+      ownCopyWithinMs: settings.SEND_OWN_COPY_WITHIN_SECONDS * 1_000,
     },
   };
 }

@@ -91,6 +91,7 @@ async function openPorts(
       baseUrl,
       version,
       limits: config.limits,
+      sendTimes: config.sendTimes,
       mcpTextBlock: config.mcpTextBlock,
       mcpRevisions: PROTOCOL_REVISION_NAMES,
       strictOutput: options.strictOutput ?? false,

@@ -2,7 +2,12 @@
 import { type ErrorCode, ERROR_TABLE } from '../commands/kernel/errors.ts';
 import type { PastFact } from '../commands/kernel/event.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
-import type { ItemResult, OperationDecided, Summary } from '../commands/operations/operation-events.ts';
+import type {
+  ItemResult,
+  OperationDecided,
+  SendOutcome,
+  Summary,
+} from '../commands/operations/operation-events.ts';
 
 export const AUDIT_OUTCOMES = ['allowed', 'denied', 'pending', 'failed'] as const;
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
@@ -45,6 +50,11 @@ const outcomeOfCounts = ({ unknown, failed }: Pick<Summary, 'unknown' | 'failed'
 
 const DECISIONS = { allow: 'allowed', require: 'pending', deny: 'denied' } as const satisfies Record<
   DataOf<typeof OperationDecided>['decision'],
+  AuditOutcome
+>;
+
+const SEND_OUTCOMES = { done: 'allowed', failed: 'failed', unknown: 'pending' } as const satisfies Record<
+  SendOutcome['outcome'],
   AuditOutcome
 >;
 
@@ -109,9 +119,21 @@ const rules: AuditRules = {
     policy: ({ decision, rule_id, policy_version }) => ({ decision, rule_id, version: policy_version }),
   },
   ActionsIntended: { action: 'operation.run', outcome: 'pending' },
+  SendIntended: { action: 'operation.run', outcome: 'pending', mailboxId: ({ mailbox_id }) => mailbox_id },
+  SendOutcomeRecorded: { action: 'operation.run', outcome: ({ outcome }) => SEND_OUTCOMES[outcome] },
+  SendReconciled: { action: 'operation.reconcile', outcome: ({ outcome }) => SEND_OUTCOMES[outcome] },
   ActionOutcomesRecorded: { action: 'operation.run', outcome: outcomeOfResults },
   ActionsReconciled: { action: 'operation.reconcile', outcome: outcomeOfResults },
   OperationCompleted: { action: 'operation.complete', outcome: ({ summary }) => outcomeOfCounts(summary) },
+  SendStarted: { action: 'draft.send', outcome: 'pending' },
+  SendDataBegun: { action: 'draft.send', outcome: 'pending' },
+  SendPostponed: { action: 'draft.send', outcome: 'pending' },
+  DraftSent: done('draft.send'),
+  DraftSendFailed: { action: 'draft.send', outcome: 'failed' },
+  DraftSendUnknown: { action: 'draft.send', outcome: 'pending' },
+  SentCopyFiled: done('draft.file_copy'),
+  QuotaTaken: done('quota.take'),
+  QuotaGivenBack: done('quota.give_back'),
   MailboxChangesObserved: { ...done('mailbox.observe'), ...ofMailbox },
   FolderIndexed: { ...done('folder.index'), ...ofMailbox },
   FolderReset: { ...done('folder.reset'), ...ofMailbox },

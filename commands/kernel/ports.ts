@@ -228,15 +228,31 @@ export interface Limits {
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
   readonly concurrentRequests: number;
+  readonly concurrentWaits: number;
   readonly providerConnections: number;
   readonly jsonBodyBytes: number;
   readonly mcpResultBytes: number;
+  /** Of one agent. */
+  readonly sendsPerHour: number;
+}
+
+/** How long a send waits for what (`contract.md` 7 and 10). */
+export interface SendTimes {
+  /** Pauses after the first, second, … attempt that surely sent nothing; the last one repeats. */
+  readonly retryAfterMs: readonly number[];
+  /** After this long, counted from the first attempt, no other one is made. */
+  readonly giveUpAfterMs: number;
+  /** A send that was cut off is judged no sooner: until then a copy of it may still turn up. */
+  readonly judgeAfterMs: number;
+  /** How long a mail server gets to file the Sent copy by itself. */
+  readonly ownCopyWithinMs: number;
 }
 
 export interface ServerInfo {
   readonly baseUrl: string;
   readonly version: string;
   readonly limits: Limits;
+  readonly sendTimes: SendTimes;
   readonly mcpTextBlock: boolean;
   /** MCP revisions spoken, newest first. */
   readonly mcpRevisions: readonly string[];

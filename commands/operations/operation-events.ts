@@ -72,6 +72,32 @@ export const ActionsIntended = defineEvent({
   data: z.object({ steps: z.array(ActionStep) }),
 });
 
+export const SendIntended = defineEvent({
+  type: 'SendIntended',
+  summary:
+    'A draft is about to be sent in the version named; what becomes of it stands in the stream of the draft.',
+  data: z.object({ mailbox_id: z.string(), draft_id: z.string(), draft_version: z.int() }),
+});
+
+/** What became of a send. An error has a code of the closed table. */
+export const SendOutcome = z.object({
+  outcome: z.enum(['done', 'failed', 'unknown']),
+  error: z.object({ code: z.string(), message: z.string(), smtp_status: z.int().nullable() }).nullable(),
+});
+export type SendOutcome = z.output<typeof SendOutcome>;
+
+export const SendOutcomeRecorded = defineEvent({
+  type: 'SendOutcomeRecorded',
+  summary: 'What became of a send, as the stream of its draft has it.',
+  data: SendOutcome,
+});
+
+export const SendReconciled = defineEvent({
+  type: 'SendReconciled',
+  summary: 'An unknown send was settled: a copy was found, or a person said what became of it.',
+  data: SendOutcome,
+});
+
 export const ActionOutcomesRecorded = defineEvent({
   type: 'ActionOutcomesRecorded',
   summary: 'What each action did to each message.',
@@ -95,6 +121,9 @@ export const operationEvents = [
   OperationSubmitted,
   OperationDecided,
   ActionsIntended,
+  SendIntended,
+  SendOutcomeRecorded,
+  SendReconciled,
   ActionOutcomesRecorded,
   ActionsReconciled,
   OperationCompleted,

@@ -1,7 +1,7 @@
 /** An operation's state and the answer it gives. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, type PastFact } from '../kernel/event.ts';
+import { catalogueOf, type EventMetadata, type PastFact } from '../kernel/event.ts';
 import {
   type ActionStep,
   ACTION_TYPES,
@@ -10,6 +10,8 @@ import {
   operationEvents,
   type OperationTarget,
   OUTCOMES,
+  type SendIntended,
+  type SendOutcome,
   Summary,
 } from './operation-events.ts';
 
@@ -22,7 +24,29 @@ export interface OperationState {
   /** Null until outcomes are recorded. */
   readonly results: readonly ItemResult[] | null;
   readonly completed: boolean;
+  /** Null for an operation that sends nothing. */
+  readonly send: SendOfOperation | null;
 }
+
+/** A send as its operation knows it; the draft's own stream tells the rest. */
+export interface SendOfOperation {
+  readonly draftId: string;
+  readonly draftVersion: number;
+  readonly intendedAt: string;
+  readonly intendedBy: EventMetadata['actor'];
+  /** What was recorded first, and what holds now. */
+  readonly recorded: SendOutcome | null;
+  readonly outcome: SendOutcome | null;
+}
+
+const intendedSend = ({ data, meta }: PastFact<typeof SendIntended>): SendOfOperation => ({
+  draftId: data.draft_id,
+  draftVersion: data.draft_version,
+  intendedAt: meta.occurred_at,
+  intendedBy: meta.actor,
+  recorded: null,
+  outcome: null,
+});
 
 const sameItem = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step;
@@ -38,6 +62,7 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     steps: [],
     results: null,
     completed: false,
+    send: null,
   },
   evolve: (state, fact: PastFact<OperationEvent>) => {
     switch (fact.type) {
@@ -49,6 +74,12 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
         return state;
       case 'ActionsIntended':
         return { ...state, steps: fact.data.steps };
+      case 'SendIntended':
+        return { ...state, send: intendedSend(fact) };
+      case 'SendOutcomeRecorded':
+        return { ...state, send: state.send && { ...state.send, recorded: fact.data, outcome: fact.data } };
+      case 'SendReconciled':
+        return { ...state, send: state.send && { ...state.send, outcome: fact.data } };
       case 'ActionOutcomesRecorded':
         return { ...state, results: fact.data.results };
       case 'ActionsReconciled': {

@@ -24,6 +24,10 @@ const result = {
   new_message_id: 'msg_2',
 };
 
+const rejected = { address: sealed, smtp_status: 550, response: sealed };
+const refusal = { code: 'provider_rejected', smtp_status: 554, response: sealed };
+const sendError = { code: 'outcome_unknown', message: 'Nobody knows yet.', smtp_status: null };
+
 export const SAMPLE_EVENTS: Samples = {
   OrganisationCreated: { name: 'Example Ltd' },
   MemberAdded: { user_id: 'usr_1', role: 'owner' },
@@ -106,6 +110,32 @@ export const SAMPLE_EVENTS: Samples = {
       },
     ],
   },
+  SendIntended: { mailbox_id: 'mbx_1', draft_id: 'drf_1', draft_version: 3 },
+  SendOutcomeRecorded: { outcome: 'unknown', error: sendError },
+  SendReconciled: { outcome: 'done', error: null },
+  SendStarted: { operation_id: 'opn_1', content_hash: 'abc', attempt: 1, run_id: 'run-1', date: at },
+  SendDataBegun: { operation_id: 'opn_1', attempt: 1, rejected: [rejected] },
+  SendPostponed: { operation_id: 'opn_1', attempt: 1, ...refusal, phase: 'envelope', retry_at: at },
+  DraftSent: {
+    operation_id: 'opn_1',
+    message_id: '<1@example.com>',
+    attempt: 1,
+    response: sealed,
+    rejected: [rejected],
+    known_by: 'server',
+  },
+  DraftSendFailed: {
+    operation_id: 'opn_1',
+    attempt: 1,
+    ...refusal,
+    phase: 'data',
+    rejected: [],
+    known_by: 'server',
+  },
+  DraftSendUnknown: { operation_id: 'opn_1', attempt: 1 },
+  SentCopyFiled: { operation_id: 'opn_1', filed_by: 'gateway', sent_message_id: 'msg_9' },
+  QuotaTaken: { operation_id: 'opn_1' },
+  QuotaGivenBack: { operation_id: 'opn_1' },
   OperationCompleted: { summary: { done: 1, failed: 0, unknown: 0 } },
   MailboxChangesObserved: {
     mailbox_id: 'mbx_1',

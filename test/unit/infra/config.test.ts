@@ -31,9 +31,17 @@ describe('config', () => {
       readsPerMinute: 600,
       writesPerMinute: 120,
       concurrentRequests: 20,
+      concurrentWaits: 50,
       providerConnections: 4,
       jsonBodyBytes: 1_048_576,
       mcpResultBytes: 131_072,
+      sendsPerHour: 30,
+    });
+    expect(config.sendTimes).to.deep.equal({
+      retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
+      giveUpAfterMs: 86_400_000,
+      judgeAfterMs: 900_000,
+      ownCopyWithinMs: 5_000,
     });
   });
 

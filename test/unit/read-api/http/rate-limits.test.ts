@@ -8,9 +8,11 @@ const LIMITS = {
   readsPerMinute: 6,
   writesPerMinute: 2,
   concurrentRequests: 3,
+  concurrentWaits: 2,
   providerConnections: 4,
   jsonBodyBytes: 1_000,
   mcpResultBytes: 1_000,
+  sendsPerHour: 30,
 };
 
 describe('rate limits', () => {
