@@ -200,6 +200,16 @@ export interface MailSession {
   ): Promise<ReadonlyMap<number, ActionOutcome>>;
   /** What is there now of these UIDs. An other UIDVALIDITY sees nothing. */
   look(folder: FolderRef, uidValidity: number, uids: readonly number[]): Promise<Sighting>;
+  /**
+   * Puts a message into a folder, flags with their backslash, `at` as its INTERNALDATE. The answer is where it lies, or
+   * null when the server does not tell. Never tried twice: after a broken connection only a look tells.
+   */
+  append(
+    folder: FolderRef,
+    raw: Uint8Array,
+    flags: readonly string[],
+    at: Date,
+  ): Promise<{ readonly uidValidity: number; readonly uid: number } | null>;
   /** UIDs at or above `fromUid` whose Message-ID header equals `messageId`, lowest first. */
   findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]>;
 }

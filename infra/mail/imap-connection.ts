@@ -61,14 +61,17 @@ export class ImapConnection {
    * Runs commands on the client. Throws `mailbox_unavailable` when the connection is or gets lost or the time is over
    * (the connection then ends, as its state is unknown), `provider_rejected` when the server refuses.
    */
-  async run<T>(work: (client: ImapFlow) => Promise<T>): Promise<T> {
+  async run<T>(
+    work: (client: ImapFlow) => Promise<T>,
+    withinMs: number = this.#commandTimeoutMs,
+  ): Promise<T> {
     this.#assertAlive();
     this.#refusal = null;
     const expiry = { isOver: false };
     const timer = setTimeout(() => {
       expiry.isOver = true;
       this.#client.close();
-    }, this.#commandTimeoutMs);
+    }, withinMs);
     try {
       const result = await work(this.#client);
       // Some commands resolve on a dead link (NOOP does): an answer counts only from a living one.

@@ -14,6 +14,7 @@ import type {
   Sighting,
 } from '../../commands/kernel/mail-port.ts';
 import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
+import { appendMessage } from './append-message.ts';
 import { prepareFlagChange } from './change-flags.ts';
 import type { Lease } from './connection-pool.ts';
 import { fetchPlaces } from './fetch-places.ts';
@@ -87,6 +88,19 @@ export class ImapSession implements MailSession {
 
   findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]> {
     return this.#read((connection) => findByMessageId(connection, folder, messageId, fromUid));
+  }
+
+  append(
+    folder: FolderRef,
+    raw: Uint8Array,
+    flags: readonly string[],
+    at: Date,
+  ): Promise<{ readonly uidValidity: number; readonly uid: number } | null> {
+    return this.#inTurn(async () => {
+      // A kept connection that is dead is found out by a read, which may be repeated.
+      await this.#retrying((connection) => connection.run((client) => client.noop()));
+      return await appendMessage(this.#lease.connection, folder, raw, { flags, at });
+    });
   }
 
   /** Preparing only reads; the prepared change runs once, and a break in it is an outcome, not an error. */

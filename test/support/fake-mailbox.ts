@@ -92,6 +92,13 @@ export class FakeMailbox implements MailSession {
       .map(([uid]) => uid);
   }
 
+  async append(ref: FolderRef, raw: Uint8Array, flags: readonly string[]) {
+    const head = Buffer.from(raw).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
+    const messageId = /^message-id:\s*(<[^>]*>)/im.exec(head)?.[1] ?? null;
+    this.commands.push(`append ${ref.path} ${messageId ?? ''}`);
+    return { uid: this.add(ref.path, messageId, flags), uidValidity: this.folder(ref.path).uidValidity };
+  }
+
   async folderStatus(ref: FolderRef) {
     const { uidValidity, uidNext } = this.folder(ref.path);
     return { uidValidity, uidNext };
