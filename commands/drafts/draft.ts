@@ -21,13 +21,22 @@ export interface Send {
   readonly attempts: number;
   /** The running or last attempt; null before the first. */
   readonly started: DataOf<'SendStarted'> | null;
-  /** The envelope was taken and the data may be out. */
-  readonly dataBegun: boolean;
+  /** Set once the envelope was taken: from then on the data may be out. */
+  readonly dataBegunAt: string | null;
+  /** Recipients the server refused while it took the envelope. */
+  readonly rejected: DataOf<'SendDataBegun'>['rejected'];
   /** When the next attempt is due; null while one runs or none will follow. */
   readonly retryAt: string | null;
   readonly firstAttemptAt: string | null;
+  readonly sentAt: string | null;
   readonly copyFiled: boolean;
 }
+
+/** How the send of one operation ended so far; kept, since a failed one may be followed by edits and another one. */
+export type SendEnd =
+  | { readonly kind: 'sent'; readonly data: DataOf<'DraftSent'> }
+  | { readonly kind: 'failed'; readonly data: DataOf<'DraftSendFailed'> }
+  | { readonly kind: 'unknown' };
 
 export interface DraftState {
   /** Null until the draft was started. */
@@ -40,6 +49,8 @@ export interface DraftState {
   readonly current: DraftVersion | null;
   readonly send: Send | null;
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
+  /** By operation. */
+  readonly sendEnds: ReadonlyMap<string, SendEnd>;
   readonly createdAt: string | null;
   readonly createdBy: string | null;
   readonly updatedAt: string | null;
@@ -55,6 +66,12 @@ type Steps = {
 const withSend = ({ send }: DraftState, change: Partial<Send>): Pick<DraftState, 'send'> => ({
   send: send && { ...send, ...change },
 });
+
+const withEnd = (
+  { sendEnds }: DraftState,
+  operationId: string,
+  end: SendEnd,
+): Pick<DraftState, 'sendEnds'> => ({ sendEnds: new Map(sendEnds).set(operationId, end) });
 
 const steps: Steps = {
   DraftStarted: (_, { data, meta }) => ({
@@ -77,9 +94,11 @@ const steps: Steps = {
       frozen: data,
       attempts: 0,
       started: null,
-      dataBegun: false,
+      dataBegunAt: null,
+      rejected: [],
       retryAt: null,
       firstAttemptAt: null,
+      sentAt: null,
       copyFiled: false,
     },
   }),
@@ -88,20 +107,31 @@ const steps: Steps = {
     ...withSend(state, {
       attempts: data.attempt,
       started: data,
-      dataBegun: false,
+      dataBegunAt: null,
+      rejected: [],
       retryAt: null,
       firstAttemptAt: state.send?.firstAttemptAt ?? meta.occurred_at,
     }),
   }),
-  SendDataBegun: (state) => withSend(state, { dataBegun: true }),
-  SendPostponed: (state, { data }) => withSend(state, { dataBegun: false, retryAt: data.retry_at }),
-  DraftSent: (state, { data }) => ({ status: 'sent', outcome: data, ...withSend(state, { retryAt: null }) }),
+  SendDataBegun: (state, { data, meta }) =>
+    withSend(state, { dataBegunAt: meta.occurred_at, rejected: data.rejected }),
+  SendPostponed: (state, { data }) => withSend(state, { dataBegunAt: null, retryAt: data.retry_at }),
+  DraftSent: (state, { data, meta }) => ({
+    status: 'sent',
+    outcome: data,
+    ...withSend(state, { retryAt: null, sentAt: meta.occurred_at }),
+    ...withEnd(state, data.operation_id, { kind: 'sent', data }),
+  }),
   DraftSendFailed: (state, { data }) => ({
     status: 'send_failed',
     outcome: data,
     ...withSend(state, { retryAt: null }),
+    ...withEnd(state, data.operation_id, { kind: 'failed', data }),
   }),
-  DraftSendUnknown: () => ({ status: 'send_unknown' }),
+  DraftSendUnknown: (state, { data }) => ({
+    status: 'send_unknown',
+    ...withEnd(state, data.operation_id, { kind: 'unknown' }),
+  }),
   SentCopyFiled: (state) => withSend(state, { copyFiled: true }),
 };
 
@@ -118,6 +148,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     current: null,
     send: null,
     outcome: null,
+    sendEnds: new Map(),
     createdAt: null,
     createdBy: null,
     updatedAt: null,

@@ -1,0 +1,163 @@
+/** What is decided about a send, from the state of its draft alone (`contract.md` 7 and 10). Pure. */
+import type { RefusedRecipient, SubmissionFailureFacts } from '../../kernel/submission-port.ts';
+import type { Sealed, SendTimes } from '../../kernel/ports.ts';
+import type { DraftFact, DraftState, Send } from '../draft.ts';
+import type { RejectedRecipient } from './send-events.ts';
+
+/** How one attempt ended, its texts sealed. */
+export type AttemptEnd =
+  | {
+      readonly kind: 'accepted';
+      readonly response: Sealed;
+      readonly replacedMessageId: string | null;
+      readonly rejected: readonly RejectedRecipient[];
+    }
+  | {
+      readonly kind: 'failed';
+      readonly failure: Omit<SubmissionFailureFacts, 'response' | 'refused'>;
+      readonly response: Sealed | null;
+      readonly rejected: readonly RejectedRecipient[];
+    };
+
+/** The next attempt to send what the draft is frozen for: the intent of it. */
+export const startAttempt = (
+  { frozen, attempts }: Pick<Send, 'frozen' | 'attempts'>,
+  runId: string,
+  now: Date,
+): DraftFact => ({
+  type: 'SendStarted',
+  data: {
+    operation_id: frozen.operation_id,
+    content_hash: frozen.content_hash,
+    attempt: attempts + 1,
+    run_id: runId,
+    date: now.toISOString(),
+  },
+});
+
+/** When the next attempt is due after one that surely sent nothing; null when the time for attempts is over. */
+export function nextAttemptAt(
+  { retryAfterMs, giveUpAfterMs }: SendTimes,
+  { attempts, firstAttemptAt }: Pick<Send, 'attempts' | 'firstAttemptAt'>,
+  now: Date,
+): Date | null {
+  const pause = retryAfterMs[Math.min(attempts, retryAfterMs.length) - 1] ?? giveUpAfterMs;
+  const at = now.getTime() + pause;
+  const first = firstAttemptAt === null ? now.getTime() : Date.parse(firstAttemptAt);
+  return at - first > giveUpAfterMs ? null : new Date(at);
+}
+
+/** True while the outcome of this attempt is still to be written. */
+const awaits = ({ status, send }: DraftState, attempt: number): boolean =>
+  (status === 'sending' || status === 'send_unknown') &&
+  send?.started?.attempt === attempt &&
+  send.retryAt === null;
+
+/**
+ * What an attempt's end adds to the draft: nothing when somebody else has judged it meanwhile, unless that was "unknown"
+ * and the server's word is in after all.
+ */
+export function endAttempt(
+  state: DraftState,
+  attempt: number,
+  end: AttemptEnd,
+  { times, now }: { readonly times: SendTimes; readonly now: Date },
+): readonly DraftFact[] {
+  const { send, status } = state;
+  if (!send || !awaits(state, attempt)) return [];
+  if (end.kind === 'accepted') return [sent(send, 'server', end)];
+  if (status === 'send_unknown') return end.failure.verdict === 'unknown' ? [] : [failed(send, end)];
+  switch (end.failure.verdict) {
+    case 'unknown':
+      return [unknown(send)];
+    case 'never':
+      return [failed(send, end)];
+    case 'later': {
+      const at = nextAttemptAt(times, send, now);
+      return [at === null ? failed(send, end) : postponed(send, end, at)];
+    }
+  }
+}
+
+type Ended = Extract<AttemptEnd, { kind: 'failed' }>;
+
+/** The message was taken, as the server, a copy in Sent or a person says. */
+export const sent = (
+  { frozen, attempts, rejected }: Send,
+  knownBy: 'server' | 'sent_folder' | 'person',
+  answer: Pick<Extract<AttemptEnd, { kind: 'accepted' }>, 'replacedMessageId'> & {
+    readonly response: Sealed | null;
+    readonly rejected?: readonly RejectedRecipient[];
+  } = { response: null, replacedMessageId: null },
+): DraftFact => ({
+  type: 'DraftSent',
+  data: {
+    operation_id: frozen.operation_id,
+    message_id: answer.replacedMessageId ?? frozen.message_id,
+    attempt: attempts,
+    response: answer.response,
+    rejected: [...(answer.rejected ?? rejected)],
+    known_by: knownBy,
+  },
+});
+
+export const unknown = ({ frozen, attempts }: Send): DraftFact => ({
+  type: 'DraftSendUnknown',
+  data: { operation_id: frozen.operation_id, attempt: attempts },
+});
+
+const failed = ({ frozen, attempts }: Send, { failure, response, rejected }: Ended): DraftFact => ({
+  type: 'DraftSendFailed',
+  data: {
+    operation_id: frozen.operation_id,
+    attempt: attempts,
+    phase: failure.phase,
+    code: failure.code,
+    smtp_status: failure.smtpStatus,
+    response,
+    rejected: [...rejected],
+    known_by: failure.verdict === 'never' && failure.smtpStatus !== null ? 'server' : 'gateway',
+  },
+});
+
+const postponed = ({ frozen, attempts }: Send, { failure, response }: Ended, at: Date): DraftFact => ({
+  type: 'SendPostponed',
+  data: {
+    operation_id: frozen.operation_id,
+    attempt: attempts,
+    phase: failure.phase,
+    code: failure.code,
+    smtp_status: failure.smtpStatus,
+    response,
+    retry_at: at.toISOString(),
+  },
+});
+
+/** The send ends without another attempt: a person's word that it was not sent, or time that is over. */
+export const givenUp = ({ frozen, attempts, rejected }: Send, by: 'person' | 'gateway'): DraftFact => ({
+  type: 'DraftSendFailed',
+  data: {
+    operation_id: frozen.operation_id,
+    attempt: attempts,
+    phase: by === 'person' ? 'data' : 'connect',
+    code: by === 'person' ? 'outcome_unknown' : 'mailbox_unavailable',
+    smtp_status: null,
+    response: null,
+    rejected: [...rejected],
+    known_by: by,
+  },
+});
+
+/** Recipients with their texts sealed under the mailbox's key. */
+export async function sealRefused(
+  seal: (text: string) => Promise<Sealed>,
+  refused: readonly RefusedRecipient[],
+): Promise<readonly RejectedRecipient[]> {
+  return await Promise.all(
+    refused.map(async ({ address, smtpStatus, response }) => ({
+      address: await seal(address),
+      smtp_status: smtpStatus,
+      response: await seal(response),
+    })),
+  );
+}
