@@ -4,7 +4,9 @@ import type { Clock, Ports, ReadModels } from '../commands/kernel/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../mcp/protocol-revisions.ts';
 import { openAccessStream } from './access-stream.ts';
+import { PostgresContentStore } from './content-store/postgres-content-store.ts';
 import { openDirectory } from './directory-copy.ts';
+import { messageComposer } from './mail/compose-message.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
@@ -85,6 +87,8 @@ async function openPorts(
     // Every query is answered live.
     mailEchoes: createMailEchoes({ sql, distrust: () => Promise.resolve() }),
     secrets: createSecrets(sql, masterKey),
+    content: new PostgresContentStore({ sql, masterKey, clock, log }),
+    composer: messageComposer,
     tokens: createTokens({ baseUrl, signingKeys: vault.signingKeys, clock }),
     locators: createLocators(vault.locatorEncryptionKey, vault.locatorMacKey),
     server: {

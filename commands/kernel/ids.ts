@@ -2,7 +2,8 @@
 import { createHash, createHmac } from 'node:crypto';
 
 export const ID_PREFIXES = [
-  'org', 'usr', 'agt', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'chk', 'opn', 'evt', 'pol', 'ses', 'req',
+  'org', 'usr', 'agt', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'upl', 'drf', 'chk', 'opn', 'evt', 'pol', 'ses',
+  'req',
 ] as const; // prettier-ignore
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

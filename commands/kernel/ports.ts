@@ -2,9 +2,11 @@
  * Everything outside the process, as small interfaces named for the role. `infra` implements them, one composition
  * root hands them in; tests own the clock and the ids.
  */
+import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from './ids.ts';
 import type { MailEchoes } from './mail-echoes.ts';
 import type { MailPort } from './mail-port.ts';
+import type { MessageComposer } from './message-composer.ts';
 import type { Directory } from './directory.ts';
 import type { Position } from './position.ts';
 
@@ -168,9 +170,13 @@ export interface Locators {
   message(place: MessagePlace): string;
   folder(mailboxNumber: number, folderNumber: number): string;
   thread(mailboxNumber: number, rootMessageId: string): string;
+  /** `part` = the ordinal of the part among the leaves of its message, from 1. */
+  attachment(place: MessagePlace, part: number): string;
   /** Null when the text is no message id this gateway made. */
   openMessage(id: string): MessagePlace | null;
   openFolder(id: string): { readonly mailboxNumber: number; readonly folderNumber: number } | null;
+  /** Null when the text is no attachment id this gateway made. */
+  openAttachment(id: string): { readonly place: MessagePlace; readonly part: number } | null;
 }
 
 /** `work.lease`: who runs an operation now. Held by this process's run id for 30 s, renewed every 10 s. */
@@ -277,6 +283,8 @@ export interface Ports {
   readonly leases: Leases;
   readonly mail: MailPort;
   readonly mailEchoes: MailEchoes;
+  readonly content: ContentStore;
+  readonly composer: MessageComposer;
   readonly directory: Directory;
   readonly readModels: ReadModels;
   readonly sessions: McpSessions;

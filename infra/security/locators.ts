@@ -42,6 +42,8 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     message: ({ mailboxNumber, folderNumber, uidValidity, uid }) =>
       seal('msg', [mailboxNumber, folderNumber, uidValidity, uid]),
     folder: (mailboxNumber, folderNumber) => seal('fld', [mailboxNumber, folderNumber]),
+    attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
+      seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
     thread: (mailboxNumber, rootMessageId) =>
       derivedId('thr', macKey.export(), ['thr', String(mailboxNumber), rootMessageId]),
     openMessage: (id) => {
@@ -49,6 +51,12 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
       if (numbers === null) return null;
       const [mailboxNumber = 0, folderNumber = 0, uidValidity = 0, uid = 0] = numbers;
       return { mailboxNumber, folderNumber, uidValidity, uid };
+    },
+    openAttachment: (id) => {
+      const numbers = open('att', id, 5);
+      if (numbers === null) return null;
+      const [mailboxNumber = 0, folderNumber = 0, uidValidity = 0, uid = 0, part = 0] = numbers;
+      return { place: { mailboxNumber, folderNumber, uidValidity, uid }, part };
     },
     openFolder: (id) => {
       const numbers = open('fld', id, 2);

@@ -1,0 +1,80 @@
+/** Addresses as callers write them and as they go over the wire (RFC 5321 4.1.2, RFC 5890, RFC 6531). */
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+import type { Address } from '../kernel/mail-port.ts';
+import { asHeaderText, headerText } from './header-text.ts';
+
+/** RFC 5321 4.5.3.1: octets. */
+const MAX_LOCAL_OCTETS = 64;
+const MAX_DOMAIN_OCTETS = 253;
+const MAX_NAME_CHARS = 200;
+
+/** A dot-atom (RFC 5322 3.2.3), beyond ASCII as RFC 6532 has it. Quoted local parts are refused: nobody has one. */
+const ATOM = String.raw`[A-Za-z0-9!#$%&'*+\-/=?^_\x60{|}~]|[^\x00-\x7f\p{Cc}\p{Cf}\p{Z}\p{Cs}\p{Co}\p{Cn}]`;
+const LOCAL_PART = new RegExp(`^(?:${ATOM})+(?:\\.(?:${ATOM})+)*$`, 'u');
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const DOMAIN = new RegExp(`^(?:${LABEL}\\.)*${LABEL}$`);
+/** Dots and label characters; anything else would be decoded by the conversion before it is looked at. */
+const INTERNATIONAL_DOMAIN = /^(?:[a-z0-9.-]|[^\x00-\x7f])+$/u; // eslint-disable-line no-control-regex -- ASCII
+
+/** The domain in its ASCII form, lower case; null when it is none. Address literals are none here. */
+export function wireDomain(domain: string): string | null {
+  const lower = domain.toLowerCase();
+  const isAscii = DOMAIN.test(lower);
+  if (!isAscii && !INTERNATIONAL_DOMAIN.test(lower)) return null;
+  const ascii = isAscii ? lower : domainToASCII(lower);
+  const isNumber = /^(?:\d+|0x[0-9a-f]*)$/.test(ascii.slice(ascii.lastIndexOf('.') + 1));
+  return DOMAIN.test(ascii) && !isNumber && ascii.length <= MAX_DOMAIN_OCTETS ? ascii : null;
+}
+
+/** The address with its domain in ASCII; null when it is no address this gateway would send to. */
+export function wireAddress(email: string): string | null {
+  const at = email.lastIndexOf('@');
+  const local = email.slice(0, Math.max(0, at));
+  const domain = wireDomain(email.slice(at + 1));
+  if (domain === null || !LOCAL_PART.test(local) || Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return null;
+  return `${local}@${domain}`;
+}
+
+/** Only servers with SMTPUTF8 (RFC 6531) take an address whose local part is not ASCII. */
+export const needsSmtpUtf8 = (email: string): boolean =>
+  /[^\x00-\x7f]/.test(email.slice(0, email.lastIndexOf('@'))); // eslint-disable-line no-control-regex -- ASCII
+
+/** Two spellings of one address, as far as anybody but its own server can tell. */
+export const sameAddress = (a: string, b: string): boolean => addressKey(a) === addressKey(b);
+export const addressKey = (email: string): string =>
+  (wireAddress(email) ?? email).toLowerCase().normalize('NFC');
+
+const Email = z
+  .string()
+  .max(320)
+  .refine((email) => wireAddress(email) !== null, 'Not an e-mail address.');
+
+const AddressObject = z.strictObject({
+  name: headerText(MAX_NAME_CHARS).nullable().optional(),
+  email: Email,
+});
+
+/** `{name?, email}`, or the bare address. */
+export const AddressInput = z
+  .union([Email, AddressObject])
+  .describe('{"name", "email"} or the bare address.');
+export type AddressInput = z.output<typeof AddressInput>;
+
+export function addressOf(input: AddressInput): Address {
+  if (typeof input === 'string') return { name: null, email: input };
+  const name = input.name?.trim() ?? '';
+  return { name: name === '' ? null : name, email: input.email };
+}
+
+/** Received addresses that can be sent to, each once, names made fit for a header. `except` = known already. */
+export function sendable(addresses: readonly Address[], except: readonly Address[] = []): readonly Address[] {
+  const known = new Set(except.map(({ email }) => addressKey(email)));
+  return addresses.flatMap(({ name, email }) => {
+    const key = addressKey(email);
+    if (wireAddress(email) === null || known.has(key)) return [];
+    known.add(key);
+    const clean = name === null ? '' : asHeaderText(name, MAX_NAME_CHARS);
+    return [{ name: clean === '' ? null : clean, email }];
+  });
+}

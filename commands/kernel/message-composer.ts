@@ -1,0 +1,38 @@
+/** Turning what a draft says into the exact bytes of an Internet message (RFC 5322, RFC 2045). */
+import type { Address } from './mail-port.ts';
+
+export interface ComposedAttachment {
+  readonly filename: string | null;
+  readonly contentType: string;
+  /** Shown inside the HTML under this Content-ID, without brackets; null = an ordinary attachment. */
+  readonly contentId: string | null;
+  /** Read once, when its turn comes. */
+  readonly bytes: () => AsyncIterable<Uint8Array>;
+}
+
+export interface MessageToCompose {
+  /** With its brackets. */
+  readonly messageId: string;
+  readonly from: Address;
+  readonly to: readonly Address[];
+  readonly cc: readonly Address[];
+  readonly replyTo: readonly Address[];
+  readonly subject: string;
+  /** With its brackets. */
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly text: string;
+  readonly html: string | null;
+  readonly attachments: readonly ComposedAttachment[];
+  /** Null = no Date header: the sender adds it in front. */
+  readonly date: Date | null;
+}
+
+export interface MessageComposer {
+  /**
+   * The message, CRLF line ends, no line over 998 bytes, no Bcc; ASCII only unless an address has a non-ASCII local part
+   * (RFC 6532). Fails with what an attachment's bytes throw.
+   */
+  compose(message: MessageToCompose): AsyncIterable<Uint8Array>;
+}

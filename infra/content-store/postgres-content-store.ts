@@ -1,0 +1,200 @@
+/** The `ContentStore` port on Postgres: chunks of AES-256-GCM, each a row of its own, so that nothing is held whole. */
+import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { ContentStore, NewContent, StoredContent } from '../../commands/kernel/content-store.ts';
+import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
+import type { Clock, Log, Sql } from '../../commands/kernel/ports.ts';
+import { openBox, sealBox } from '../security/sealed-box.ts';
+import { inChunks } from './in-chunks.ts';
+
+/** Few rows for a large content, little memory for many at once. */
+export const CHUNK_BYTES = 128 * 1024;
+/** A content whose writer died is swept after this; longer than any upload takes. */
+const UNFINISHED_FOR_MS = 24 * 3_600_000;
+
+const Facts = z.object({
+  filename: z.string().nullable(),
+  content_type: z.string(),
+  size: z.int(),
+  sha256: z.string(),
+});
+
+const keyContext = (id: string): string => `content_key ${id}`;
+const factsContext = (id: string): string => `content_facts ${id}`;
+/** Names place and content: chunks of one cannot be swapped, left out in the middle or given to another. */
+const chunkContext = (id: string, number: number): string => `content_chunk ${id} ${String(number)}`;
+
+interface Row extends Record<string, unknown> {
+  readonly id: string;
+  readonly kind: StoredContent['kind'];
+  readonly mailbox_id: string;
+  readonly draft_id: string;
+  readonly wrapped: Buffer;
+  readonly sealed_facts: Buffer | null;
+}
+
+interface Opened {
+  readonly key: KeyObject;
+  readonly content: StoredContent;
+}
+
+export class PostgresContentStore implements ContentStore {
+  readonly #sql: Sql;
+  readonly #masterKey: KeyObject;
+  readonly #clock: Clock;
+  readonly #log: Log;
+
+  constructor(parts: {
+    readonly sql: Sql;
+    readonly masterKey: KeyObject;
+    readonly clock: Clock;
+    readonly log: Log;
+  }) {
+    this.#sql = parts.sql;
+    this.#masterKey = parts.masterKey;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+  }
+
+  async put(content: NewContent, bytes: AsyncIterable<Uint8Array>): Promise<StoredContent> {
+    const { id, kind, owner } = content;
+    const key = createSecretKey(randomBytes(32));
+    await this.#sql.query(
+      `insert into vault.content (id, kind, mailbox_id, draft_id, wrapped, expires_at) values ($1, $2, $3, $4, $5, $6)`,
+      [id, kind, owner.mailboxId, owner.draftId, sealBox(this.#masterKey, key.export(), keyContext(id)), this.#sweepAt()],
+    ); // prettier-ignore
+    try {
+      return await this.#write(key, content, bytes);
+    } catch (error) {
+      await this.#giveUp(id);
+      throw error;
+    }
+  }
+
+  async #write(
+    key: KeyObject,
+    content: NewContent,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<StoredContent> {
+    const { id, kind, owner, filename, contentType, maxBytes, expiresAt } = content;
+    const hash = createHash('sha256');
+    let size = 0;
+    let number = 0;
+    for await (const chunk of inChunks(limited(bytes, maxBytes), CHUNK_BYTES)) {
+      hash.update(chunk);
+      size += chunk.length;
+      await this.#addChunk(id, number, sealBox(key, chunk, chunkContext(id, number)));
+      number += 1;
+    }
+    const sha256 = hash.digest('hex');
+    const facts = JSON.stringify({ filename, content_type: contentType, size, sha256 });
+    const finished = await this.#sql.query(
+      'update vault.content set sealed_facts = $2, expires_at = $3 where id = $1 returning 1',
+      [id, sealBox(key, Buffer.from(facts), factsContext(id)), expiresAt],
+    );
+    if (finished.length === 0) throw notFound('draft');
+    return { id, kind, owner, filename, contentType, size, sha256 };
+  }
+
+  async #addChunk(id: string, number: number, sealed: Uint8Array): Promise<void> {
+    const added = await this.#sql.query(
+      `insert into vault.content_chunk (content_id, number, sealed)
+       select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
+      [id, number, sealed],
+    );
+    // Its draft was erased while the bytes came in.
+    if (added.length === 0) throw notFound('draft');
+  }
+
+  async describe(id: string): Promise<StoredContent | null> {
+    return (await this.#find(id))?.content ?? null;
+  }
+
+  async *open(id: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
+    const opened = await this.#find(id);
+    if (opened === null) throw notFound('content');
+    const { key, content } = opened;
+    for (let number = Math.floor(from / CHUNK_BYTES); number * CHUNK_BYTES < content.size; number += 1) {
+      const [row] = await this.#sql.query<{ sealed: Buffer }>(
+        'select sealed from vault.content_chunk where content_id = $1 and number = $2',
+        [id, number],
+      );
+      if (!row) throw notFound('content');
+      const chunk = openBox(key, row.sealed, chunkContext(id, number));
+      if (chunk === null) throw new Error(`chunk ${String(number)} of content ${id} was altered`);
+      const start = number * CHUNK_BYTES;
+      yield from > start ? chunk.subarray(from - start) : chunk;
+    }
+  }
+
+  async keep(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#sql.query<{ id: string }>(
+      `update vault.content set expires_at = null
+       where id = any($1::text[]) and sealed_facts is not null returning id`,
+      [ids],
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async erase(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.#sql.query('delete from vault.content where id = any($1::text[])', [ids]);
+  }
+
+  async eraseDraft(draftId: string): Promise<void> {
+    await this.#sql.query('delete from vault.content where draft_id = $1', [draftId]);
+  }
+
+  async eraseMailbox(mailboxId: string): Promise<void> {
+    await this.#sql.query('delete from vault.content where mailbox_id = $1', [mailboxId]);
+  }
+
+  async eraseExpired(now: Date): Promise<number> {
+    const rows = await this.#sql.query('delete from vault.content where expires_at <= $1 returning 1', [now]);
+    return rows.length;
+  }
+
+  #sweepAt(): Date {
+    return new Date(this.#clock.now().getTime() + UNFINISHED_FOR_MS);
+  }
+
+  /** What cannot be removed now expires; the first error is the one to tell. */
+  async #giveUp(id: string): Promise<void> {
+    try {
+      await this.erase([id]);
+    } catch (error) {
+      this.#log.warn('an unfinished content could not be erased', { content_id: id, error: String(error) });
+    }
+  }
+
+  async #find(id: string): Promise<Opened | null> {
+    const [row] = await this.#sql.query<Row>('select * from vault.content where id = $1', [id]);
+    if (row?.sealed_facts == null) return null;
+    const unwrapped = openBox(this.#masterKey, row.wrapped, keyContext(id));
+    if (unwrapped === null) throw new Error(`content ${id} is not sealed under this key file`);
+    const key = createSecretKey(unwrapped);
+    const sealed = openBox(key, row.sealed_facts, factsContext(id));
+    if (sealed === null) throw new Error(`the facts of content ${id} were altered`);
+    const facts = Facts.parse(JSON.parse(sealed.toString()));
+    const owner = { mailboxId: row.mailbox_id, draftId: row.draft_id };
+    const { filename, content_type: contentType, size, sha256 } = facts;
+    return { key, content: { id, kind: row.kind, owner, filename, contentType, size, sha256 } };
+  }
+}
+
+async function* limited(
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.length;
+    if (size > maxBytes) throw tooLarge(maxBytes);
+    yield piece;
+  }
+}
+
+const tooLarge = (maxBytes: number): GatewayError =>
+  new GatewayError('payload_too_large', `At most ${String(maxBytes)} bytes are taken here.`, {
+    details: { max_bytes: maxBytes },
+  });
