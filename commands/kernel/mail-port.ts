@@ -55,9 +55,11 @@ export interface Address {
 }
 
 export interface AttachmentPart {
-  readonly part: string;
+  /** Ordinal among the leaves of the message, from 1: what an attachment id names beside the message's place. */
+  readonly part: number;
   readonly filename: string | null;
   readonly contentType: string;
+  /** Bytes; of a base64 part computed from the encoded size, which can be a few bytes off. */
   readonly size: number;
   readonly inline: boolean;
   readonly contentId: string | null;
@@ -86,16 +88,37 @@ export interface FetchedMessage {
   readonly autoSubmitted: string | null;
   readonly hasAttachments: boolean;
   readonly attachments: readonly AttachmentPart[];
+  /** `Authentication-Results` headers (RFC 8601), topmost first; absent = not known. */
+  readonly authenticationResults?: readonly string[];
   /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
   readonly threadRoot: string | null;
   readonly text?: FetchedText;
 }
+
+/** Which alternative of a message is read first; the other one where it has no such. */
+export type BodySource = 'plain' | 'html';
 
 /** Decoded text of a message, cut at the number of characters asked for. */
 export interface FetchedText {
   readonly content: string;
   readonly truncated: boolean;
   readonly totalChars: number;
+  /** The content is the sender's HTML as it came, not cut: only `readHtml` may make something of it. */
+  readonly isHtml?: true;
+  /** The message has more than is ever read of it. */
+  readonly isCutOff?: true;
+  /** Characters that style hides, left out of a text made of HTML. */
+  readonly hiddenChars?: number;
+}
+
+/** One leaf of a message, before its bytes are read. */
+export interface PartDescription extends AttachmentPart {
+  /** How the mail server names it (RFC 3501 6.4.5). */
+  readonly path: string;
+  readonly encoding: 'identity' | 'base64' | 'quoted-printable';
+  readonly charset: string | null;
+  /** Bytes as they lie on the server. */
+  readonly encodedSize: number;
 }
 
 export const ORDERS = [
@@ -119,6 +142,8 @@ export interface MailQuery {
   /** How much is fetched of each hit: only its place, the envelope, everything, or the text too. */
   readonly depth: 'place' | 'envelope' | 'structure';
   readonly textChars: number | null;
+  /** Where the text is taken from; `plain` when absent. */
+  readonly bodySource?: BodySource;
   /** Only count the hits. */
   readonly countOnly: boolean;
   /** Gives the thread id of a root, so that `thread_id` filters can be checked without keys. */
@@ -173,7 +198,20 @@ export interface MailSession {
     refs: readonly MessageRef[],
     depth: MailQuery['depth'],
     textChars: number | null,
+    bodySource?: BodySource,
   ): Promise<readonly (FetchedMessage | null)[]>;
+  /** A leaf of a message by its ordinal; null where the place is stale, or the message has no such leaf. */
+  describePart(ref: MessageRef, part: number): Promise<PartDescription | null>;
+  /**
+   * At most `length` raw bytes from `offset` of a part (`path`), or of the whole message (null); fewer only at the end.
+   * Null where the place is stale. Never sets `\\Seen`.
+   */
+  readBytes(
+    ref: MessageRef,
+    path: string | null,
+    offset: number,
+    length: number,
+  ): Promise<Uint8Array | null>;
   /** UIDVALIDITY and UIDNEXT of a folder now. */
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }>;
   /**

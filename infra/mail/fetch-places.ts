@@ -3,7 +3,7 @@ import type { FetchedMessage, MessageRef } from '../../commands/kernel/mail-port
 import type { Depth } from './fetched-message.ts';
 import { fetchUids } from './folder-candidates.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { fetchTexts } from './message-text.ts';
+import { fetchTexts, type TextRequest } from './message-text.ts';
 import { openIfThere } from './open-folder.ts';
 
 const keyOf = ({ folder, uidValidity, uid }: MessageRef): string =>
@@ -14,11 +14,11 @@ export async function fetchPlaces(
   connection: ImapConnection,
   refs: readonly MessageRef[],
   depth: Depth,
-  textChars: number | null,
+  text: TextRequest | null,
 ): Promise<readonly (FetchedMessage | null)[]> {
   const found = new Map<string, FetchedMessage>();
   for (const group of Map.groupBy(refs, ({ folder }) => folder.number).values()) {
-    for (const message of await fetchGroup(connection, group, depth, textChars)) {
+    for (const message of await fetchGroup(connection, group, depth, text)) {
       found.set(keyOf(message.ref), message);
     }
   }
@@ -29,7 +29,7 @@ async function fetchGroup(
   connection: ImapConnection,
   group: readonly MessageRef[],
   depth: Depth,
-  textChars: number | null,
+  text: TextRequest | null,
 ): Promise<readonly FetchedMessage[]> {
   const [first] = group;
   const open = first === undefined ? null : await openIfThere(connection, first.folder.path, 'read');
@@ -37,14 +37,14 @@ async function fetchGroup(
   const { uidValidity } = open;
   const uids = group.filter((ref) => ref.uidValidity === uidValidity).map(({ uid }) => uid);
   const messages = await fetchUids(connection, { folder: first.folder, uidValidity }, uids, depth);
-  if (textChars === null) return messages;
+  if (text === null) return messages;
   const texts = await fetchTexts(
     connection,
     messages.map(({ ref }) => ref.uid),
-    textChars,
+    text,
   );
   return messages.map((message) => {
-    const text = texts.get(message.ref.uid);
-    return text === undefined ? message : { ...message, text };
+    const found = texts.get(message.ref.uid);
+    return found === undefined ? message : { ...message, text: found };
   });
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type {
   ActionOutcome,
+  BodySource,
   FetchedMessage,
   FlagChange,
   FolderListing,
@@ -10,6 +11,7 @@ import type {
   MailQueryAnswer,
   MailSession,
   MessageRef,
+  PartDescription,
   ServerCapabilities,
   Sighting,
 } from '../../commands/kernel/mail-port.ts';
@@ -17,6 +19,7 @@ import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-fo
 import { appendMessage } from './append-message.ts';
 import { prepareFlagChange } from './change-flags.ts';
 import type { Lease } from './connection-pool.ts';
+import { describePart, readBytes } from './download.ts';
 import { fetchPlaces } from './fetch-places.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './list-folders.ts';
@@ -60,8 +63,23 @@ export class ImapSession implements MailSession {
     refs: readonly MessageRef[],
     depth: MailQuery['depth'],
     textChars: number | null,
+    source: BodySource = 'plain',
   ): Promise<readonly (FetchedMessage | null)[]> {
-    return this.#read((connection) => fetchPlaces(connection, refs, depth, textChars));
+    const text = textChars === null ? null : { chars: textChars, source };
+    return this.#read((connection) => fetchPlaces(connection, refs, depth, text));
+  }
+
+  describePart(ref: MessageRef, part: number): Promise<PartDescription | null> {
+    return this.#read((connection) => describePart(connection, ref, part));
+  }
+
+  readBytes(
+    ref: MessageRef,
+    path: string | null,
+    offset: number,
+    length: number,
+  ): Promise<Uint8Array | null> {
+    return this.#read((connection) => readBytes(connection, ref, path, { offset, length }));
   }
 
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }> {

@@ -1,7 +1,9 @@
 /** Fetches and decodes the readable text of messages in the open folder. */
 import { simpleParser } from 'mailparser';
-import type { FetchedText } from '../../commands/kernel/mail-port.ts';
-import { type TextPart, textPartOf } from './body-structure.ts';
+import { escapeText } from '../../commands/kernel/html/html-markup.ts';
+import { type ReadHtml, readHtml, upToLastTag } from '../../commands/kernel/html/read-html.ts';
+import type { BodySource, FetchedText } from '../../commands/kernel/mail-port.ts';
+import { type TextPart, textPartsOf } from './body-structure.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { inPieces, uidSet } from './uid-set.ts';
 
@@ -12,30 +14,43 @@ const BYTES_PER_CHAR = 6;
 /** Messages whose parts are held in memory at once. */
 const AT_ONCE = 10;
 
-const EMPTY: FetchedText = { content: '', truncated: false, totalChars: 0 };
+/** How much text is wanted, and from which alternative. */
+export interface TextRequest {
+  readonly chars: number;
+  readonly source: BodySource;
+}
+
+/** One part as the sender wrote it, decoded. */
+interface DecodedPart {
+  readonly isHtml: boolean;
+  readonly text: string;
+  /** Encoded bytes of the part for each that was read; 1 = all of them. */
+  readonly ratio: number;
+}
+
+interface WantedPart {
+  readonly uid: number;
+  readonly part: TextPart;
+}
 
 /**
- * The text of each message by UID, cut at `chars`. Of a part that is longer than what may be read `totalChars` is an
- * estimate. Throws like `ImapConnection.run`.
+ * The text of each message by UID, cut at `chars`; of HTML as the source it is not cut. Of a part that is longer than what
+ * may be read `totalChars` is an estimate. Throws like `ImapConnection.run`.
  */
 export async function fetchTexts(
   connection: ImapConnection,
   uids: readonly number[],
-  chars: number,
+  request: TextRequest,
 ): Promise<ReadonlyMap<number, FetchedText>> {
   const share = Math.floor(BYTES_PER_ANSWER / Math.max(1, uids.length));
-  const maxBytes = Math.min(BYTES_PER_ANSWER, Math.max(share, chars * BYTES_PER_CHAR));
+  const maxBytes = Math.min(BYTES_PER_ANSWER, Math.max(share, request.chars * BYTES_PER_CHAR));
   const texts = new Map<number, FetchedText>();
   for (const piece of inPieces(uids, AT_ONCE)) {
-    const parts = await textParts(connection, piece);
-    for (const [uid, part] of parts) if (part === null) texts.set(uid, EMPTY);
-    const known = [...parts].flatMap(([uid, part]) => (part === null ? [] : [{ uid, part }]));
-    for (const [key, group] of Map.groupBy(known, ({ part }) => part.part)) {
-      const members = group.map(({ uid }) => uid);
-      const bytes = await fetchPart(connection, members, key, maxBytes);
-      for (const { uid, part } of group) {
-        texts.set(uid, await textOf(part, bytes.get(uid) ?? Buffer.alloc(0), maxBytes, chars));
-      }
+    const wanted = await textParts(connection, piece, request.source);
+    const decoded = await fetchDecoded(connection, wanted, maxBytes);
+    for (const uid of piece) {
+      const parts = wanted.flatMap((each) => (each.uid === uid ? (decoded.get(each) ?? []) : []));
+      texts.set(uid, await textOf(parts, request, maxBytes === BYTES_PER_ANSWER));
     }
   }
   return texts;
@@ -44,12 +59,30 @@ export async function fetchTexts(
 async function textParts(
   connection: ImapConnection,
   uids: readonly number[],
-): Promise<ReadonlyMap<number, TextPart | null>> {
+  source: BodySource,
+): Promise<readonly WantedPart[]> {
   const query = { uid: true, bodyStructure: true };
   const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
-  return new Map(
-    fetched.map(({ uid, bodyStructure }) => [uid, bodyStructure ? textPartOf(bodyStructure) : null]),
+  return fetched.flatMap(({ uid, bodyStructure }) =>
+    bodyStructure ? textPartsOf(bodyStructure, source).map((part) => ({ uid, part })) : [],
   );
+}
+
+/** Messages whose text is at the same place are fetched together. */
+async function fetchDecoded(
+  connection: ImapConnection,
+  wanted: readonly WantedPart[],
+  maxBytes: number,
+): Promise<ReadonlyMap<WantedPart, DecodedPart>> {
+  const decoded = new Map<WantedPart, DecodedPart>();
+  for (const [key, group] of Map.groupBy(wanted, ({ part }) => part.part)) {
+    const members = group.map(({ uid }) => uid);
+    const bytes = await fetchPart(connection, members, key, maxBytes);
+    for (const each of group) {
+      decoded.set(each, await decodedPart(each.part, bytes.get(each.uid) ?? Buffer.alloc(0), maxBytes));
+    }
+  }
+  return decoded;
 }
 
 async function fetchPart(
@@ -68,18 +101,53 @@ async function fetchPart(
   );
 }
 
-async function textOf(part: TextPart, bytes: Buffer, maxBytes: number, chars: number): Promise<FetchedText> {
-  const decoded = await decode(part, bytes);
-  const isCut = bytes.length >= maxBytes && part.size > bytes.length;
-  // Beyond what may ever be read there is nothing to continue with: the text then ends where reading ends.
-  const isEstimate = isCut && maxBytes < BYTES_PER_ANSWER;
-  const totalChars = isEstimate
-    ? Math.max(decoded.length + 1, Math.round((decoded.length * part.size) / Math.max(1, bytes.length)))
-    : decoded.length;
-  return { content: decoded.slice(0, chars), truncated: totalChars > chars, totalChars };
+async function decodedPart(part: TextPart, bytes: Buffer, maxBytes: number): Promise<DecodedPart> {
+  const text = await decode(part, bytes);
+  const isHtml = part.contentType === 'text/html';
+  const ratio = bytes.length >= maxBytes ? Math.max(1, part.size / Math.max(1, bytes.length)) : 1;
+  return { isHtml, text: isHtml && ratio > 1 ? upToLastTag(text) : text, ratio };
 }
 
-/** Transfer encoding, charset and HTML, by mailparser on a message that is nothing but this part. */
+/** All parts as one text, or as one HTML where that was asked for and there is any. */
+async function textOf(
+  parts: readonly DecodedPart[],
+  { chars, source }: TextRequest,
+  isAllThatMayBeRead: boolean,
+): Promise<FetchedText> {
+  if (source === 'html' && parts.some(({ isHtml }) => isHtml)) {
+    const content = parts
+      .map(({ isHtml, text }) => (isHtml ? text : `<pre>${escapeText(text)}</pre>`))
+      .join('\n');
+    return { content, isHtml: true, ...lengthOf(parts, content.length, isAllThatMayBeRead) };
+  }
+  const read = await Promise.all(parts.map(readable));
+  const content = read.map((each) => each.content).join('\n\n');
+  const hiddenChars = read.reduce((sum, each) => sum + each.hiddenChars, 0);
+  const length = lengthOf(parts, content.length, isAllThatMayBeRead);
+  return {
+    content: content.slice(0, chars),
+    ...length,
+    truncated: length.totalChars > chars,
+    ...(read.some(({ isCut }) => isCut) ? { isCutOff: true } : {}),
+    ...(hiddenChars > 0 ? { hiddenChars } : {}),
+  };
+}
+
+type Readable = Pick<ReadHtml, 'content' | 'hiddenChars' | 'isCut'>;
+const readable = async ({ isHtml, text }: DecodedPart): Promise<Readable> =>
+  isHtml ? await readHtml(text, 'text', () => null) : { content: text, hiddenChars: 0, isCut: false };
+
+type Length = Pick<FetchedText, 'truncated' | 'totalChars' | 'isCutOff'>;
+
+/** Beyond what may ever be read there is nothing to continue with: the text then ends where reading ends. */
+function lengthOf(parts: readonly DecodedPart[], read: number, isAllThatMayBeRead: boolean): Length {
+  const ratio = Math.max(1, ...parts.map((part) => part.ratio));
+  if (ratio === 1) return { truncated: false, totalChars: read };
+  if (isAllThatMayBeRead) return { truncated: false, totalChars: read, isCutOff: true };
+  return { truncated: true, totalChars: Math.max(read + 1, Math.round(read * ratio)) };
+}
+
+/** Transfer encoding and charset, by mailparser on a message that is nothing but this part. */
 async function decode(part: TextPart, bytes: Buffer): Promise<string> {
   const parameters = [
     parameter('charset', part.charset ?? 'utf-8'),
@@ -89,12 +157,14 @@ async function decode(part: TextPart, bytes: Buffer): Promise<string> {
   const header =
     `Content-Type: ${part.contentType}${parameters.join('')}\r\n` +
     `Content-Transfer-Encoding: ${token(part.encoding)}\r\n\r\n`;
-  const { text } = await simpleParser(Buffer.concat([Buffer.from(header), bytes]), {
+  const { text, html } = await simpleParser(Buffer.concat([Buffer.from(header), bytes]), {
+    skipHtmlToText: true,
     skipImageLinks: true,
     skipTextToHtml: true,
     skipTextLinks: true,
   });
-  return (text ?? '').replaceAll('\r\n', '\n');
+  const content = part.contentType === 'text/html' ? (html === false ? '' : (html ?? '')) : (text ?? '');
+  return content.replaceAll('\r\n', '\n');
 }
 
 /** The server's words are its sender's: nothing of them may become a header of its own. */

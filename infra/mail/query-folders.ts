@@ -4,7 +4,7 @@ import { GatewayError } from '../../commands/kernel/errors.ts';
 import { type Depth, deeper } from './fetched-message.ts';
 import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
-import { fetchTexts } from './message-text.ts';
+import { fetchTexts, type TextRequest } from './message-text.ts';
 import { openIfThere } from './open-folder.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { ReceivedDates, ReceivedDatesCache } from './received-dates.ts';
@@ -84,11 +84,12 @@ export class QueryFolders {
 
   /** A page at the depth and with the text that was asked for; without what vanished meanwhile. */
   async complete(page: readonly FetchedMessage[], fetchedDepth: Depth): Promise<readonly FetchedMessage[]> {
-    const { depth, textChars } = this.query;
+    const { depth, textChars, bodySource = 'plain' } = this.query;
     const places = page.map(({ ref }) => ({ folderNumber: ref.folder.number, uid: ref.uid }));
     const isDeepEnough = deeper(depth, fetchedDepth) === fetchedDepth;
     const messages = isDeepEnough ? page : await this.#fetch(places, depth);
-    return textChars === null ? messages : await this.#withTexts(messages, textChars);
+    if (textChars === null) return messages;
+    return await this.#withTexts(messages, { chars: textChars, source: bodySource });
   }
 
   async #fetch(places: readonly Place[], depth: Depth): Promise<readonly FetchedMessage[]> {
@@ -101,11 +102,14 @@ export class QueryFolders {
     return places.flatMap((place) => fetched.get(placeKey(place)) ?? []);
   }
 
-  async #withTexts(messages: readonly FetchedMessage[], chars: number): Promise<readonly FetchedMessage[]> {
+  async #withTexts(
+    messages: readonly FetchedMessage[],
+    request: TextRequest,
+  ): Promise<readonly FetchedMessage[]> {
     const texts = new Map<string, FetchedMessage['text']>();
     const places = messages.map(({ ref }) => ({ folderNumber: ref.folder.number, uid: ref.uid }));
     await this.#perFolder(places, async ({ folder }, uids) => {
-      for (const [uid, text] of await fetchTexts(this.#deps.connection, uids, chars)) {
+      for (const [uid, text] of await fetchTexts(this.#deps.connection, uids, request)) {
         texts.set(placeKey({ folderNumber: folder.number, uid }), text);
       }
     });

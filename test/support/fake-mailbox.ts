@@ -121,6 +121,12 @@ export class FakeMailbox implements MailSession {
   query(): Promise<MailQueryAnswer> {
     throw new Error('not asked of this mailbox');
   }
+  describePart(): never {
+    throw new Error('not asked of this mailbox');
+  }
+  readBytes(): never {
+    throw new Error('not asked of this mailbox');
+  }
 
   #arrive(to: FolderRef, message: StoredMessage): ActionOutcome {
     const target = this.folder(to.path);

@@ -45,7 +45,7 @@ export const messageArbitrary: fc.Arbitrary<FetchedMessage> = fc
     attachments:
       filename === null
         ? []
-        : [{ part: '2', filename, contentType: 'text/plain', size: 1, inline: false, contentId: null }],
+        : [{ part: 2, filename, contentType: 'text/plain', size: 1, inline: false, contentId: null }],
     threadRoot: root,
   }));
 

@@ -155,9 +155,9 @@ describe('the text of messages', () => {
         part,
       ]),
     ).to.deep.equal([
-      ['not the body.txt', 'text/plain', false, null, '1'],
-      [null, 'message/rfc822', false, null, '3'],
-      ['logo.png', 'image/png', true, 'logo@example.com', '4'],
+      ['not the body.txt', 'text/plain', false, null, 1],
+      [null, 'message/rfc822', false, null, 3],
+      ['logo.png', 'image/png', true, 'logo@example.com', 4],
     ]);
     expect(hasAttachments).to.equal(true);
   });

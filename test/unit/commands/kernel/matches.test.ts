@@ -42,7 +42,7 @@ const message: FetchedMessage = {
   hasAttachments: true,
   attachments: [
     {
-      part: '2',
+      part: 2,
       filename: 'Résumé.pdf',
       contentType: 'application/pdf',
       size: 9,

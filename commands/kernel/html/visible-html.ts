@@ -1,0 +1,177 @@
+/**
+ * What a person would see of an HTML mail: text hidden by style left out and counted, nothing that loads or runs, links
+ * with the host they lead to. The result is balanced and nests at most 100 deep, so that what works on it afterwards
+ * stays linear.
+ */
+import { type Link, linkOf, namesOtherHost } from './html-link.ts';
+import { endTag, escapeText, startTag } from './html-markup.ts';
+import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
+import {
+  type Declarations,
+  hidesAll,
+  isUnreadable,
+  lookInside,
+  PLAIN_LOOK,
+  type TextLook,
+} from './style-declarations.ts';
+import { classesOf, type Styled, type StyleRules } from './style-rules.ts';
+import { styleRulesOf } from './style-sheets.ts';
+
+export interface VisibleHtml {
+  readonly html: string;
+  readonly hiddenChars: number;
+  /** Pictures and the like that would be loaded from somewhere. */
+  readonly remoteResources: number;
+  /** Links whose text names another host than they lead to. */
+  readonly misleadingLinks: number;
+}
+
+export interface VisibleOptions {
+  /** What stands for a picture of the message itself, by Content-ID; null = there is none. */
+  readonly imageSource: (contentId: string) => string | null;
+  /** Adds `[host]` after each link. */
+  readonly showHosts: boolean;
+}
+
+const MAX_WRITTEN_DEPTH = 100;
+const MAX_LINK_TEXT = 300;
+
+/** Elements whose inside is not text of the mail. */
+const DROPPED: ReadonlySet<string> = new Set([
+  'script', 'style', 'title', 'template', 'object', 'embed', 'applet', 'iframe', 'frame', 'frameset', 'noframes', 'svg',
+  'math', 'select', 'textarea', 'audio', 'video', 'canvas', 'map', 'xml',
+]); // prettier-ignore
+const VOID: ReadonlySet<string> = new Set(['br', 'hr', 'img', 'wbr', 'col']);
+
+interface Frame extends Styled {
+  readonly look: TextLook;
+  readonly dropped: boolean;
+  readonly hidden: boolean;
+  readonly written: boolean;
+  readonly link: Link | null;
+  linkText: string;
+}
+
+const NOT_WRITTEN = { written: false, link: null } as const;
+const ROOT: Frame = {
+  ...{ name: '', id: '', classes: [], look: PLAIN_LOOK, dropped: false, hidden: false, linkText: '' },
+  ...NOT_WRITTEN,
+};
+
+/** Reads HTML of any kind; never throws. */
+export async function visibleHtml(html: string, options: VisibleOptions): Promise<VisibleHtml> {
+  const reader = new VisibleReader(await styleRulesOf(html), options);
+  await parseInSlices(html, reader);
+  return reader.result();
+}
+
+class VisibleReader implements TagHandler {
+  readonly #rules: StyleRules;
+  readonly #options: VisibleOptions;
+  readonly #out: string[] = [];
+  readonly #frames: Frame[] = [];
+  readonly #counts = { hiddenChars: 0, remoteResources: 0, misleadingLinks: 0 };
+  #writtenDepth = 0;
+
+  constructor(rules: StyleRules, options: VisibleOptions) {
+    this.#rules = rules;
+    this.#options = options;
+  }
+
+  get openTags(): number {
+    return this.#frames.length;
+  }
+
+  result(): VisibleHtml {
+    return { html: this.#out.join(''), ...this.#counts };
+  }
+
+  onopentag(name: string, attributes: Record<string, string>): void {
+    const parent = this.#frames.at(-1) ?? ROOT;
+    const element = { name, id: attributes['id'] ?? '', classes: classesOf(attributes['class']) };
+    const style = this.#rules.declarationsFor(element, this.#frames, attributes['style']);
+    const seen = {
+      look: lookInside(parent.look, withAttributes(style, attributes)),
+      dropped: parent.dropped || DROPPED.has(name),
+      hidden: parent.hidden || 'hidden' in attributes || hidesAll(style),
+    };
+    if (!seen.dropped && isRemote(name, attributes)) this.#counts.remoteResources += 1;
+    const written = seen.dropped || seen.hidden ? NOT_WRITTEN : this.#write(name, attributes, seen.look);
+    this.#frames.push({ ...element, ...seen, ...written, linkText: '' });
+  }
+
+  ontext(text: string): void {
+    const frame = this.#frames.at(-1) ?? ROOT;
+    if (frame.dropped) return;
+    if (frame.hidden || isUnreadable(frame.look)) {
+      this.#counts.hiddenChars += text.replaceAll(/[\s\p{Cf}]+/gu, '').length;
+      // A gap stays a gap.
+      if (!frame.hidden && /^\s/.test(text)) this.#out.push(' ');
+      return;
+    }
+    this.#out.push(escapeText(text));
+    const link = this.#frames.findLast((each) => each.link !== null);
+    if (link && link.linkText.length < MAX_LINK_TEXT) link.linkText += text.slice(0, MAX_LINK_TEXT);
+  }
+
+  onclosetag(): void {
+    const frame = this.#frames.pop();
+    if (!frame?.written) return;
+    this.#writtenDepth -= 1;
+    this.#out.push(endTag(frame.name));
+    const host = frame.link?.host ?? null;
+    if (host === null) return;
+    if (namesOtherHost(frame.linkText, host)) this.#counts.misleadingLinks += 1;
+    if (this.#options.showHosts && frame.linkText.trim() !== '') this.#out.push(` [${host}]`);
+  }
+
+  #write(name: string, attributes: Record<string, string>, look: TextLook): Pick<Frame, 'written' | 'link'> {
+    if (VOID.has(name)) {
+      if (name === 'img') this.#writeImage(attributes, look);
+      else this.#out.push(startTag(name, attributes));
+      return NOT_WRITTEN;
+    }
+    if (this.#writtenDepth >= MAX_WRITTEN_DEPTH) return NOT_WRITTEN;
+    const link = name === 'a' ? linkOf(attributes['href']) : null;
+    this.#out.push(startTag(name, link === null ? attributes : { ...attributes, href: link.href }));
+    this.#writtenDepth += 1;
+    return { written: true, link };
+  }
+
+  /** A picture of the message itself, or what is said in place of one. */
+  #writeImage({ src = '', alt = '' }: Record<string, string>, { invisible }: TextLook): void {
+    if (invisible) return;
+    const source = /^cid:/i.test(src) ? this.#options.imageSource(contentIdOf(src)) : null;
+    if (source !== null) this.#out.push(startTag('img', { src: source, alt }));
+    else if (alt.trim() !== '') this.#out.push(startTag('img', { alt }));
+  }
+}
+
+const isElsewhere = (url: string | undefined): boolean =>
+  url !== undefined && /^\s*(https?:)?\/\//i.test(url);
+
+function isRemote(name: string, attributes: Record<string, string>): boolean {
+  const { src, background, data, poster, href, style = '' } = attributes;
+  const urls = [src, background, data, poster, name === 'link' ? href : undefined];
+  return urls.some(isElsewhere) || /url\(\s*['"]?\s*(https?:)?\/\//i.test(style);
+}
+
+/** Content-IDs in URLs are percent-encoded (RFC 2392). */
+function contentIdOf(url: string): string {
+  const text = url.slice('cid:'.length);
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Colours of before style sheets. */
+function withAttributes(style: Declarations, { bgcolor, color, text }: Record<string, string>): Declarations {
+  const foreground = color ?? text;
+  const ofAttributes = [
+    ...(bgcolor === undefined ? [] : [['background-color', bgcolor.trim().toLowerCase()] as const]),
+    ...(foreground === undefined ? [] : [['color', foreground.trim().toLowerCase()] as const]),
+  ];
+  return ofAttributes.length === 0 ? style : new Map([...ofAttributes, ...style]);
+}
