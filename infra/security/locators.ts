@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import { derivedId, fromBase32, toBase32 } from '../../commands/kernel/ids.ts';
 import type { KeyObject } from 'node:crypto';
-import type { Locators } from '../../commands/kernel/ports.ts';
+import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
 
 const IV_BYTES = 12;
 /** CTR counts in the last four bytes of its 16. */
@@ -44,13 +44,17 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     folder: (mailboxNumber, folderNumber) => seal('fld', [mailboxNumber, folderNumber]),
     attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
       seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
+    attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
+      seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
     thread: (mailboxNumber, rootMessageId) =>
       derivedId('thr', macKey.export(), ['thr', String(mailboxNumber), rootMessageId]),
     openMessage: (id) => {
       const numbers = open('msg', id, 4);
-      if (numbers === null) return null;
-      const [mailboxNumber = 0, folderNumber = 0, uidValidity = 0, uid = 0] = numbers;
-      return { mailboxNumber, folderNumber, uidValidity, uid };
+      return numbers && placeOf(numbers);
+    },
+    openAttachment: (id) => {
+      const numbers = open('att', id, 5);
+      return numbers && { place: placeOf(numbers), part: numbers[4] ?? 0 };
     },
     openAttachment: (id) => {
       const numbers = open('att', id, 5);
@@ -65,4 +69,13 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
       return { mailboxNumber, folderNumber };
     },
   };
+}
+
+function placeOf([
+  mailboxNumber = 0,
+  folderNumber = 0,
+  uidValidity = 0,
+  uid = 0,
+]: readonly number[]): MessagePlace {
+  return { mailboxNumber, folderNumber, uidValidity, uid };
 }

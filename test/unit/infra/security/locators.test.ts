@@ -24,6 +24,9 @@ describe('sealed locators', () => {
         const folder = locators.folder(mailboxNumber, folderNumber);
         expect(folder).to.match(/^fld_[0-9a-hjkmnp-tv-z]{1,52}$/);
         expect(locators.openFolder(folder)).to.deep.equal({ mailboxNumber, folderNumber });
+        const attachment = locators.attachment(message, message.uid);
+        expect(attachment).to.match(/^att_[0-9a-hjkmnp-tv-z]{1,52}$/);
+        expect(locators.openAttachment(attachment)).to.deep.equal({ place: message, part: message.uid });
       }),
     );
   });
@@ -75,11 +78,14 @@ describe('sealed locators', () => {
   it('are refused as an id of another kind', () => {
     const message = locators.message({ mailboxNumber: 1, folderNumber: 2, uidValidity: 3, uid: 4 });
     const folder = locators.folder(1, 2);
+    const attachment = locators.attachment({ mailboxNumber: 1, folderNumber: 2, uidValidity: 3, uid: 4 }, 5);
     expect(locators.openFolder(message)).to.equal(null);
     expect(locators.openMessage(folder)).to.equal(null);
     expect(locators.openFolder(`fld_${message.slice(4)}`)).to.equal(null);
     expect(locators.openMessage(`msg_${folder.slice(4)}`)).to.equal(null);
     expect(locators.openMessage('')).to.equal(null);
+    expect(locators.openAttachment(message)).to.equal(null);
+    expect(locators.openMessage(`msg_${attachment.slice(4)}`)).to.equal(null);
   });
 
   it('are not made of numbers that IMAP does not have', () => {
