@@ -172,11 +172,8 @@ export interface Locators {
   thread(mailboxNumber: number, rootMessageId: string): string;
   /** `part` = the ordinal of the part among the leaves of its message, from 1. */
   attachment(place: MessagePlace, part: number): string;
-  /** A leaf of a message, by its ordinal. */
-  attachment(place: MessagePlace, part: number): string;
   /** Null when the text is no message id this gateway made. */
   openMessage(id: string): MessagePlace | null;
-  openAttachment(id: string): { readonly place: MessagePlace; readonly part: number } | null;
   openFolder(id: string): { readonly mailboxNumber: number; readonly folderNumber: number } | null;
   /** Null when the text is no attachment id this gateway made. */
   openAttachment(id: string): { readonly place: MessagePlace; readonly part: number } | null;

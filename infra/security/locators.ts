@@ -44,8 +44,6 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     folder: (mailboxNumber, folderNumber) => seal('fld', [mailboxNumber, folderNumber]),
     attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
       seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
-    attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
-      seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
     thread: (mailboxNumber, rootMessageId) =>
       derivedId('thr', macKey.export(), ['thr', String(mailboxNumber), rootMessageId]),
     openMessage: (id) => {
@@ -55,12 +53,6 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     openAttachment: (id) => {
       const numbers = open('att', id, 5);
       return numbers && { place: placeOf(numbers), part: numbers[4] ?? 0 };
-    },
-    openAttachment: (id) => {
-      const numbers = open('att', id, 5);
-      if (numbers === null) return null;
-      const [mailboxNumber = 0, folderNumber = 0, uidValidity = 0, uid = 0, part = 0] = numbers;
-      return { place: { mailboxNumber, folderNumber, uidValidity, uid }, part };
     },
     openFolder: (id) => {
       const numbers = open('fld', id, 2);
