@@ -50,10 +50,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   opened.defer(() => projector.close());
   watchGateway(metrics, { directory: core.ports.directory, projector });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
+  await core.ports.feed.start();
   const faces = roles.has('api') ? openFaces(ports, config.allowedOrigins, opened) : null;
   const checks = readinessChecks(core, projector);
   const http = await startHttpServer({ host, port, faces, checks, log, metrics });
   opened.defer(() => http.close());
+  // Before the listener waits for the calls that are open.
+  opened.defer(() => {
+    core.ports.feed.end();
+  });
   if (config.metricsPort !== null) {
     const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
     opened.defer(() => metricsServer.close());

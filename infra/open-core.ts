@@ -24,6 +24,7 @@ import { createSecrets } from './security/secrets.ts';
 import { createTokens } from './security/tokens.ts';
 import { systemClock } from './system-clock.ts';
 import { version } from './version.ts';
+import { FeedFollower } from './waiting/feed-follower.ts';
 
 export interface CoreOptions extends StoresOptions {
   readonly baseUrl: string;
@@ -34,7 +35,7 @@ export interface CoreOptions extends StoresOptions {
 }
 
 /** The ports of a process without read models: only a serving process keeps those. */
-export type CorePorts = Omit<Ports, 'readModels'>;
+export type CorePorts = Omit<Ports, 'readModels'> & { readonly feed: FeedFollower };
 
 export interface Core extends AsyncDisposable {
   readonly ports: CorePorts;
@@ -73,6 +74,9 @@ async function openPorts(
   const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
   const accessLog = openAccessStream(stream);
   opened.defer(() => accessLog.close());
+  const locators = createLocators(vault.locatorEncryptionKey, vault.locatorMacKey);
+  const feed = new FeedFollower({ events, clock, locators, log });
+  opened.defer(() => feed.close());
   const withoutMail: Omit<CorePorts, 'mail'> = {
     clock,
     ids,
@@ -90,7 +94,8 @@ async function openPorts(
     content: new PostgresContentStore({ sql, masterKey, clock, log }),
     composer: messageComposer,
     tokens: createTokens({ baseUrl, signingKeys: vault.signingKeys, clock }),
-    locators: createLocators(vault.locatorEncryptionKey, vault.locatorMacKey),
+    locators,
+    feed,
     server: {
       baseUrl,
       version,

@@ -30,7 +30,9 @@ export interface ToolCall {
   /** What a read has to have seen. */
   readonly ifPosition: Position | null;
   /** Counts the call against its token. Throws `rate_limited`. */
-  readonly admit: (effect: Capability['effect']) => void;
+  readonly admit: (capability: Pick<Capability, 'effect' | 'waits'>) => void;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly gone: () => AbortSignal;
 }
 
 export interface ToolAnswer {
@@ -66,7 +68,7 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
   if (!mayCall(call.caller, capability))
     await invoke(toolbox, tool, call, { input: call.args, idempotencyKey: null });
   const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
-  call.admit(capability.effect);
+  call.admit(capability);
   const { limits, mcpTextBlock } = toolbox.ports.server;
   const { outcome, json, fits } = await invokeWithin(tool, input, limits.mcpResultBytes, (asked) =>
     invoke(toolbox, tool, call, { input: asked, idempotencyKey }),
@@ -99,6 +101,7 @@ const invoke = (
       ifMatch: null,
       ifPosition: capability.effect === 'read' ? call.ifPosition : null,
       mcpSessionId: call.sessionId,
+      ...(capability.waits ? { gone: call.gone() } : {}),
     },
   });
 

@@ -29,6 +29,7 @@ export interface Exchange {
   readonly batch: boolean;
   /** Counts a call against the token. Throws `rate_limited`. */
   readonly admit: ToolCall['admit'];
+  readonly gone: ToolCall['gone'];
   /** Null until `initialize` made it. */
   session: OpenSession | null;
   /** Set when the tool list of the session became another one. */
@@ -119,13 +120,14 @@ export class JsonRpcMethods {
   async #callTool(params: Params, exchange: Exchange): Promise<string> {
     const { positions } = this.#options;
     const { row } = sessionOf(exchange);
-    const { caller, client, requestId, admit } = exchange;
+    const { caller, client, requestId, admit, gone } = exchange;
     const call: ToolCall = {
       ...readCall(params),
       caller,
       client,
       requestId,
       admit,
+      gone,
       sessionId: row.id,
       ifPosition: positions.lastOf(row.id),
     };

@@ -10,6 +10,7 @@ import { GatewayError } from '../commands/kernel/errors.ts';
 import type { McpSession, Ports } from '../commands/kernel/ports.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import type { Door, Visitor } from '../read-api/http/door.ts';
+import { goneSignal } from '../read-api/http/gone-signal.ts';
 import { ClientGone, readBody } from '../read-api/http/request-body.ts';
 import {
   ALLOWED_METHODS,
@@ -92,9 +93,9 @@ class McpEndpoint {
     const { door } = this.#options;
     if (door.checkOrigin(request, response)) return;
     const visitor = await door.authenticate(request, requestId);
-    const release = door.admit(visitor, 'read', response);
+    const place = { release: door.admit(visitor, 'read', response) };
     try {
-      if (request.method === 'POST') await this.#post(request, response, requestId);
+      if (request.method === 'POST') await this.#post(request, response, { requestId, place });
       else if (request.method === 'DELETE') await this.#end(request, response, { visitor, requestId });
       else
         throw new GatewayError(
@@ -102,11 +103,15 @@ class McpEndpoint {
           `/mcp takes ${ALLOWED_METHODS}; there is no GET stream.`,
         );
     } finally {
-      release();
+      place.release();
     }
   }
 
-  async #post(request: IncomingMessage, response: ServerResponse, requestId: string): Promise<void> {
+  async #post(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { requestId, place }: Admitted,
+  ): Promise<void> {
     const { ports, door } = this.#options;
     checkContentType(request.headers);
     checkAccept(request.headers);
@@ -121,9 +126,11 @@ class McpEndpoint {
       session: isInitialize(envelope) ? null : await this.#sessionFor(request, arrival, envelope),
       listChanged: false,
       // The request was let in as a read; a write counts as one too, and so does each call of a batch.
-      admit: (effect) => {
+      admit: ({ effect, waits }) => {
         if (effect === 'write' || envelope.batch) door.count(visitor, effect, response);
+        if (waits) place.release = door.turnToWait(visitor, place.release, response);
       },
+      gone: () => goneSignal(response),
     };
     const answers = await this.#answerAll(envelope, exchange);
     if (isInitialize(envelope) && exchange.session)
@@ -183,6 +190,12 @@ class McpEndpoint {
     this.#positions.forget(row.id);
     sendNoContent(response);
   }
+}
+
+interface Admitted {
+  readonly requestId: string;
+  /** Among the requests at work, or among those that wait. */
+  readonly place: { release: () => void };
 }
 
 interface Arrival {

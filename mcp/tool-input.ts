@@ -114,6 +114,12 @@ function takeMailbox(
   }
   const { mailbox_id: named } = args;
   if (named !== undefined) return { mailboxId: named, rest: args };
+  if (tool.mailbox === 'select-if-given') {
+    const taken = takeFrom(args['select']);
+    return taken
+      ? { mailboxId: taken.mailboxId, rest: { ...args, select: taken.rest } }
+      : { mailboxId: undefined, rest: args };
+  }
   const { operation } = args;
   const taken = tool.mailbox === 'operation' && isFields(operation) ? takeFrom(operation['select']) : null;
   if (!taken || !isFields(operation)) return { mailboxId: undefined, rest: args };

@@ -10,7 +10,7 @@ import {
 } from './tool-schema.ts';
 
 /** Where a tool names its mailbox (`contract.md` 17): with a select inside of it, otherwise at the top. */
-export type MailboxPlace = 'nowhere' | 'argument' | 'select' | 'operation';
+export type MailboxPlace = 'nowhere' | 'argument' | 'select' | 'select-if-given' | 'operation';
 
 export interface Tool {
   readonly name: string;
@@ -52,7 +52,7 @@ export function toolOf(capability: Capability): Tool | null {
 
 function mailboxPlace({ properties, required }: ObjectSchema): MailboxPlace {
   if (!required.includes('mailbox_id')) return 'nowhere';
-  if ('select' in properties) return 'select';
+  if ('select' in properties) return required.includes('select') ? 'select' : 'select-if-given';
   return 'operation' in properties ? 'operation' : 'argument';
 }
 
@@ -83,8 +83,8 @@ function argumentsSchema(input: ObjectSchema, shape: Pick<Tool, 'mailbox' | 'lim
     required = required.filter((name) => name !== 'mailbox_id');
     properties['mailbox_id'] = MAILBOX;
   }
-  if (shape.mailbox === 'select') {
-    delete properties['mailbox_id'];
+  if (shape.mailbox === 'select') delete properties['mailbox_id'];
+  if (shape.mailbox === 'select' || shape.mailbox === 'select-if-given') {
     properties['select'] = withMember(properties['select'], 'mailbox_id', MAILBOX);
   }
   if (shape.limit === 'argument') properties['limit'] = pageSize(properties['limit']);

@@ -4,6 +4,7 @@
  */
 import { contractCallers } from './requirements/contract-callers.ts';
 import { contractMail } from './requirements/contract-mail.ts';
+import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { interfaceRoutes } from './requirements/interface-routes.ts';
 import { interfaceRules } from './requirements/interface-rules.ts';
@@ -14,6 +15,7 @@ const table = {
   ...interfaceRoutes,
   ...contractCallers,
   ...contractMail,
+  ...contractWaiting,
   ...contractSurfaces,
 } as const;
 

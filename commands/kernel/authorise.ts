@@ -31,7 +31,7 @@ export function requireAny(caller: Caller, { access }: Pick<Capability, 'access'
 export function authorise(
   caller: Caller,
   state: DirectoryState,
-  capability: Capability,
+  capability: Pick<Capability, 'access'>,
   input: unknown,
 ): void {
   const access = capability.access as Access<unknown> | 'any-token';

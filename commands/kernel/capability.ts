@@ -16,6 +16,8 @@ export interface Request {
   readonly ifPosition: Position | null;
   /** The MCP session, where there is one. */
   readonly mcpSessionId: string | null;
+  /** For what waits: aborts when nobody is there any more to be answered. */
+  readonly gone?: AbortSignal;
 }
 
 /** What a handler gets beside its input. */
@@ -103,7 +105,14 @@ export interface CapabilityDefinition<Input, Output> {
     /** The whole body is this input field (`GET|PUT folder-roles` take a bare map). */
     readonly bodyField?: string;
   } | null;
-  readonly tool: { readonly surface: 'advertised' | 'granular'; readonly hints: ToolHints } | null;
+  readonly tool: {
+    readonly surface: 'advertised' | 'granular';
+    readonly hints: ToolHints;
+    /** May be called as a task (MCP 2025-11-25). */
+    readonly asTask?: true;
+  } | null;
+  /** Takes up to a minute in which it does nothing, so it is counted apart (`contract.md` 15). */
+  readonly waits?: true;
   readonly idempotency: IdempotencyRule<Input, Output>;
   /** A strict object: unknown fields are refused. */
   readonly input: z.ZodType<Input>;

@@ -23,6 +23,9 @@ export interface ObservedChange {
   readonly operationId: string | null;
 }
 
-/** True when the change lies after the place. */
-export const isAfter = ({ position, index }: ObservedChange, place: FeedPlace): boolean =>
+/** True when a change lies after the place. */
+export const isAfter = (
+  { position, index }: Pick<ObservedChange, 'position' | 'index'>,
+  place: FeedPlace,
+): boolean =>
   position > place.position || (position === place.position && place.index !== null && index > place.index);

@@ -2,6 +2,7 @@
  * Everything outside the process, as small interfaces named for the role. `infra` implements them, one composition
  * root hands them in; tests own the clock and the ids.
  */
+import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from './ids.ts';
 import type { MailEchoes } from './mail-echoes.ts';
@@ -287,6 +288,7 @@ export interface Ports {
   readonly composer: MessageComposer;
   readonly directory: Directory;
   readonly readModels: ReadModels;
+  readonly feed: ChangeFeed;
   readonly sessions: McpSessions;
   readonly accessLog: AccessLog;
   readonly log: Log;

@@ -1,7 +1,8 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
-import { type Caller, callerOf } from '../../commands/kernel/access.ts';
+import type { Caller } from '../../commands/kernel/access.ts';
 import type { TokenEntry } from '../../commands/kernel/directory.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
+import { assertLive, callerBehind } from '../../commands/kernel/live-caller.ts';
 import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
 import { recordRefusal } from './refusals.ts';
 
@@ -94,14 +95,10 @@ export class Authenticator {
     const { clock, directory } = this.#ports;
     const now = clock.now();
     if (!surfaces.includes(surface)) throw unauthenticated(WRONG_SURFACE[surface]);
-    if (token.revokedAt !== null) throw new GatewayError('token_revoked', 'This token was revoked.');
-    if (Date.parse(token.expiresAt) <= now.getTime())
-      throw new GatewayError('token_expired', 'This token has expired.');
+    assertLive(token, now);
     const kept = this.#kept.get(token.id);
     if (kept?.directoryVersion === directory.version && kept.until > now.getTime()) return kept.caller;
-    const caller = callerOf(directory.state, token, now);
-    if (!caller)
-      throw new GatewayError('token_revoked', "This token's principal is no longer of the organisation.");
+    const caller = callerBehind(directory.state, token, now);
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
     const until = now.getTime() + KEEP_CALLER_MS;
     this.#kept.set(token.id, { caller, directoryVersion: directory.version, until });

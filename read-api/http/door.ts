@@ -20,6 +20,11 @@ export interface Door {
   authenticate(request: IncomingMessage, requestId?: string): Promise<Visitor>;
   /** Counts a request and its effect against the token; the answer ends its being at work. Throws `rate_limited`. */
   admit(visitor: Visitor, effect: Effect, response: ServerResponse): () => void;
+  /**
+   * Turns an admitted request into one that waits: `release` ends its being at work, the answer its waiting. Throws
+   * `rate_limited`.
+   */
+  turnToWait(visitor: Visitor, release: () => void, response: ServerResponse): () => void;
   /** Counts what an admitted request turned out to do beside. Throws `rate_limited`. */
   count(visitor: Visitor, effect: Effect, response: ServerResponse): void;
 }
@@ -76,6 +81,12 @@ export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<S
       const release = within(caller.token.id, effect, response, () => limits.admit(caller.token.id, effect));
       response.once('close', release);
       return release;
+    },
+    turnToWait: ({ caller }, release, response) => {
+      release();
+      const end = within(caller.token.id, 'read', response, () => limits.wait(caller.token.id));
+      response.once('close', end);
+      return end;
     },
     count: ({ caller }, effect, response) => {
       within(caller.token.id, effect, response, () => {

@@ -12,7 +12,9 @@ interface Bucket {
 
 interface TokenUse {
   readonly buckets: Record<Effect, Bucket>;
+  /** How many requests are at work, and how many do nothing but wait. */
   running: number;
+  waiting: number;
 }
 
 /** Idle tokens are forgotten once their buckets are full again. */
@@ -52,6 +54,27 @@ export class RateLimits {
     return () => {
       if (running) use.running -= 1;
       running = false;
+    };
+  }
+
+  /**
+   * Counts an admitted request among those that wait, and returns what ends that. Throws `rate_limited` when the token has
+   * as many waits as it may.
+   */
+  wait(tokenId: string): () => void {
+    const use = this.#useOf(tokenId, this.#clock.now().getTime());
+    if (use.waiting >= this.#limits.concurrentWaits) {
+      throw new GatewayError(
+        'rate_limited',
+        `This token waits in ${String(this.#limits.concurrentWaits)} requests already; wait for one to end.`,
+        { retryAfterSeconds: 1, details: { limit: 'concurrent_waits' } },
+      );
+    }
+    use.waiting += 1;
+    let waiting = true;
+    return () => {
+      if (waiting) use.waiting -= 1;
+      waiting = false;
     };
   }
 
@@ -98,7 +121,7 @@ export class RateLimits {
     let use = this.#use.get(tokenId);
     if (!use) {
       const full = (effect: Effect): Bucket => ({ left: this.#perMinute(effect), at: now });
-      use = { buckets: { read: full('read'), write: full('write') }, running: 0 };
+      use = { buckets: { read: full('read'), write: full('write') }, running: 0, waiting: 0 };
       this.#use.set(tokenId, use);
     }
     return use;
@@ -116,9 +139,9 @@ export class RateLimits {
   #forgetIdle(now: number): void {
     if (now - this.#sweptAt < FORGET_AFTER_MS) return;
     this.#sweptAt = now;
-    for (const [id, { buckets, running }] of this.#use) {
+    for (const [id, { buckets, running, waiting }] of this.#use) {
       const lastUse = Math.max(buckets.read.at, buckets.write.at);
-      if (running === 0 && now - lastUse >= FORGET_AFTER_MS) this.#use.delete(id);
+      if (running === 0 && waiting === 0 && now - lastUse >= FORGET_AFTER_MS) this.#use.delete(id);
     }
   }
 }

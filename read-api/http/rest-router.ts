@@ -6,6 +6,7 @@ import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { noteCapability } from './answered-capability.ts';
 import type { Door } from './door.ts';
+import { goneSignal } from './gone-signal.ts';
 import { recordRefusal } from './refusals.ts';
 import { ClientGone } from './request-body.ts';
 import { RequestInput } from './request-input.ts';
@@ -65,8 +66,9 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
   return async (request, response, requestId) => {
     noteCapability(response, capability.name);
     const visitor = await door.authenticate(request, requestId);
-    const release = door.admit(visitor, capability.effect, response);
+    let release = door.admit(visitor, capability.effect, response);
     try {
+      if (capability.waits) release = door.turnToWait(visitor, release, response);
       const sent = await input.read(request, request.params as Record<string, string>);
       const outcome = await invokeCapability({
         capability,
@@ -75,7 +77,10 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
         // Asked anew: a body may take a minute to arrive, and rights end within a second.
         ...(await door.authenticate(request, requestId)),
         input: sent,
-        request: requestOf(request, requestId),
+        request: {
+          ...requestOf(request, requestId),
+          ...(capability.waits ? { gone: goneSignal(response) } : {}),
+        },
       });
       sendOutcome(response, capability, outcome);
     } finally {

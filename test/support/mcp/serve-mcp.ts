@@ -15,6 +15,7 @@ export interface Gate {
   readonly callers: Map<string, Caller>;
   readonly counted: string[];
   atWork: number;
+  waiting: number;
   /** Refuses every request. */
   closed: boolean;
   /** Refuses every write. */
@@ -51,6 +52,13 @@ const doorOf = (gate: Gate): Door => ({
       gate.atWork -= 1;
     };
   },
+  turnToWait: (_, release) => {
+    release();
+    gate.waiting += 1;
+    return () => {
+      gate.waiting -= 1;
+    };
+  },
   count: (_, effect) => {
     if (gate.writesClosed && effect === 'write') throw tooFast();
     gate.counted.push(effect);
@@ -61,7 +69,14 @@ const doorOf = (gate: Gate): Door => ({
 export async function serveMcp(server: Partial<ServerInfo> = {}): Promise<ServedMcp> {
   const sample = sampleRegistry();
   const fake = samplePorts(server);
-  const gate: Gate = { callers: new Map(), counted: [], atWork: 0, closed: false, writesClosed: false };
+  const gate: Gate = {
+    callers: new Map(),
+    counted: [],
+    atWork: 0,
+    waiting: 0,
+    closed: false,
+    writesClosed: false,
+  };
   const handler = mcpHandler({ registry: sample.registry, ports: fake.ports, door: doorOf(gate) });
   const http = createServer(handler).listen(0, '127.0.0.1');
   await once(http, 'listening');

@@ -34,9 +34,10 @@ function stage(server: Partial<ServerInfo> = {}) {
       requestId: 'req_1',
       sessionId: 'session',
       ifPosition: null,
-      admit: (effect) => {
+      admit: ({ effect }) => {
         admitted.push(effect);
       },
+      gone: () => new AbortController().signal,
       ...more,
     });
   const result = async (...parameters: Parameters<typeof call>): Promise<Result> =>

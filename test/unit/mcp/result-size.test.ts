@@ -32,6 +32,7 @@ function stage(notes: readonly SampleNote[]) {
       sessionId: null,
       ifPosition: null,
       admit: () => undefined,
+      gone: () => new AbortController().signal,
     });
     const { structuredContent } = JSON.parse(result) as { structuredContent: unknown };
     return structuredContent;

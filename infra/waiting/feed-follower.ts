@@ -1,0 +1,141 @@
+/**
+ * The `ChangeFeed` port: one subscription of this process to the feeds of all mailboxes and to operations. It begins at the
+ * end of the log; what lies before is read from the mailbox's streams when somebody's cursor asks for it.
+ */
+import { changesOf } from '../../commands/feed/read-changes.ts';
+import type { ChangeFeed, ChangesSoFar, FeedWatch } from '../../commands/kernel/change-feed.ts';
+import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
+import type { Clock, EventStore, Locators, Log, Position, StoredEvent } from '../../commands/kernel/ports.ts';
+import { readEarlierChanges } from './earlier-changes.ts';
+import { RecentChanges } from './recent-changes.ts';
+import { Watches } from './watches.ts';
+
+const FEED = 'mailFeed-';
+const OPERATION = 'operation-';
+
+/** Changes kept in memory: some hundred bytes each. */
+const RECENT_CHANGES = 10_000;
+const FOLLOW_AGAIN_AFTER_MS = 500;
+
+export interface FeedFollowerOptions {
+  readonly events: EventStore;
+  readonly clock: Clock;
+  readonly locators: Locators;
+  readonly log: Log;
+  readonly recentChanges?: number;
+}
+
+/** Follows from `start` on; before, everything is read from the streams. */
+export class FeedFollower implements ChangeFeed {
+  readonly #options: FeedFollowerOptions;
+  readonly #watches: Watches;
+  readonly #stopping = new AbortController();
+  #recent: RecentChanges;
+  #reached: Position = -1n;
+  #following: Promise<void> = Promise.resolve();
+
+  constructor(options: FeedFollowerOptions) {
+    this.#options = options;
+    this.#watches = new Watches(options.clock);
+    this.#recent = this.#nothingKept();
+  }
+
+  get reached(): Position {
+    return this.#reached;
+  }
+
+  get isEnding(): boolean {
+    return this.#watches.isEnding;
+  }
+
+  /** Begins at the end of the log. Throws `store_unavailable` when that cannot be read. */
+  async start(): Promise<void> {
+    await this.#startOver();
+    this.#following = this.#follow();
+  }
+
+  watch(ids: readonly string[], signal: AbortSignal): FeedWatch {
+    return this.#watches.open(ids, signal);
+  }
+
+  async changesAfter(mailboxId: string, after: FeedPlace): Promise<ChangesSoFar> {
+    // Whatever was noted up to here is in the streams too, so a read that begins now misses none of it.
+    const upTo = this.#reached;
+    const recent = this.#recent.after(mailboxId, after);
+    if (recent) return { changes: recent, upTo };
+    const { events, clock } = this.#options;
+    const parts = { events, clock, changesOf: (stored: StoredEvent) => this.#changesOf(stored) };
+    const earlier = await readEarlierChanges(parts, mailboxId, after);
+    return { changes: earlier.filter(({ position }) => position <= upTo), upTo };
+  }
+
+  /** Lets everybody who waits answer now; nothing is waited for from now on. */
+  end(): void {
+    this.#watches.end();
+  }
+
+  /** Ends the subscription too. */
+  async close(): Promise<void> {
+    this.end();
+    this.#stopping.abort();
+    await this.#following;
+  }
+
+  /**
+   * The subscription mends itself. It fails only when the log is another one than before: then nothing that was kept is
+   * worth anything.
+   */
+  async #follow(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.#followOnce(signal);
+      } catch (error) {
+        log.warn('the feed is followed again, from the end of the log', { error: String(error) });
+        await clock.sleep(FOLLOW_AGAIN_AFTER_MS, signal);
+        await this.#startOver().catch(() => undefined); // the store is away: tried again with the subscription
+      }
+    }
+  }
+
+  async #followOnce(signal: AbortSignal): Promise<void> {
+    const from = this.#reached < 0n ? null : this.#reached;
+    const filter = { streamPrefixes: [FEED, OPERATION] };
+    for await (const item of this.#options.events.subscribeToAll(from, signal, filter)) {
+      // A checkpoint may lie beyond the last event of ours: a cursor from there would look like one of another log.
+      if (item.kind === 'event') this.#note(item.event);
+    }
+  }
+
+  /** In one go: nobody sees a place reached whose changes are not there yet. */
+  #note(event: StoredEvent): void {
+    const { streamName, position } = event;
+    const id = streamName.split('-', 2)[1] ?? '';
+    if (streamName.startsWith(FEED)) this.#recent.add(id, this.#changesOf(event));
+    this.#reached = position;
+    this.#watches.ring(id);
+  }
+
+  #changesOf(event: StoredEvent): readonly ObservedChange[] {
+    const { locators, log } = this.#options;
+    try {
+      return changesOf(event, locators);
+    } catch (error) {
+      log.error('an event of a feed cannot be read: nobody who waits is told of it', {
+        event_id: event.id,
+        error: String(error),
+      });
+      return [];
+    }
+  }
+
+  async #startOver(): Promise<void> {
+    this.#reached = await this.#options.events.headPosition();
+    this.#recent = this.#nothingKept();
+  }
+
+  #nothingKept(): RecentChanges {
+    return new RecentChanges(this.#options.recentChanges ?? RECENT_CHANGES, this.#reached);
+  }
+}

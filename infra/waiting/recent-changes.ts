@@ -1,0 +1,59 @@
+/** The newest changes of all mailboxes, in memory: at most so many, the oldest given up first. */
+import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/kernel/observed-change.ts';
+import type { Position } from '../../commands/kernel/ports.ts';
+
+interface Noted {
+  readonly mailboxId: string;
+  readonly changes: readonly ObservedChange[];
+}
+
+export class RecentChanges {
+  readonly #limit: number;
+  /** One entry per event, oldest first; in both orders the same. */
+  readonly #all: Noted[] = [];
+  readonly #byMailbox = new Map<string, Noted[]>();
+  #count = 0;
+  #from: Position;
+
+  /** Nothing is known of what lies up to `from`. */
+  constructor(limit: number, from: Position) {
+    this.#limit = limit;
+    this.#from = from;
+  }
+
+  /** Every change after this place is here. */
+  get from(): Position {
+    return this.#from;
+  }
+
+  /** Takes in the changes of one event. */
+  add(mailboxId: string, changes: readonly ObservedChange[]): void {
+    if (changes.length === 0) return;
+    const noted = { mailboxId, changes };
+    const own = this.#byMailbox.get(mailboxId);
+    if (own) own.push(noted);
+    else this.#byMailbox.set(mailboxId, [noted]);
+    this.#all.push(noted);
+    this.#count += changes.length;
+    while (this.#count > this.#limit) this.#giveUpOldest();
+  }
+
+  /** The changes of a mailbox after a place, or null when they may go back further than is kept. */
+  after(mailboxId: string, place: FeedPlace): readonly ObservedChange[] | null {
+    if (isAfter({ position: this.#from, index: Infinity }, place)) return null;
+    const noted = this.#byMailbox.get(mailboxId) ?? [];
+    const first =
+      noted.findLastIndex(({ changes: [change] }) => (change?.position ?? 0n) < place.position) + 1;
+    return noted.slice(first).flatMap(({ changes }) => changes.filter((change) => isAfter(change, place)));
+  }
+
+  #giveUpOldest(): void {
+    const oldest = this.#all.shift();
+    if (!oldest) return;
+    const own = this.#byMailbox.get(oldest.mailboxId);
+    own?.shift();
+    if (own?.length === 0) this.#byMailbox.delete(oldest.mailboxId);
+    this.#count -= oldest.changes.length;
+    this.#from = oldest.changes.at(-1)?.position ?? this.#from;
+  }
+}

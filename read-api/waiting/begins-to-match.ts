@@ -1,0 +1,50 @@
+/** Which changes count for who waits for messages. Pure: the same change has the same verdict in every process, at any time. */
+import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import { leafKeys, matches, type MatchContext } from '../../commands/kernel/matches.ts';
+import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
+
+const FLAG_LEAVES: ReadonlySet<string> = new Set([
+  'seen', 'flagged', 'answered', 'draft', 'keyword', 'not_keyword',
+]); // prettier-ignore
+
+/** A message marked `\Deleted` is listed nowhere (`contract.md` 4). */
+const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');
+
+/**
+ * True when the change may count, by what is known without the message: an arrival that is no own action's, since what the
+ * gateway itself puts somewhere is no news (`contract.md` 11); or flags that changed, whoever changed them, where the filter
+ * asks for flags or the message was not listed before.
+ */
+export function mayCount({ kind, operationId, flags, flagsBefore }: ObservedChange, filter: Filter): boolean {
+  if (!isListed(flags)) return false;
+  if (kind === 'received') return operationId === null;
+  return kind === 'updated' && (asksForFlags(filter) || (flagsBefore !== null && !isListed(flagsBefore)));
+}
+
+/** True when the message matches with the flags of the change and, for changed flags, did not match with those before. */
+export function beginsToMatch(
+  change: ObservedChange,
+  message: FetchedMessage,
+  filter: Filter,
+  context: MatchContext,
+): boolean {
+  const { kind, flags, flagsBefore } = change;
+  if (!matches(withFlags(message, flags), filter, context)) return false;
+  if (kind === 'received' || flagsBefore === null || !isListed(flagsBefore)) return true;
+  return !matches(withFlags(message, flagsBefore), filter, context);
+}
+
+function asksForFlags(filter: Filter): boolean {
+  const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
+  return leafKeys(filter).some((key) => FLAG_LEAVES.has(key)) || inner.some(asksForFlags);
+}
+
+const withFlags = (message: FetchedMessage, flags: readonly string[]): FetchedMessage => ({
+  ...message,
+  seen: flags.includes('\\Seen'),
+  flagged: flags.includes('\\Flagged'),
+  answered: flags.includes('\\Answered'),
+  draft: flags.includes('\\Draft'),
+  keywords: flags.filter((flag) => !flag.startsWith('\\')),
+});

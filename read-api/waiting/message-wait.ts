@@ -1,0 +1,125 @@
+/** Waiting for messages that arrive or begin to match. */
+import type { Caller } from '../../commands/kernel/access.ts';
+import type { Context } from '../../commands/kernel/capability.ts';
+import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import { serverLeaves } from '../../commands/kernel/matches.ts';
+import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
+import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { type Message, viewOf } from '../email/message-view.ts';
+import { mailboxOf } from '../email/read-messages.ts';
+import { beginsToMatch, mayCount } from './begins-to-match.ts';
+import { type ChangedMessage, fetchOnce } from './fetch-once.ts';
+import type { Found, WaitSource } from './wait-for.ts';
+
+export interface MessageSelection {
+  readonly mailboxId: string;
+  readonly folder: string | undefined;
+  readonly filter: Filter;
+}
+
+/** One answer's items; the cursor stands behind the last of them, so the rest is the next answer. */
+const MOST_ITEMS = 50;
+/** Changes whose messages are fetched together. */
+const AT_ONCE = 100;
+
+/** Throws `filter_unsupported` for what only the mail server could tell of a message: it is not asked while somebody waits. */
+export function messagesThat(context: Context, selection: MessageSelection): WaitSource<Message> {
+  refuseServerLeaves(selection.filter);
+  return {
+    ids: [selection.mailboxId],
+    find: (after, caller) => findMessages({ ...context, caller }, selection, after),
+  };
+}
+
+function refuseServerLeaves(filter: Filter): void {
+  const keys = [...new Set(serverLeaves(filter).map(({ key }) => key))];
+  if (keys.length === 0) return;
+  throw new GatewayError(
+    'filter_unsupported',
+    `${keys.join(' and ')} cannot be waited for: only the mail server could tell. Wait without, then query.`,
+    { details: { unsupported: keys } },
+  );
+}
+
+/** Nobody looks at such a mailbox: to wait would be to promise that nothing came. */
+function refuseUnwatched({ state }: MailboxEntry): void {
+  if (state === 'paused') {
+    throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
+  }
+  if (state === 'auth_failed') {
+    throw new GatewayError('mailbox_auth_failed', 'The mail server refuses the stored credentials.');
+  }
+}
+
+async function findMessages(
+  context: Context & { readonly caller: Caller },
+  { mailboxId, folder, filter }: MessageSelection,
+  after: FeedPlace,
+): Promise<Found<Message>> {
+  const { ports } = context;
+  const { mailbox, access } = mailboxOf(context, mailboxId);
+  refuseUnwatched(mailbox);
+  const folders = new Map(
+    searchedFolders(mailbox, folder, access, ports.locators).map((ref) => [ref.number, ref]),
+  );
+  const { changes, upTo } = await ports.feed.changesAfter(mailboxId, after);
+  const candidates = changes.flatMap((change) => candidateOf(change, folders, filter));
+  const looked = candidates.slice(0, AT_ONCE);
+  const messages = await fetchOnce(ports, mailboxId, looked);
+  const matching = {
+    threadId: (root: string) => ports.locators.thread(mailbox.number, root),
+    serverSays: () => false,
+  };
+  const viewing = { mailbox, locators: ports.locators, view: 'summary', body: null } as const;
+  const page = new Page(Math.floor((ports.server.limits.mcpResultBytes * 3) / 4));
+  for (const [index, { change }] of looked.entries()) {
+    const message = messages[index] ?? null;
+    if (message && beginsToMatch(change, message, filter, matching)) {
+      const item = viewOf(viewing, message);
+      if (!page.takes(item)) return { items: page.items, upTo: page.upTo ?? after, more: true };
+    }
+    page.upTo = change;
+  }
+  const isAll = looked.length === candidates.length;
+  const end: FeedPlace = isAll ? { position: upTo, index: null } : (page.upTo ?? after);
+  return { items: page.items, upTo: end, more: !isAll };
+}
+
+function candidateOf(
+  change: ObservedChange,
+  folders: ReadonlyMap<number, FolderRef>,
+  filter: Filter,
+): ChangedMessage[] {
+  const folder = folders.get(change.folderNumber);
+  if (!folder || !mayCount(change, filter)) return [];
+  return [{ change, ref: { folder, uidValidity: change.uidValidity, uid: change.uid } }];
+}
+
+/** Items of one answer: whole ones, each message once, at least one. */
+class Page {
+  readonly items: Message[] = [];
+  /** The last change that was looked at. */
+  upTo: FeedPlace | null = null;
+  readonly #maxBytes: number;
+  readonly #ids = new Set<string>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** False when there is no room left. */
+  takes(item: Message): boolean {
+    if (this.#ids.has(item.id)) return true;
+    const bytes = Buffer.byteLength(JSON.stringify(item));
+    const isFull = this.items.length >= MOST_ITEMS || this.#bytes + bytes > this.#maxBytes;
+    if (isFull && this.items.length > 0) return false;
+    this.items.push(item);
+    this.#ids.add(item.id);
+    this.#bytes += bytes;
+    return true;
+  }
+}
