@@ -10,6 +10,8 @@ import { messageComposer } from './mail/compose-message.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
+import type { MailIndex } from './mail-index/folder-mirror.ts';
+import { PostgresMailIndex } from './mail-index/postgres-mail-index.ts';
 import { mailSettingsOf } from './mail-settings.ts';
 import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -35,7 +37,10 @@ export interface CoreOptions extends StoresOptions {
 }
 
 /** The ports of a process without read models: only a serving process keeps those. */
-export type CorePorts = Omit<Ports, 'readModels'> & { readonly feed: FeedFollower };
+export type CorePorts = Omit<Ports, 'readModels'> & {
+  readonly feed: FeedFollower;
+  readonly mailIndex: MailIndex;
+};
 
 export interface Core extends AsyncDisposable {
   readonly ports: CorePorts;
@@ -75,6 +80,7 @@ async function openPorts(
   const accessLog = openAccessStream(stream);
   opened.defer(() => accessLog.close());
   const locators = createLocators(vault.locatorEncryptionKey, vault.locatorMacKey);
+  const mailIndex = new PostgresMailIndex(sql, locators);
   const feed = new FeedFollower({ events, clock, locators, log });
   opened.defer(() => feed.close());
   const withoutMail: Omit<CorePorts, 'mail'> = {
@@ -88,14 +94,21 @@ async function openPorts(
     directory,
     accessLog,
     log,
-    // Every query is answered live.
-    mailEchoes: createMailEchoes({ sql, distrust: () => Promise.resolve() }),
+    mailEchoes: createMailEchoes({
+      sql,
+      distrust: async (mailboxId, folders) => {
+        const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
+        if (mailboxNumber === undefined) return;
+        await mailIndex.distrust(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
+      },
+    }),
     secrets: createSecrets(sql, masterKey),
     content: new PostgresContentStore({ sql, masterKey, clock, log }),
     composer: messageComposer,
     tokens: createTokens({ baseUrl, signingKeys: vault.signingKeys, clock }),
     locators,
     feed,
+    mailIndex,
     server: {
       baseUrl,
       version,
@@ -129,6 +142,11 @@ function openMail(
     guard: createEgressGuard(config.egressAllowMail),
     providerConnections: config.limits.providerConnections,
     log,
+    queries: {
+      index: others.mailIndex,
+      mailboxNumber: (mailboxId) => others.directory.state.mailboxes.get(mailboxId)?.number ?? null,
+      headPosition: () => others.events.headPosition(),
+    },
     onMailboxTrouble: (mailboxId, error) => {
       note(mailboxId, recordMailFailure(ports, mailboxId, error));
     },

@@ -1,7 +1,9 @@
 /** The filter of a selection (`contract.md` 4): implicit AND of its keys, groups `any`, `all`, `not`. */
 import { z } from 'zod';
 
-const text = z.string().min(1).max(1_000);
+/** No text of a message holds U+0000 or half a surrogate pair, and no database or mail server takes them. */
+const isSpeakable = (value: string): boolean => value.isWellFormed() && !value.includes('\0');
+const text = z.string().min(1).max(1_000).refine(isSpeakable, 'No U+0000, no half of a surrogate pair.');
 const instant = z.iso.datetime({ offset: true }).describe('RFC 3339 time, for example 2026-01-31T00:00:00Z.');
 const bytes = z.int().min(0);
 
@@ -18,7 +20,7 @@ const leaves = {
   from_domain: text.optional().describe("The sender's domain, exactly."),
   subject_contains: text.optional(),
   body_contains: text.optional().describe('Evaluated by the mail server, by its own rules.'),
-  header: z.strictObject({ name: text, contains: z.string().max(1_000) }).optional()
+  header: z.strictObject({ name: text, contains: z.string().max(1_000).refine(isSpeakable) }).optional()
     .describe('Evaluated by the mail server, by its own rules.'),
   received_after: instant.optional().describe('Inclusive.'),
   received_before: instant.optional().describe('Exclusive.'),

@@ -3,6 +3,7 @@
  * an IMAP client's odd results. Paths and credentials stay behind it.
  */
 import type { Filter } from './mail-filter.ts';
+import type { Position } from './position.ts';
 
 /** Listed words of `contract.md` 4; `spam` is read as `junk`. */
 export const FOLDER_ROLES = [
@@ -146,6 +147,8 @@ export interface MailQuery {
   readonly bodySource?: BodySource;
   /** Only count the hits. */
   readonly countOnly: boolean;
+  /** Whole threads instead of messages, in the order of their first hit; `limit` and `after` count threads. */
+  readonly byThread?: boolean;
   /** Gives the thread id of a root, so that `thread_id` filters can be checked without keys. */
   readonly threadId: (rootMessageId: string) => string;
 }
@@ -157,6 +160,13 @@ export interface MailQueryAnswer {
   readonly count: number | null;
   /** `mail_server` when a filter was evaluated by the server (`body_contains`, `header`). */
   readonly evaluatedBy: 'gateway' | 'mail_server';
+  /** With `byThread`, instead of `messages`: the hits of each thread, newest first; of the others only the place counts. */
+  readonly threads?: readonly (readonly FetchedMessage[])[];
+}
+
+/** A query's answer, and from where in the log a wait goes on: nothing the answer shows comes again, nothing is missed. */
+export interface MailAnswer extends MailQueryAnswer {
+  readonly asOf: Position;
 }
 
 export interface ServerCapabilities {
@@ -265,6 +275,12 @@ export interface MailPort {
    * `target_blocked` or `overloaded`; reports such failures to the mailbox's own state.
    */
   withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T>;
+  /**
+   * Answers from the mailbox's index when that holds all the server has, else live: on `live` where a connection is
+   * borrowed already. Throws like `withMailbox`; `filter_unsupported` where it cannot be answered truthfully, and
+   * `index_building` where it soon can be.
+   */
+  query(mailboxId: string, query: MailQuery, live?: MailSession): Promise<MailAnswer>;
   testImap(
     settings: HostSettings,
     credentials: { username: string; password: string },

@@ -32,16 +32,20 @@ const inAddress = ({ name, email }: Address, part: string): boolean =>
 const inAny = (addresses: readonly Address[], part: string): boolean =>
   addresses.some((address) => inAddress(address, part));
 
-const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+/** What `from_domain` compares: all behind the last `@`, in lower case. */
+export const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1).toLowerCase();
 const everyAddress = ({ from, to, cc, bcc, replyTo }: FetchedMessage): readonly Address[] => [
   ...from, ...to, ...cc, ...bcc, ...replyTo,
 ]; // prettier-ignore
 
-/** RFC 3501 2.3.2: keywords are the same in every case. */
+/** RFC 3501 2.3.2: keywords are the same in every case; they are atoms, so ASCII has all the cases there are. */
+export const foldKeyword = (keyword: string): string =>
+  keyword.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 const hasKeyword = ({ keywords }: FetchedMessage, keyword: string): boolean =>
-  keywords.some((own) => own.toLowerCase() === keyword.toLowerCase());
+  keywords.some((own) => foldKeyword(own) === foldKeyword(keyword));
 
-const bare = (messageId: string): string => messageId.trim().replace(/^<([^]*)>$/, '$1');
+/** A Message-ID without its angle brackets, as `message_id_header` compares it. */
+export const bareMessageId = (messageId: string): string => messageId.trim().replace(/^<([^]*)>$/, '$1');
 const isFrom = (date: Date | null, instant: string): boolean =>
   date !== null && date.getTime() >= Date.parse(instant);
 const isBefore = (date: Date | null, instant: string): boolean =>
@@ -71,7 +75,8 @@ const LEAF_TESTS: LeafTests = {
   not_keyword: (message, keyword) => !hasKeyword(message, keyword),
   thread_id: (message, id, { threadId }) =>
     message.threadRoot !== null && threadId(message.threadRoot) === id,
-  message_id_header: (message, id) => message.messageId !== null && bare(message.messageId) === bare(id),
+  message_id_header: (message, id) =>
+    message.messageId !== null && bareMessageId(message.messageId) === bareMessageId(id),
   attachment_name_contains: (message, part) =>
     message.attachments.some(({ filename }) => containsFolded(filename, part)),
 };

@@ -3,7 +3,7 @@ import type { Context } from '../kernel/capability.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { FetchedMessage, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
+import type { FetchedMessage, MailAnswer, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
 import type { Locators, MessagePlace } from '../kernel/ports.ts';
 import { assertFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../kernel/select.ts';
@@ -57,9 +57,10 @@ export async function resolveSelection(
     return select.message_ids.map((id, index) => targetOf(id, refs[index], found[index] ?? null));
   }
   const query = declarativeQuery(mailbox, request, context);
-  const { count } = await mail.query({ ...query, countOnly: true });
+  const find = (asked: MailQuery): Promise<MailAnswer> => context.ports.mail.query(mailbox.id, asked, mail);
+  const { count } = await find({ ...query, countOnly: true });
   checkCount(count ?? 0, { min: 1, ...cardinality });
-  const { messages } = await mail.query(query);
+  const { messages } = await find(query);
   checkCount(messages.length, { min: 1, ...cardinality });
   return messages.map((message) => {
     const { folder, uidValidity, uid } = message.ref;

@@ -17,6 +17,16 @@ export interface FolderMirror {
   readonly checkedAt: Date;
   /** The log position of the last event about this folder that the copy holds; null before the first. */
   readonly feedPosition: Position | null;
+  /**
+   * How often the copy was distrusted when this was read. A writer reads the mirror before it looks at the server and
+   * hands this back with what it saw: an update from a look before the last `distrust` leaves the copy distrusted.
+   */
+  readonly distrusts: number;
+}
+
+/** A message of the copy. One marked `\Deleted` is kept, as the mark may go again, and never answered. */
+export interface MirroredMessage extends FetchedMessage {
+  readonly deleted: boolean;
 }
 
 export interface FolderKey {
@@ -28,11 +38,15 @@ export interface FolderKey {
 export interface FolderUpdate extends FolderKey {
   /** Throws the old rows away first: UIDVALIDITY changed, or the copy was found wrong. */
   readonly reset: boolean;
-  readonly added: readonly FetchedMessage[];
+  readonly added: readonly MirroredMessage[];
+  /** All flags of each of these messages as they are now. */
   readonly flags: readonly { readonly uid: number; readonly flags: readonly string[] }[];
   readonly removedUids: readonly number[];
   readonly mirror: FolderMirror;
 }
+
+/** Any other flag that begins with a backslash (`\Recent`) is not in the copy. */
+export const MIRRORED_FLAGS = ['\\Seen', '\\Flagged', '\\Answered', '\\Draft', '\\Deleted'] as const;
 
 /** What a caller of the index sees of its progress: messages in the copy, and in the mailbox as last told. */
 export interface IndexProgress {
@@ -45,24 +59,49 @@ export type Fence = bigint;
 
 export interface MailIndex {
   folder(key: FolderKey): Promise<FolderMirror | null>;
-  /** UIDs and flags of the copy, for a plain comparison with the server; ascending by UID. */
+  /**
+   * UIDs and flags of the copy, for a plain comparison with the server; ascending by UID. Of the system flags only those
+   * five that mean something here (`MIRRORED_FLAGS`), written as in RFC 3501; keywords as the server writes them.
+   */
   flagsOf(key: FolderKey, fromUid: number, toUid: number): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Throws `FencedOff` when a later worker holds the mailbox; nothing is changed then. */
   apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void>;
+  /**
+   * For the next `forMs` the worker is told at once of what changes in the folder (IDLE): answers from the copy need no
+   * look at the server. 0 ends it. Throws `FencedOff`.
+   */
+  vouch(mailboxId: string, fence: Fence, key: FolderKey, forMs: number): Promise<void>;
   /** Forgets folders that are gone. Throws `FencedOff`. */
   forget(mailboxId: string, fence: Fence, keys: readonly FolderKey[]): Promise<void>;
   /** From now on the copies of these folders are not trusted until they were held against the server again. */
   distrust(keys: readonly FolderKey[]): Promise<void>;
+  /** Numbers of the folders whose copies are distrusted now. */
+  distrusted(mailboxNumber: number): Promise<readonly number[]>;
   progress(mailboxNumber: number): Promise<IndexProgress>;
-  /** The same answer a live query gives, or null when the copy cannot give it truthfully now. */
+  /**
+   * The same answer a live query gives as long as the server has what the answer's `states` say; null when the copy of a
+   * folder is missing, not complete or not trusted. Never asked for `body_contains` and `header`.
+   */
   query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null>;
   erase(mailboxNumber: number): Promise<void>;
 }
 
-/** An answer from the copy, and how fresh it is. */
-export interface IndexAnswer extends MailQueryAnswer {
-  /** What the answer holds of the feed: a wait from here on misses nothing and repeats nothing. */
+/** What the copy of a folder held when it was asked: to be compared with what the server says of it. */
+export interface FolderState {
+  readonly folderNumber: number;
+  readonly uidValidity: number;
+  readonly uidNext: number;
+  /** Messages, those marked `\Deleted` included. */
+  readonly messages: number;
+  readonly highestModseq: bigint | null;
   readonly feedPosition: Position | null;
+  /** A worker is told at once of what changes: no need to compare. */
+  readonly vouched: boolean;
+}
+
+/** An answer from the copy, and what it was read from. */
+export interface IndexAnswer extends MailQueryAnswer {
+  readonly states: readonly FolderState[];
 }
 
 /** A later worker holds the mailbox: this one must stop at once and write nothing more. */

@@ -5,6 +5,7 @@ import type {
   MessageAddressObject,
   MessageEnvelopeObject,
 } from 'imapflow';
+import { cleanText } from '../../commands/kernel/clean-text.ts';
 import type { Address, FetchedMessage, FolderRef, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { attachmentsOf } from './body-structure.ts';
 
@@ -63,10 +64,10 @@ function ofPlace(fetched: FetchMessageObject): Pick<FetchedMessage, OfPlace> {
 type OfEnvelope = 'sentAt' | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'replyTo';
 
 function ofEnvelope(envelope: MessageEnvelopeObject): Pick<FetchedMessage, OfEnvelope> {
-  const { date, subject = null, from, to, cc, bcc, replyTo } = envelope;
+  const { date, subject, from, to, cc, bcc, replyTo } = envelope;
   return {
     sentAt: dateOf(date),
-    subject,
+    subject: subject === undefined ? null : cleanText(subject),
     from: addressesOf(from),
     to: addressesOf(to),
     cc: addressesOf(cc),
@@ -104,7 +105,9 @@ const dateOf = (value: Date | string | undefined): Date | null =>
 /** Group names (RFC 5322 3.4) have no address and are left out. */
 const addressesOf = (list: readonly MessageAddressObject[] | undefined): readonly Address[] =>
   (list ?? []).flatMap(({ name, address }) =>
-    address ? [{ name: name === undefined || name === '' ? null : name, email: address }] : [],
+    address
+      ? [{ name: name === undefined || name === '' ? null : cleanText(name), email: cleanText(address) }]
+      : [],
   );
 
 /** ENVELOPE repeats From where there is no Reply-To (RFC 3501 7.4.2). */

@@ -4,10 +4,13 @@ import type {
   ConnectionReport,
   HostSettings,
   Lane,
+  MailAnswer,
   MailPort,
+  MailQuery,
   MailSession,
 } from '../../commands/kernel/mail-port.ts';
 import type { Log, MailCredentials } from '../../commands/kernel/ports.ts';
+import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { EgressGuard } from './egress-guard.ts';
 import { ImapConnection } from './imap-connection.ts';
@@ -35,7 +38,12 @@ export interface ImapGatewayOptions {
   /** Certificates to trust beside the system's, PEM. */
   readonly extraCertificates?: readonly string[];
   readonly limits?: Partial<MailLimits>;
+  /** The index that answers queries where it can; absent = every query is live. */
+  readonly queries?: QueryRouterOptions;
 }
+
+/** Before the first event: where no log is known, a wait begins with all there is. */
+const BEFORE_ALL = -1n;
 
 export interface MailLimits {
   readonly commandTimeoutMs: number;
@@ -68,12 +76,14 @@ export class ImapGateway implements MailPort {
   readonly #pools = new Map<string, ConnectionPool>();
   readonly #refusals = new Map<string, { readonly until: number; readonly error: GatewayError }>();
   readonly #dates: ReceivedDatesCache;
+  readonly #router: QueryRouter | null;
   #closed = false;
 
   constructor(options: ImapGatewayOptions) {
     this.#options = options;
     this.#limits = { ...LIMITS, ...options.limits };
     this.#dates = new ReceivedDatesCache(this.#limits.maxFolderMessages);
+    this.#router = options.queries ? new QueryRouter(options.queries) : null;
     this.#login = {
       guard: options.guard,
       extraCertificates: options.extraCertificates ?? [],
@@ -81,7 +91,18 @@ export class ImapGateway implements MailPort {
     };
   }
 
-  async withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
+  withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
+    return this.#borrow(mailboxId, lane, work);
+  }
+
+  async query(mailboxId: string, query: MailQuery, live?: MailSession): Promise<MailAnswer> {
+    const onMailbox: OnMailbox = (work) =>
+      live instanceof ImapSession ? work(live) : this.#borrow(mailboxId, 'interactive', work);
+    if (this.#router) return await this.#router.query(mailboxId, query, onMailbox);
+    return { ...(await onMailbox((session) => session.query(query))), asOf: BEFORE_ALL };
+  }
+
+  async #borrow<T>(mailboxId: string, lane: Lane, work: (mail: ImapSession) => Promise<T>): Promise<T> {
     if (this.#closed) throw new GatewayError('overloaded', 'The gateway is stopping; try again in a moment.');
     const lease = await this.#pool(mailboxId).acquire(lane);
     try {

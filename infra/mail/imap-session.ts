@@ -21,6 +21,7 @@ import { prepareFlagChange } from './change-flags.ts';
 import type { Lease } from './connection-pool.ts';
 import { describePart, readBytes } from './download.ts';
 import { fetchPlaces } from './fetch-places.ts';
+import { type FolderCounts, folderCounts } from './folder-counts.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './list-folders.ts';
 import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
@@ -84,6 +85,15 @@ export class ImapSession implements MailSession {
 
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }> {
     return this.#read((connection) => folderStatus(connection, folder));
+  }
+
+  /** What the server says of each folder without opening it; null for one that is gone. */
+  countsOf(folders: readonly FolderRef[]): Promise<readonly (FolderCounts | null)[]> {
+    return this.#read(async (connection) => {
+      const counts: (FolderCounts | null)[] = [];
+      for (const folder of folders) counts.push(await folderCounts(connection, folder));
+      return counts;
+    });
   }
 
   moveMessages(folder: FolderRef, uidValidity: number, uids: readonly number[], target: FolderRef): Outcome {

@@ -137,7 +137,11 @@ export class QueryFolders {
   }
 }
 
-const placeKey = ({ folderNumber, uid }: Place): string => `${String(folderNumber)}/${String(uid)}`;
+export const placeOf = ({ ref }: FetchedMessage): Place => ({
+  folderNumber: ref.folder.number,
+  uid: ref.uid,
+});
+export const placeKey = ({ folderNumber, uid }: Place): string => `${String(folderNumber)}/${String(uid)}`;
 
 /** Why a filter needs more than the gateway may fetch for it. */
 export const tooWide = (limit: number): GatewayError =>

@@ -1,9 +1,10 @@
 /** Answers a query live: the server narrows, the one `matches` decides (`contract.md` 4). */
 import type { FetchedMessage, Keyset, MailQuery, MailQueryAnswer } from '../../commands/kernel/mail-port.ts';
 import { compareKeysets, keysetOf, orderField } from '../../commands/kernel/message-order.ts';
+import { newestFirst, threadsOf } from '../../commands/kernel/threads.ts';
 import { deeper, type Depth } from './fetched-message.ts';
 import { candidatesOf } from './folder-candidates.ts';
-import { type QueryDeps, QueryFolders, type Searched, tooWide } from './query-folders.ts';
+import { placeKey, placeOf, type QueryDeps, QueryFolders, type Searched, tooWide } from './query-folders.ts';
 import { planQuery } from './query-plan.ts';
 import { isRefusedSearch } from './search-uids.ts';
 
@@ -27,6 +28,8 @@ async function answer(folders: QueryFolders): Promise<MailQueryAnswer> {
   const { query, plan } = folders;
   const evaluatedBy = plan.serverLeaves.length > 0 ? 'mail_server' : 'gateway';
   if (query.countOnly) return { messages: [], next: null, count: await countHits(folders), evaluatedBy };
+  if (query.byThread === true)
+    return { ...(await threadPage(folders)), messages: [], count: null, evaluatedBy };
   const page =
     orderField(query.order) === 'received' ? await receivedPage(folders) : await sortedPage(folders);
   return { ...page, count: null, evaluatedBy };
@@ -72,6 +75,31 @@ async function sortedPage(folders: QueryFolders): Promise<Page> {
     depth,
     false,
   );
+}
+
+/** Which messages make a thread only all hits together tell. */
+async function threadPage(folders: QueryFolders): Promise<Pick<MailQueryAnswer, 'threads' | 'next'>> {
+  const { query, plan } = folders;
+  const searched = await folders.search({ dates: false, withoutDeleted: true });
+  const depth = deeper(plan.depth, 'envelope');
+  const hits = await allHits(folders, searched, depth);
+  const { after, limit, order } = query;
+  const rest = threadsOf(hits, order).filter(
+    ({ first }) => after === null || compareKeysets(order, first, after) > 0,
+  );
+  const page = rest
+    .slice(0, limit)
+    .map(({ first, messages }) => ({ first, messages: newestFirst(messages) }));
+  // Only the newest of each is shown with more than its place.
+  const shown = await folders.complete(
+    page.flatMap(({ messages }) => messages[0] ?? []),
+    depth,
+  );
+  const whole = new Map(shown.map((message) => [placeKey(placeOf(message)), message]));
+  const threads = page.map(({ messages }) =>
+    messages.map((message) => whole.get(placeKey(placeOf(message))) ?? message),
+  );
+  return { threads, next: rest.length > limit ? (page.at(-1)?.first ?? null) : null };
 }
 
 async function pageOf(

@@ -4,7 +4,7 @@
  */
 import type { SearchObject } from 'imapflow';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import { type LeafKey, leafKeys } from '../../commands/kernel/matches.ts';
+import { bareMessageId, type LeafKey, leafKeys } from '../../commands/kernel/matches.ts';
 
 const DAY_MS = 86_400_000;
 /** RFC 3501 atom: a keyword that is none cannot be on any message. */
@@ -103,7 +103,7 @@ const HOLDS: Narrowers = {
   size_min: ({ size_min }) => atLeast(size_min),
   size_max: ({ size_max }) => atMost(size_max),
   message_id_header: ({ message_id_header }) =>
-    message_id_header === undefined ? null : { header: { 'Message-ID': bareId(message_id_header) } },
+    message_id_header === undefined ? null : { header: { 'Message-ID': bareMessageId(message_id_header) } },
   body_contains: body,
   header,
 };
@@ -124,5 +124,4 @@ const FAILS: Narrowers = {
   header: (filter) => negated(header(filter)),
 };
 
-const bareId = (id: string): string => id.trim().replace(/^<([^]*)>$/, '$1');
 export const isAtom = (text: string): boolean => ATOM.test(text);

@@ -56,6 +56,10 @@ export class FakeMailPort implements MailPort {
     return await work(session as MailSession);
   }
 
+  query(): never {
+    throw new Error('this mail port has folders only');
+  }
+
   testImap(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
     this.tested.push({ settings, credentials });
     return Promise.resolve({ ok: true, stage: 'ready', latencyMs: 5 });

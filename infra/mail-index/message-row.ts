@@ -1,0 +1,141 @@
+/** A message as two rows of the mirror, and back. */
+import type { FetchedMessage, FolderRef } from '../../commands/kernel/mail-port.ts';
+import { bareMessageId } from '../../commands/kernel/matches.ts';
+import type { MirroredMessage } from './folder-mirror.ts';
+import { foldedWords } from './folded-words.ts';
+import { keyOfText } from './index-keys.ts';
+
+/** Columns of `mirror.message` that make a message, as `pg` gives them. */
+export interface MessageRow extends Record<string, unknown> {
+  readonly folder_number: number;
+  readonly uid: string;
+  readonly uid_validity: string;
+  readonly received_at: string;
+  readonly sent_at: string | null;
+  readonly size: string;
+  readonly seen: boolean;
+  readonly flagged: boolean;
+  readonly answered: boolean;
+  readonly draft: boolean;
+  readonly has_attachment: boolean;
+  readonly keywords: readonly string[] | null;
+  /** Null where only the place was asked for. */
+  readonly envelope: string | null;
+}
+
+type InColumns =
+  | 'ref' | 'seen' | 'flagged' | 'answered' | 'draft' | 'keywords' | 'size' | 'receivedAt' | 'sentAt'
+  | 'hasAttachments' | 'text'; // prettier-ignore
+type Envelope = Omit<FetchedMessage, InColumns>;
+
+const EMPTY: Envelope = {
+  messageId: null,
+  inReplyTo: null,
+  references: [],
+  subject: null,
+  from: [],
+  to: [],
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  autoSubmitted: null,
+  attachments: [],
+  threadRoot: null,
+};
+
+const rootOf = ({ references, inReplyTo, messageId }: Envelope): string | null =>
+  references[0] ?? inReplyTo ?? messageId;
+
+/** What no column holds, as JSON; what is empty or follows from the rest is left out. */
+export function packEnvelope(message: MirroredMessage): string {
+  // prettier-ignore
+  const {
+    ref, seen, flagged, answered, draft, keywords, size, receivedAt, sentAt, hasAttachments, text, deleted,
+    ...envelope
+  } = message;
+  const kept = Object.entries(envelope).filter(
+    ([name, value]) =>
+      value !== null &&
+      !(Array.isArray(value) && value.length === 0) &&
+      !(name === 'threadRoot' && value === rootOf(envelope)),
+  );
+  return JSON.stringify(Object.fromEntries(kept));
+}
+
+function unpackEnvelope(text: string): Envelope {
+  const envelope = { ...EMPTY, ...(JSON.parse(text) as Partial<Envelope>) };
+  return { ...envelope, threadRoot: envelope.threadRoot ?? rootOf(envelope) };
+}
+
+/** The message of a row. */
+export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage {
+  return {
+    ref: { folder, uidValidity: Number(row.uid_validity), uid: Number(row.uid) },
+    seen: row.seen,
+    flagged: row.flagged,
+    answered: row.answered,
+    draft: row.draft,
+    keywords: row.keywords ?? [],
+    size: Number(row.size),
+    receivedAt: new Date(Number(row.received_at)),
+    sentAt: row.sent_at === null ? null : new Date(Number(row.sent_at)),
+    hasAttachments: row.has_attachment,
+    ...(row.envelope === null ? EMPTY : unpackEnvelope(row.envelope)),
+  };
+}
+
+/** One value per column of both tables, without the numbers of mailbox and folder. */
+export interface StoredMessage {
+  readonly uid: number;
+  readonly receivedAt: number;
+  readonly sentAt: number | null;
+  readonly size: number;
+  readonly threadKey: string | null;
+  readonly messageKey: string | null;
+  readonly flags: StoredFlags;
+  readonly hasAttachment: boolean;
+  readonly words: string;
+  readonly envelope: string;
+}
+
+export function storedMessage(message: MirroredMessage, threadId: (root: string) => string): StoredMessage {
+  const { ref, receivedAt, sentAt, size, threadRoot, messageId } = message;
+  return {
+    uid: ref.uid,
+    receivedAt: receivedAt.getTime(),
+    sentAt: sentAt?.getTime() ?? null,
+    size,
+    threadKey: threadRoot === null ? null : keyOfText(threadId(threadRoot)),
+    messageKey: messageId === null ? null : keyOfText(bareMessageId(messageId)),
+    flags: { ...message, keywords: keywordColumn(message.keywords) },
+    hasAttachment: message.hasAttachments,
+    words: foldedWords(message),
+    envelope: packEnvelope(message),
+  };
+}
+
+export interface StoredFlags {
+  readonly seen: boolean;
+  readonly flagged: boolean;
+  readonly answered: boolean;
+  readonly draft: boolean;
+  readonly deleted: boolean;
+  /** Joined by spaces, which no keyword holds (RFC 3501 atom); null = none. */
+  readonly keywords: string | null;
+}
+
+/** Flags as the server writes them; system flags are the same in every case (RFC 3501 2.3.2). */
+export function storedFlags(flags: readonly string[]): StoredFlags {
+  const system = new Set(flags.map((flag) => flag.toLowerCase()));
+  return {
+    seen: system.has('\\seen'),
+    flagged: system.has('\\flagged'),
+    answered: system.has('\\answered'),
+    draft: system.has('\\draft'),
+    deleted: system.has('\\deleted'),
+    keywords: keywordColumn(flags.filter((flag) => !flag.startsWith('\\'))),
+  };
+}
+
+const keywordColumn = (keywords: readonly string[]): string | null =>
+  keywords.length === 0 ? null : keywords.join(' ');

@@ -1,0 +1,175 @@
+/** The `MailIndex` on schema `mirror`. */
+import type { MailQuery } from '../../commands/kernel/mail-port.ts';
+import type { Locators, Sql } from '../../commands/kernel/ports.ts';
+import {
+  type Fence,
+  FencedOff,
+  type FolderKey,
+  type FolderMirror,
+  type FolderUpdate,
+  type IndexAnswer,
+  type IndexProgress,
+  type MailIndex,
+  MIRRORED_FLAGS,
+} from './folder-mirror.ts';
+import { queryIndex } from './query-index.ts';
+import { CopyNotReady, PageReader } from './read-page.ts';
+import { removeAll, writeFolder } from './write-folder.ts';
+
+/** A crash of the database may forget the last updates: the worker finds that out as it finds out all else. */
+const WITHOUT_FLUSH = "select set_config('synchronous_commit', 'off', true)";
+
+/** Held to the end of the transaction: nobody else takes the mailbox while a holder writes. */
+const HOLDS = 'select 1 from work.mailbox_lease where mailbox_id = $1 and fence = $2 for share';
+
+const FOLDER = `
+  select uid_validity, uid_next, indexed_from, highest_modseq, total, checked_at, feed_position, distrusts
+  from mirror.folder where mailbox_number = $1 and folder_number = $2`;
+
+interface FolderRow extends Record<string, unknown> {
+  readonly uid_validity: string;
+  readonly uid_next: string;
+  readonly indexed_from: string;
+  readonly highest_modseq: string | null;
+  readonly total: string;
+  readonly checked_at: Date;
+  readonly feed_position: string | null;
+  readonly distrusts: string;
+}
+
+interface FlagsRow extends Record<string, unknown> {
+  readonly uid: string;
+  readonly flags: readonly boolean[];
+  readonly keywords: readonly string[] | null;
+}
+
+const FLAGS = `
+  select uid, array[seen, flagged, answered, draft, deleted] as flags, keywords from mirror.message
+  where mailbox_number = $1 and folder_number = $2 and uid between $3 and $4 order by uid`;
+
+export class PostgresMailIndex implements MailIndex {
+  readonly #sql: Sql;
+  readonly #locators: Pick<Locators, 'thread'>;
+
+  constructor(sql: Sql, locators: Pick<Locators, 'thread'>) {
+    this.#sql = sql;
+    this.#locators = locators;
+  }
+
+  async folder({ mailboxNumber, folderNumber }: FolderKey): Promise<FolderMirror | null> {
+    const [row] = await this.#sql.query<FolderRow>(FOLDER, [mailboxNumber, folderNumber]);
+    return row === undefined ? null : mirrorOf(row);
+  }
+
+  async flagsOf(
+    { mailboxNumber, folderNumber }: FolderKey,
+    fromUid: number,
+    toUid: number,
+  ): Promise<ReadonlyMap<number, readonly string[]>> {
+    const rows = await this.#sql.query<FlagsRow>(FLAGS, [mailboxNumber, folderNumber, fromUid, toUid]);
+    return new Map(rows.map((row) => [Number(row.uid), flagsOfRow(row)]));
+  }
+
+  async apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void> {
+    await this.#fenced(mailboxId, fence, async (sql) => {
+      await writeFolder(sql, update, (root) => this.#locators.thread(update.mailboxNumber, root));
+    });
+  }
+
+  async vouch(
+    mailboxId: string,
+    fence: Fence,
+    { mailboxNumber, folderNumber }: FolderKey,
+    forMs: number,
+  ): Promise<void> {
+    await this.#fenced(mailboxId, fence, async (sql) => {
+      await sql.query(
+        `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond'
+         where mailbox_number = $1 and folder_number = $2`,
+        [mailboxNumber, folderNumber, forMs],
+      );
+    });
+  }
+
+  async forget(mailboxId: string, fence: Fence, keys: readonly FolderKey[]): Promise<void> {
+    await this.#fenced(mailboxId, fence, async (sql) => {
+      for (const key of keys) {
+        await removeAll(sql, key);
+        await sql.query('delete from mirror.folder where mailbox_number = $1 and folder_number = $2', [
+          key.mailboxNumber,
+          key.folderNumber,
+        ]);
+      }
+    });
+  }
+
+  async distrust(keys: readonly FolderKey[]): Promise<void> {
+    if (keys.length === 0) return;
+    await this.#sql.query(
+      `update mirror.folder as f set distrusts = distrusts + 1 from unnest($1::int[], $2::int[]) as k (mailbox, folder)
+       where f.mailbox_number = k.mailbox and f.folder_number = k.folder`,
+      [keys.map(({ mailboxNumber }) => mailboxNumber), keys.map(({ folderNumber }) => folderNumber)],
+    );
+  }
+
+  async distrusted(mailboxNumber: number): Promise<readonly number[]> {
+    const rows = await this.#sql.query<{ folder_number: number }>(
+      'select folder_number from mirror.folder where mailbox_number = $1 and trusted <> distrusts',
+      [mailboxNumber],
+    );
+    return rows.map(({ folder_number }) => folder_number);
+  }
+
+  async progress(mailboxNumber: number): Promise<IndexProgress> {
+    const [row] = await this.#sql.query<{ indexed: string; total: string }>(
+      `select coalesce(sum(indexed), 0) as indexed, coalesce(sum(greatest(total, indexed)), 0) as total
+       from mirror.folder where mailbox_number = $1`,
+      [mailboxNumber],
+    );
+    return { indexed: Number(row?.indexed ?? 0), total: Number(row?.total ?? 0) };
+  }
+
+  async query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
+    const reader = new PageReader(this.#sql, mailboxNumber, query);
+    try {
+      const answer = await queryIndex(reader, query);
+      return { ...answer, states: reader.states };
+    } catch (error) {
+      if (error instanceof CopyNotReady) return null;
+      throw error;
+    }
+  }
+
+  async erase(mailboxNumber: number): Promise<void> {
+    for (const table of ['mirror.folder', 'mirror.message', 'mirror.message_text']) {
+      await this.#sql.query(`delete from ${table} where mailbox_number = $1`, [mailboxNumber]);
+    }
+  }
+
+  async #fenced(mailboxId: string, fence: Fence, work: (sql: Sql) => Promise<void>): Promise<void> {
+    await this.#sql.transaction(async (sql) => {
+      await sql.query(WITHOUT_FLUSH);
+      const held = await sql.query(HOLDS, [mailboxId, fence]);
+      if (held.length === 0) throw new FencedOff(mailboxId);
+      await work(sql);
+    });
+  }
+}
+
+const big = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
+
+const mirrorOf = (row: FolderRow): FolderMirror => ({
+  uidValidity: Number(row.uid_validity),
+  uidNext: Number(row.uid_next),
+  indexedFrom: Number(row.indexed_from),
+  highestModseq: big(row.highest_modseq),
+  total: Number(row.total),
+  checkedAt: row.checked_at,
+  feedPosition: big(row.feed_position),
+  distrusts: Number(row.distrusts),
+});
+
+const flagsOfRow = ({ flags, keywords }: FlagsRow): readonly string[] => [
+  ...MIRRORED_FLAGS.filter((_, index) => flags[index] === true),
+  ...(keywords ?? []),
+];

@@ -1,0 +1,123 @@
+/** Where a query is answered: from the copy when it is all the server has, else live (`contract.md` 4). */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type {
+  FetchedMessage,
+  MailAnswer,
+  MailQuery,
+  MailQueryAnswer,
+} from '../../commands/kernel/mail-port.ts';
+import { serverLeaves } from '../../commands/kernel/matches.ts';
+import type { Position } from '../../commands/kernel/position.ts';
+import type { ImapSession } from '../mail/imap-session.ts';
+import { FolderFreshness } from './folder-freshness.ts';
+import type { FolderState, IndexAnswer, MailIndex } from './folder-mirror.ts';
+
+export interface QueryRouterOptions {
+  readonly index: MailIndex;
+  /** The number of a mailbox, or null when nobody knows it. */
+  readonly mailboxNumber: (mailboxId: string) => number | null;
+  /** The position of the last event in the log. */
+  readonly headPosition: () => Promise<Position>;
+}
+
+/** Runs `work` on a connection of the mailbox. */
+export type OnMailbox = <T>(work: (session: ImapSession) => Promise<T>) => Promise<T>;
+
+export class QueryRouter {
+  readonly #options: QueryRouterOptions;
+  readonly #freshness = new FolderFreshness();
+
+  constructor(options: QueryRouterOptions) {
+    this.#options = options;
+  }
+
+  /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the copy will answer it soon. */
+  async query(mailboxId: string, query: MailQuery, onMailbox: OnMailbox): Promise<MailAnswer> {
+    const number = this.#options.mailboxNumber(mailboxId);
+    // Only the mail server knows what it finds in bodies and odd headers.
+    const isOurs = number !== null && serverLeaves(query.filter).length === 0;
+    const indexed = isOurs ? await this.#fromIndex({ mailboxId, number }, query, onMailbox) : null;
+    if (indexed !== null) return indexed;
+    // Read first: what happens during the query may show in it, and comes again to who waits.
+    const asOf = await this.#options.headPosition();
+    try {
+      return { ...(await onMailbox((session) => session.query(query))), asOf };
+    } catch (error) {
+      throw isOurs && isBeyondLimits(error) ? await this.#tooWide(number, error) : error;
+    }
+  }
+
+  async #fromIndex(
+    { mailboxId, number }: { mailboxId: string; number: number },
+    query: MailQuery,
+    onMailbox: OnMailbox,
+  ): Promise<MailAnswer | null> {
+    const { index, headPosition } = this.#options;
+    const first = await index.query(number, query);
+    if (first === null) return null;
+    let asOf = lastPosition(first.states);
+    let answer: IndexAnswer | null = first;
+    if (asOf === null) {
+      // Nothing was ever told of these folders: all that will be lies behind what the log holds now.
+      asOf = await headPosition();
+      answer = await index.query(number, query);
+    }
+    if (answer === null || !(await this.#isCurrent(mailboxId, query, answer, onMailbox))) return null;
+    const { states, ...rest } = answer;
+    return { ...(await withTexts(rest, query, onMailbox)), asOf };
+  }
+
+  async #isCurrent(
+    mailboxId: string,
+    { folders }: MailQuery,
+    { states }: IndexAnswer,
+    onMailbox: OnMailbox,
+  ): Promise<boolean> {
+    const unsure = states.filter(({ vouched }) => !vouched);
+    if (unsure.length === 0) return true;
+    return await this.#freshness.areCurrent(mailboxId, folders, unsure, (asked) =>
+      onMailbox((session) => session.countsOf(asked)),
+    );
+  }
+
+  /** A mailbox that is being indexed answers this soon; one without an index never does. */
+  async #tooWide(mailboxNumber: number, error: unknown): Promise<unknown> {
+    const { indexed, total } = await this.#options.index.progress(mailboxNumber);
+    if (total === 0 && indexed === 0) return error;
+    return new GatewayError(
+      'index_building',
+      'The index of this mailbox is being brought up to date, and without it this would take too many messages; try again.',
+      { details: { indexed, total }, retryAfterSeconds: RETRY_SECONDS, cause: error },
+    );
+  }
+}
+
+const RETRY_SECONDS = 5;
+
+/** What the live path refuses for the number of messages, not for the server's understanding. */
+const isBeyondLimits = (error: unknown): boolean =>
+  error instanceof GatewayError &&
+  error.code === 'filter_unsupported' &&
+  error.details['limit'] !== undefined;
+
+/**
+ * The worker appends and applies what it sees of a mailbox one after the other, so the copy holds all that was told of any
+ * folder before the last it holds of one.
+ */
+function lastPosition(states: readonly FolderState[]): Position | null {
+  const known = states.flatMap(({ feedPosition }) => feedPosition ?? []);
+  return known.reduce<Position | null>((last, each) => (last === null || each > last ? each : last), null);
+}
+
+/** Bodies are in no copy: they are fetched for the page; what vanished since is left out. */
+async function withTexts(
+  answer: MailQueryAnswer,
+  query: MailQuery,
+  onMailbox: OnMailbox,
+): Promise<MailQueryAnswer> {
+  const { textChars, bodySource, depth } = query;
+  if (textChars === null || answer.messages.length === 0) return answer;
+  const refs = answer.messages.map(({ ref }) => ref);
+  const fetched = await onMailbox((session) => session.fetch(refs, depth, textChars, bodySource));
+  return { ...answer, messages: fetched.filter((message): message is FetchedMessage => message !== null) };
+}

@@ -1,0 +1,154 @@
+/** Brings the copy of a folder forward: the rows of one update, in the caller's transaction. */
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
+import { type StoredMessage, storedFlags, storedMessage } from './message-row.ts';
+
+const TABLES = ['mirror.message', 'mirror.message_text'] as const;
+
+const ADD_MESSAGES = `
+  insert into mirror.message (mailbox_number, folder_number, uid, received_at, sent_at, size, thread_key, message_key,
+    seen, flagged, answered, draft, deleted, has_attachment, keywords)
+  select $1, $2, uid, received_at, sent_at, size, thread_key, message_key,
+    seen, flagged, answered, draft, deleted, has_attachment, string_to_array(keywords, ' ')
+  from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::boolean[],
+    $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[], $14::boolean[], $15::text[])
+    as added (uid, received_at, sent_at, size, thread_key, message_key, seen, flagged, answered, draft, deleted,
+      has_attachment, keywords)
+  on conflict (mailbox_number, folder_number, uid) do update set seen = excluded.seen, flagged = excluded.flagged,
+    answered = excluded.answered, draft = excluded.draft, deleted = excluded.deleted, keywords = excluded.keywords
+  returning xmax = 0 as inserted`;
+
+/** Of one UIDVALIDITY a UID is one message for ever (RFC 3501 2.3.1.1): its text is already there. */
+const ADD_TEXTS = `
+  insert into mirror.message_text (mailbox_number, folder_number, uid, words, envelope)
+  select $1, $2, * from unnest($3::bigint[], $4::text[], $5::text[])
+  on conflict (mailbox_number, folder_number, uid) do nothing`;
+
+const CHANGE_FLAGS = `
+  update mirror.message as m set seen = now.seen, flagged = now.flagged, answered = now.answered, draft = now.draft,
+    deleted = now.deleted, keywords = string_to_array(now.keywords, ' ')
+  from unnest($3::bigint[], $4::boolean[], $5::boolean[], $6::boolean[], $7::boolean[], $8::boolean[], $9::text[])
+    as now (uid, seen, flagged, answered, draft, deleted, keywords)
+  where m.mailbox_number = $1 and m.folder_number = $2 and m.uid = now.uid`;
+
+const FOLDER = `
+  insert into mirror.folder as known (mailbox_number, folder_number, uid_validity, uid_next, indexed_from,
+    highest_modseq, total, indexed, checked_at, feed_position, trusted)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12::bigint)
+  on conflict (mailbox_number, folder_number) do update set uid_validity = excluded.uid_validity,
+    uid_next = excluded.uid_next, indexed_from = excluded.indexed_from, highest_modseq = excluded.highest_modseq,
+    total = excluded.total,
+    indexed = excluded.indexed + case when $11::boolean then 0 else known.indexed end,
+    checked_at = excluded.checked_at, feed_position = excluded.feed_position, trusted = excluded.trusted`;
+
+/** Applies it whole; the fence was checked by the caller. */
+export async function writeFolder(
+  sql: Sql,
+  update: FolderUpdate,
+  threadId: (root: string) => string,
+): Promise<void> {
+  const { reset, added, flags, removedUids, mirror } = update;
+  if (reset) await removeAll(sql, update);
+  const removed = await remove(sql, update, removedUids);
+  const inserted = await add(
+    sql,
+    update,
+    added.map((message) => storedMessage(message, threadId)),
+  );
+  if (flags.length > 0) await changeFlags(sql, update, flags);
+  await sql.query(FOLDER, [
+    update.mailboxNumber,
+    update.folderNumber,
+    mirror.uidValidity,
+    mirror.uidNext,
+    mirror.indexedFrom,
+    mirror.highestModseq,
+    mirror.total,
+    inserted - removed,
+    mirror.checkedAt,
+    mirror.feedPosition,
+    reset,
+    mirror.distrusts,
+  ]);
+}
+
+/** Forgets every message of a folder's copy. */
+export async function removeAll(sql: Sql, { mailboxNumber, folderNumber }: FolderKey): Promise<void> {
+  for (const table of TABLES) {
+    await sql.query(`delete from ${table} where mailbox_number = $1 and folder_number = $2`, [
+      mailboxNumber,
+      folderNumber,
+    ]);
+  }
+}
+
+async function remove(
+  sql: Sql,
+  { mailboxNumber, folderNumber }: FolderKey,
+  uids: readonly number[],
+): Promise<number> {
+  if (uids.length === 0) return 0;
+  const [counted] = await sql.query<{ removed: string }>(
+    `with gone as (delete from mirror.message where mailbox_number = $1 and folder_number = $2 and uid = any($3::bigint[])
+       returning uid),
+     texts as (delete from mirror.message_text where mailbox_number = $1 and folder_number = $2
+       and uid = any($3::bigint[]))
+     select count(*) as removed from gone`,
+    [mailboxNumber, folderNumber, uids],
+  );
+  return Number(counted?.removed ?? 0);
+}
+
+async function add(
+  sql: Sql,
+  { mailboxNumber, folderNumber }: FolderKey,
+  messages: readonly StoredMessage[],
+): Promise<number> {
+  if (messages.length === 0) return 0;
+  const column = <T>(read: (message: StoredMessage) => T): readonly T[] => messages.map(read);
+  const uids = column(({ uid }) => uid);
+  const rows = await sql.query<{ inserted: boolean }>(ADD_MESSAGES, [
+    mailboxNumber,
+    folderNumber,
+    uids,
+    column(({ receivedAt }) => receivedAt),
+    column(({ sentAt }) => sentAt),
+    column(({ size }) => size),
+    column(({ threadKey }) => threadKey),
+    column(({ messageKey }) => messageKey),
+    column(({ flags }) => flags.seen),
+    column(({ flags }) => flags.flagged),
+    column(({ flags }) => flags.answered),
+    column(({ flags }) => flags.draft),
+    column(({ flags }) => flags.deleted),
+    column(({ hasAttachment }) => hasAttachment),
+    column(({ flags }) => flags.keywords),
+  ]);
+  await sql.query(ADD_TEXTS, [
+    mailboxNumber,
+    folderNumber,
+    uids,
+    column(({ words }) => words),
+    column(({ envelope }) => envelope),
+  ]);
+  return rows.filter(({ inserted }) => inserted).length;
+}
+
+async function changeFlags(
+  sql: Sql,
+  { mailboxNumber, folderNumber }: FolderKey,
+  changes: FolderUpdate['flags'],
+): Promise<void> {
+  const now = changes.map(({ uid, flags }) => ({ uid, ...storedFlags(flags) }));
+  await sql.query(CHANGE_FLAGS, [
+    mailboxNumber,
+    folderNumber,
+    now.map(({ uid }) => uid),
+    now.map(({ seen }) => seen),
+    now.map(({ flagged }) => flagged),
+    now.map(({ answered }) => answered),
+    now.map(({ draft }) => draft),
+    now.map(({ deleted }) => deleted),
+    now.map(({ keywords }) => keywords),
+  ]);
+}

@@ -1,0 +1,36 @@
+/** What the server says of a folder without opening it: enough to tell whether a copy of it is still true. */
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ImapConnection } from './imap-connection.ts';
+
+export interface FolderCounts {
+  readonly uidValidity: number;
+  readonly uidNext: number;
+  readonly messages: number;
+  /** Null where the server has no CONDSTORE (RFC 7162): changed flags do not show. */
+  readonly highestModseq: bigint | null;
+}
+
+/** STATUS (RFC 3501 6.3.10). Null when the folder is gone, or the server does not tell. */
+export async function folderCounts(
+  connection: ImapConnection,
+  { path }: FolderRef,
+): Promise<FolderCounts | null> {
+  const highestModseq = connection.capabilities.condstore;
+  const told = await connection.run(async (client) => {
+    // Of the open folder it tells what this connection has seen, which a NOOP brings up to date.
+    if (client.mailbox !== false && client.mailbox.path === path) await client.noop();
+    try {
+      return await client.status(path, { uidValidity: true, uidNext: true, messages: true, highestModseq });
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'NotFound') return false;
+      throw error;
+    }
+  });
+  if (told === false || !told.uidValidity || !told.uidNext || told.messages === undefined) return null;
+  return {
+    uidValidity: Number(told.uidValidity),
+    uidNext: told.uidNext,
+    messages: told.messages,
+    highestModseq: told.highestModseq ?? null,
+  };
+}
