@@ -52,6 +52,39 @@ const isRole = (text: string): boolean => ROLES.some((role) => role === text);
 
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 
+/** What an operator registers at a mail provider. Without client id and secret its mailboxes cannot be authorized. */
+function providerSettings(title: string, issuer: string) {
+  const fallback = `no ${title} mailboxes with OAuth`;
+  return {
+    clientId: z
+      .string()
+      .optional()
+      .register(settings, {
+        description: `Client id of the gateway at ${title}; its redirect address is BASE_URL/oauth/provider/callback.`,
+        fallback,
+      }),
+    clientSecret: z
+      .string()
+      .optional()
+      .register(settings, {
+        description: `Client secret of the gateway at ${title}.`,
+        fallback,
+        secret: true,
+      }),
+    issuer: z
+      .string()
+      .refine(isIssuer, 'must be an https address without query, or an http one of this machine')
+      .optional()
+      .register(settings, {
+        description: `Another issuer than ${title}'s own, for one tenant or a sovereign cloud (OpenID Connect Discovery).`,
+        fallback: issuer,
+      }),
+  };
+}
+
+const google = providerSettings('Google', 'https://accounts.google.com');
+const microsoft = providerSettings('Microsoft', 'https://login.microsoftonline.com/common/v2.0');
+
 /** The one schema of the environment. */
 export const Settings = z.strictObject({
   ROLES: list(`must be one or more of ${ROLES.join(', ')}, separated by commas`, isRole)
@@ -128,6 +161,12 @@ export const Settings = z.strictObject({
         'Networks that are not public and that mail servers may be in: CIDR[:port or :*], separated by commas.',
       fallback: 'none: public addresses only',
     }),
+  OAUTH_GOOGLE_CLIENT_ID: google.clientId,
+  OAUTH_GOOGLE_CLIENT_SECRET: google.clientSecret,
+  OAUTH_GOOGLE_ISSUER: google.issuer,
+  OAUTH_MICROSOFT_CLIENT_ID: microsoft.clientId,
+  OAUTH_MICROSOFT_CLIENT_SECRET: microsoft.clientSecret,
+  OAUTH_MICROSOFT_ISSUER: microsoft.issuer,
   MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {
     description: 'Whether MCP answers repeat their structured content as a text block.',
     fallback: 'on',
@@ -176,6 +215,14 @@ function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && search === '' && hash === '' && !text.endsWith('/');
+}
+
+/** Plain HTTP only on this machine, where nobody listens in. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash } = new URL(text);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return search === '' && hash === '' && (protocol === 'https:' || (protocol === 'http:' && isLocal));
 }
 
 /** Shape only; the egress guard reads the network itself. */

@@ -6,6 +6,7 @@ import { misspeltSettings } from './setting-names.ts';
 import type { z } from 'zod';
 import type { Limits, SendTimes } from '../commands/kernel/ports.ts';
 import type { Role, SettingDescription } from './config-schema.ts';
+import type { OAuthSettings } from './oauth/providers.ts';
 
 export interface Config {
   readonly roles: ReadonlySet<Role>;
@@ -26,6 +27,7 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
+  readonly oauth: OAuthSettings;
   readonly mcpTextBlock: boolean;
   readonly limits: Limits;
   readonly sendTimes: SendTimes;
@@ -118,6 +120,19 @@ function sentenceOf(
     : `${name} ${issue.message}, not "${values[name] ?? ''}".`;
 }
 
+const oauthOf = (settings: z.output<typeof Settings>): OAuthSettings => ({
+  google: {
+    clientId: settings.OAUTH_GOOGLE_CLIENT_ID ?? null,
+    clientSecret: settings.OAUTH_GOOGLE_CLIENT_SECRET ?? null,
+    issuer: settings.OAUTH_GOOGLE_ISSUER ?? null,
+  },
+  microsoft: {
+    clientId: settings.OAUTH_MICROSOFT_CLIENT_ID ?? null,
+    clientSecret: settings.OAUTH_MICROSOFT_CLIENT_SECRET ?? null,
+    issuer: settings.OAUTH_MICROSOFT_ISSUER ?? null,
+  },
+});
+
 function toConfig(settings: z.output<typeof Settings>): Config {
   const dataDir = resolve(settings.DATA_DIR);
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = settings;
@@ -134,6 +149,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     storePort: settings.STORE_PORT ?? (runsStoresOnly(settings.ROLES) ? EVENTSTORE_PORT : 0),
     allowedOrigins: settings.ALLOWED_ORIGINS,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
+    oauth: oauthOf(settings),
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
     limits: {
       readsPerMinute: settings.LIMIT_READS_PER_MINUTE,

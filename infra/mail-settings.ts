@@ -1,26 +1,25 @@
-/** Where and as whom a mailbox is connected: settings from the directory, the secret from the vault. */
+/** Where and as whom a mailbox is connected: settings from the directory, a login that is good now. */
 import type { Directory } from '../commands/kernel/directory.ts';
 import { GatewayError, notFound } from '../commands/kernel/errors.ts';
-import type { Secrets } from '../commands/kernel/ports.ts';
+import type { MailLogins } from '../commands/kernel/mail-logins.ts';
+import type { MailLogin } from '../commands/kernel/mail-port.ts';
 import type { MailboxSettings } from './mail/imap-gateway.ts';
 
-/** Throws `not_found`, `conflict` for a paused mailbox, `mailbox_auth_failed` when no credentials are stored. */
+/**
+ * `refused` is the login that the mail server just turned away: an access token is replaced then. Throws `not_found`,
+ * `conflict` for a paused mailbox, and what `MailLogins.current` throws.
+ */
 export async function mailSettingsOf(
   directory: Directory,
-  secrets: Secrets,
+  logins: MailLogins,
   mailboxId: string,
+  refused?: MailLogin,
 ): Promise<MailboxSettings> {
   const mailbox = directory.state.mailboxes.get(mailboxId);
   if (!mailbox || mailbox.state === 'removed') throw notFound('mailbox');
   if (mailbox.state === 'paused') {
     throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
   }
-  const credentials = await secrets.loadMailCredentials(mailboxId);
-  if (credentials === null) {
-    throw new GatewayError(
-      'mailbox_auth_failed',
-      'No credentials are stored; store them with PUT …/credentials.',
-    );
-  }
-  return { imap: mailbox.imap, smtp: mailbox.smtp, ...credentials };
+  const { imap, smtp } = mailbox;
+  return { imap, smtp, login: await logins.current(mailbox, refused) };
 }

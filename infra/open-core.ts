@@ -13,6 +13,8 @@ import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from './mail-index/postgres-mail-index.ts';
 import { mailSettingsOf } from './mail-settings.ts';
+import { createMailLogins } from './oauth/mail-logins.ts';
+import { createProviderClients } from './oauth/provider-clients.ts';
 import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { openStorage, type Storage } from './open-storage.ts';
@@ -68,6 +70,8 @@ async function openPorts(
   const events = metrics ? measureAppends(storage.events, metrics) : storage.events;
   const ids = createIds(vault.idKey, clock);
   const personal = createPersonalData({ sql, clock, masterKey });
+  const secrets = createSecrets(sql, masterKey);
+  const providers = createProviderClients(config.oauth, { baseUrl, clock });
   const leases = startLeases(sql, log);
   opened.defer(() => leases.close());
   const sessions = new PostgresMcpSessions(sql, clock, log);
@@ -102,7 +106,12 @@ async function openPorts(
         await mailIndex.distrust(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
       },
     }),
-    secrets: createSecrets(sql, masterKey),
+    secrets,
+    logins: createMailLogins({
+      secrets,
+      clock,
+      refresh: (provider, refreshToken) => providers.of(provider).refresh(refreshToken),
+    }),
     content: new PostgresContentStore({ sql, masterKey, clock, log }),
     composer: messageComposer,
     tokens: createTokens({ baseUrl, signingKeys: vault.signingKeys, clock }),
@@ -138,7 +147,8 @@ function openMail(
     });
   };
   const mail = new ImapGateway({
-    loadSettings: (mailboxId) => mailSettingsOf(others.directory, others.secrets, mailboxId),
+    loadSettings: (mailboxId, refused) =>
+      mailSettingsOf(others.directory, others.logins, mailboxId, refused),
     guard: createEgressGuard(config.egressAllowMail),
     providerConnections: config.limits.providerConnections,
     log,

@@ -281,14 +281,8 @@ export interface MailPort {
    * `index_building` where it soon can be.
    */
   query(mailboxId: string, query: MailQuery, live?: MailSession): Promise<MailAnswer>;
-  testImap(
-    settings: HostSettings,
-    credentials: { username: string; password: string },
-  ): Promise<ConnectionReport>;
-  testSmtp(
-    settings: HostSettings,
-    credentials: { username: string; password: string },
-  ): Promise<ConnectionReport>;
+  testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
+  testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
   /** Throws `target_blocked` when a host is not public and no egress rule opens it. */
   assertReachable(settings: HostSettings): Promise<void>;
   /** Ends the mailbox's connections: its settings changed, it was paused or removed. */

@@ -6,9 +6,11 @@ import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from './ids.ts';
 import type { MailEchoes } from './mail-echoes.ts';
+import type { MailLogins } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { Directory } from './directory.ts';
+import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
 
 export interface Clock {
@@ -120,21 +122,6 @@ export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;
   /** The text, or null when the owner's key was erased. Throws only when the database is away. */
   open(sealed: Sealed): Promise<string | null>;
-}
-
-export interface MailCredentials {
-  readonly username: string;
-  readonly password: string;
-}
-
-/** Secrets at rest, AES-256-GCM under the key file's key. Nothing here is ever returned to a caller. */
-export interface Secrets {
-  saveMailCredentials(mailboxId: string, credentials: MailCredentials): Promise<void>;
-  /** Null when there are none (never stored, or erased). */
-  loadMailCredentials(mailboxId: string): Promise<MailCredentials | null>;
-  eraseMailCredentials(mailboxId: string): Promise<void>;
-  /** Stores argon2id of the password. */
-  savePassword(userId: string, password: string): Promise<void>;
 }
 
 export interface AccessTokenClaims {
@@ -283,6 +270,7 @@ export interface Ports {
   readonly locators: Locators;
   readonly leases: Leases;
   readonly mail: MailPort;
+  readonly logins: MailLogins;
   readonly mailEchoes: MailEchoes;
   readonly content: ContentStore;
   readonly composer: MessageComposer;

@@ -70,7 +70,7 @@ async function add(context: Context, mailboxId: string, input: Input): Promise<v
   const displayName =
     input.display_name === undefined ? null : await ports.personal.seal(mailboxId, input.display_name);
   const { username, password } = input.auth;
-  await ports.secrets.saveMailCredentials(mailboxId, { username, password });
+  await ports.secrets.saveMailCredentials(mailboxId, { kind: 'password', username, password });
   const creator = { id: caller.principal.id, kind: caller.principal.kind, grantId: ports.ids.newId('grt') };
   const { position } = await decideAndAppend(writer, author, mailbox, {
     id: mailboxId,

@@ -33,7 +33,7 @@ export const putCredentials = defineCapability<Input, Nothing>({
     const username = input.username ?? stored?.username;
     if (username === undefined) throw noUsername();
     await changeMailbox(context, input.mailbox_id, storeCredentials, () =>
-      secrets.saveMailCredentials(input.mailbox_id, { username, password: input.password }),
+      secrets.saveMailCredentials(input.mailbox_id, { kind: 'password', username, password: input.password }),
     );
     await mail.disconnect(input.mailbox_id);
     return {};

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import type { ConnectionReport } from '../kernel/mail-port.ts';
-import type { MailCredentials } from '../kernel/ports.ts';
+import type { ConnectionReport, MailLogin } from '../kernel/mail-port.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { entryOf } from './change-mailbox.ts';
 import { sameHost } from './decide-settings.ts';
@@ -47,29 +46,24 @@ export const testConnection = defineCapability<Input, ConnectionTest>({
   handle: async (input, context) => {
     const { mail } = context.ports;
     const entry = entryOf(context, input.mailbox_id);
-    const credentials = await credentialsFor(context, entry, input);
+    const login = await loginFor(context, entry, input);
     const smtp = input.smtp ?? entry.smtp;
     const [imapReport, smtpReport] = await Promise.all([
-      mail.testImap(input.imap ?? entry.imap, credentials),
-      smtp && mail.testSmtp(smtp, credentials),
+      mail.testImap(input.imap ?? entry.imap, login),
+      smtp && mail.testSmtp(smtp, login),
     ]);
     return { imap: describeReport(imapReport), smtp: smtpReport && describeReport(smtpReport) };
   },
 });
 
-async function credentialsFor(context: Context, entry: MailboxEntry, input: Input): Promise<MailCredentials> {
+async function loginFor(context: Context, entry: MailboxEntry, input: Input): Promise<MailLogin> {
   const { auth, imap, smtp } = input;
-  if (auth) return { username: auth.username, password: auth.password };
+  if (auth) return { kind: 'password', username: auth.username, password: auth.password };
   const otherHost =
     (imap !== undefined && !sameHost(entry.imap, imap)) ||
     (smtp !== undefined && !sameHost(entry.smtp, smtp));
   if (otherHost) throw needsAuth();
-  const stored = await context.ports.secrets.loadMailCredentials(entry.id);
-  if (stored) return stored;
-  throw new GatewayError(
-    'mailbox_auth_failed',
-    'No credentials are stored; PUT them to …/credentials first.',
-  );
+  return await context.ports.logins.current(entry);
 }
 
 const needsAuth = (): GatewayError => {

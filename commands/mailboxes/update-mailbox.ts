@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
+import type { PasswordLogin } from '../kernel/mail-logins.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { changeMailboxSettings, sameHost } from './decide-settings.ts';
@@ -66,7 +67,11 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   },
 });
 
-const withoutType = ({ username, password }: z.output<typeof PasswordAuth>) => ({ username, password });
+const withoutType = ({ username, password }: z.output<typeof PasswordAuth>): PasswordLogin => ({
+  kind: 'password',
+  username,
+  password,
+});
 
 const changedHosts = (entry: MailboxEntry, { imap, smtp }: Input) => [
   ...(imap && !sameHost(entry.imap, imap) ? [imap] : []),

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import { type EgressRule, isAllowed, isLoopback, parseEgressRule } from './egress-rules.ts';
+import { isAllowed, isLoopback, parseEgressRule } from './egress-rules.ts';
 
 export interface VettedTarget {
   /** The literal address to connect to: the name must not be resolved a second time. */
@@ -30,14 +30,27 @@ const resolveAll: Resolve = async (host) =>
 /** A guard with the operator's rules. Throws one sentence for a rule that cannot be read. */
 export function createEgressGuard(allow: readonly string[], resolve: Resolve = resolveAll): EgressGuard {
   const rules = allow.map(parseEgressRule);
-  return { vet: (host, port) => vet(rules, resolve, host, port) };
+  return {
+    vet: (host, port) =>
+      vetAddresses(host, {
+        resolve,
+        blocked: blocked(host, port),
+        allows: (ip) => isAllowed(rules, ip, port),
+      }),
+  };
 }
 
-async function vet(
-  rules: readonly EgressRule[],
-  resolve: Resolve,
+export interface Vetting {
+  readonly resolve?: Resolve;
+  readonly allows: (ip: string) => boolean;
+  /** What is thrown when an address is not allowed. */
+  readonly blocked: GatewayError;
+}
+
+/** Resolves a host once and holds every address of it against the rule. Throws like `EgressGuard.vet`. */
+export async function vetAddresses(
   host: string,
-  port: number,
+  { resolve = resolveAll, allows, blocked }: Vetting,
 ): Promise<VettedTarget> {
   const literal = host.replace(/^\[(.*)\]$/, '$1');
   const isLiteral = isIP(literal) !== 0;
@@ -45,7 +58,7 @@ async function vet(
   const [address] = addresses;
   if (address === undefined) throw unresolved(host);
   // One bad address refuses the host: which one a client would take is not ours to guess.
-  if (!addresses.every((each) => isIP(each) !== 0 && isAllowed(rules, each, port))) throw blocked(host, port);
+  if (!addresses.every((each) => isIP(each) !== 0 && allows(each))) throw blocked;
   return {
     address,
     isLoopback: addresses.every(isLoopback),

@@ -48,7 +48,7 @@ const portOf = (text: string | undefined): EgressRule['port'] => {
 export function isAllowed(rules: readonly EgressRule[], ip: string, port: number): boolean {
   const address = ipaddr.process(ip);
   const isMailPort = MAIL_PORTS.has(port);
-  if (isMailPort && address.range() === 'unicast') return true;
+  if (isMailPort && isPublic(ip)) return true;
   return rules.some(
     (rule) => contains(rule, address) && (isMailPort || rule.port === 'any' || rule.port === port),
   );
@@ -58,6 +58,9 @@ function contains({ network, prefixLength }: EgressRule, address: Address): bool
   if (network.kind() !== address.kind()) return false;
   return address.match(network, prefixLength);
 }
+
+/** True for an address that everybody on the internet reaches alike. */
+export const isPublic = (ip: string): boolean => ipaddr.process(ip).range() === 'unicast';
 
 /** True for the machine's own addresses. */
 export const isLoopback = (ip: string): boolean => ipaddr.process(ip).range() === 'loopback';

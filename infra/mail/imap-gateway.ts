@@ -5,11 +5,12 @@ import type {
   HostSettings,
   Lane,
   MailAnswer,
+  MailLogin,
   MailPort,
   MailQuery,
   MailSession,
 } from '../../commands/kernel/mail-port.ts';
-import type { Log, MailCredentials } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { EgressGuard } from './egress-guard.ts';
@@ -17,16 +18,18 @@ import { ImapConnection } from './imap-connection.ts';
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
 import { ImapSession } from './imap-session.ts';
 import { ReceivedDatesCache } from './received-dates.ts';
+import { type LoadSettings, withRenewedLogin } from './renewed-login.ts';
 import { testImap, testSmtp } from './test-connection.ts';
 
-export interface MailboxSettings extends MailCredentials {
+export interface MailboxSettings {
+  readonly login: MailLogin;
   readonly imap: HostSettings;
   readonly smtp: HostSettings | null;
 }
 
 export interface ImapGatewayOptions {
   /** Where a mailbox lies and how to log in, read anew for each connection. May throw a `GatewayError`. */
-  readonly loadSettings: (mailboxId: string) => Promise<MailboxSettings>;
+  readonly loadSettings: LoadSettings<MailboxSettings>;
   readonly guard: EgressGuard;
   readonly log: Log;
   /** A connection could not be made, or broke. Must not throw. */
@@ -122,12 +125,12 @@ export class ImapGateway implements MailPort {
     }
   }
 
-  testImap(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
-    return testImap(settings, credentials, this.#login);
+  testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
+    return testImap(settings, login, this.#login);
   }
 
-  testSmtp(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
-    return testSmtp(settings, credentials, this.#login);
+  testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
+    return testSmtp(settings, login, this.#login);
   }
 
   async assertReachable(settings: HostSettings): Promise<void> {
@@ -169,10 +172,11 @@ export class ImapGateway implements MailPort {
   async #connect(mailboxId: string): Promise<ImapConnection> {
     const refusal = this.#refusals.get(mailboxId);
     if (refusal && refusal.until > Date.now()) throw refusal.error;
-    const { imap, username, password } = await this.#options.loadSettings(mailboxId);
     const { commandTimeoutMs } = this.#limits;
     try {
-      const client = await logIn({ settings: imap, username, password }, this.#login, commandTimeoutMs);
+      const client = await withRenewedLogin(mailboxId, this.#options.loadSettings, ({ imap, login }) =>
+        logIn(imap, login, this.#login, commandTimeoutMs),
+      );
       this.#refusals.delete(mailboxId);
       this.#options.onMailboxHealthy(mailboxId);
       return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now() });

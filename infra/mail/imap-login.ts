@@ -1,15 +1,9 @@
 /** One logged-in IMAP client: guarded, never silently plain, with errors that say what to do. */
 import { ImapFlow } from 'imapflow';
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
 import type { EgressGuard, VettedTarget } from './egress-guard.ts';
 import { connectError } from './mail-errors.ts';
-
-export interface Login {
-  readonly settings: HostSettings;
-  readonly username: string;
-  readonly password: string;
-}
 
 export interface LoginOptions {
   readonly guard: EgressGuard;
@@ -39,8 +33,12 @@ export const tlsOptions = (extraCertificates: readonly string[]): { ca?: string[
   extraCertificates.length === 0 ? {} : { ca: [...extraCertificates] };
 
 /** A client that has not connected yet, and never connects to another address than the vetted one. */
-export function clientFor(login: Login, target: VettedTarget, options: LoginOptions): ImapFlow {
-  const { settings, username, password } = login;
+export function clientFor(
+  settings: HostSettings,
+  login: MailLogin,
+  target: VettedTarget,
+  options: LoginOptions,
+): ImapFlow {
   const client = new ImapFlow({
     host: target.address,
     port: settings.port,
@@ -48,7 +46,7 @@ export function clientFor(login: Login, target: VettedTarget, options: LoginOpti
     // Left open, imapflow would stay plain when the server hides STARTTLS.
     doSTARTTLS: settings.security === 'starttls',
     ...(target.servername === undefined ? {} : { servername: target.servername }),
-    auth: { user: username, pass: password },
+    auth: authOf(login),
     tls: tlsOptions(options.extraCertificates),
     logger: false,
     disableAutoIdle: true,
@@ -67,14 +65,25 @@ export function clientFor(login: Login, target: VettedTarget, options: LoginOpti
   return client;
 }
 
+/** With a token imapflow picks OAUTHBEARER (RFC 7628) where offered, else XOAUTH2, and never sends it as a password. */
+const authOf = (login: MailLogin): { user: string; pass: string } | { user: string; accessToken: string } =>
+  login.kind === 'oauth2'
+    ? { user: login.username, accessToken: login.accessToken }
+    : { user: login.username, pass: login.password };
+
 /**
  * Connects and logs in. Throws `target_blocked`, `mailbox_unavailable` or `mailbox_auth_failed`. The whole of it takes
  * at most `loginTimeoutMs`.
  */
-export async function logIn(login: Login, options: LoginOptions, loginTimeoutMs: number): Promise<ImapFlow> {
-  const target = await options.guard.vet(login.settings.host, login.settings.port);
-  assertPlainIsLocal(login.settings, target);
-  const client = clientFor(login, target, options);
+export async function logIn(
+  settings: HostSettings,
+  login: MailLogin,
+  options: LoginOptions,
+  loginTimeoutMs: number,
+): Promise<ImapFlow> {
+  const target = await options.guard.vet(settings.host, settings.port);
+  assertPlainIsLocal(settings, target);
+  const client = clientFor(settings, login, target, options);
   const timer = setTimeout(() => {
     client.close();
   }, loginTimeoutMs);

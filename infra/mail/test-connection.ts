@@ -1,9 +1,9 @@
 /** Tries an IMAP or SMTP account and says how far it came. */
-import { createTransport } from 'nodemailer';
 import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { ConnectionReport, HostSettings } from '../../commands/kernel/mail-port.ts';
-import type { MailCredentials } from '../../commands/kernel/ports.ts';
-import { assertPlainIsLocal, clientFor, type LoginOptions, tlsOptions } from './imap-login.ts';
+import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
+import { SubmissionFailure } from '../../commands/kernel/submission-port.ts';
+import { openExchange } from '../smtp/smtp-login.ts';
+import { assertPlainIsLocal, clientFor, type LoginOptions } from './imap-login.ts';
 import { connectError } from './mail-errors.ts';
 
 type Stage = ConnectionReport['stage'];
@@ -12,13 +12,13 @@ type Failure = Pick<ConnectionReport, 'stage' | 'error'>;
 /** Logs in to IMAP and out again. Never throws. */
 export function testImap(
   settings: HostSettings,
-  credentials: MailCredentials,
+  login: MailLogin,
   options: LoginOptions,
 ): Promise<ConnectionReport> {
   return timed(async () => {
     const target = await options.guard.vet(settings.host, settings.port);
     assertPlainIsLocal(settings, target);
-    const client = clientFor({ settings, ...credentials }, target, options);
+    const client = clientFor(settings, login, target, options);
     try {
       await client.connect();
     } finally {
@@ -31,32 +31,16 @@ export function testImap(
 /** Logs in to SMTP and out again; sends nothing. Never throws. */
 export function testSmtp(
   settings: HostSettings,
-  { username, password }: MailCredentials,
+  login: MailLogin,
   options: LoginOptions,
 ): Promise<ConnectionReport> {
   return timed(async () => {
-    const target = await options.guard.vet(settings.host, settings.port);
-    assertPlainIsLocal(settings, target);
-    const transport = createTransport({
-      host: target.address,
-      port: settings.port,
-      secure: settings.security === 'tls',
-      requireTLS: settings.security === 'starttls',
-      ignoreTLS: settings.security === 'none',
-      ...(target.servername === undefined ? {} : { servername: target.servername }),
-      tls: {
-        ...tlsOptions(options.extraCertificates),
-        ...(target.servername === undefined ? {} : { servername: target.servername }),
-      },
-      auth: { user: username, pass: password },
-      connectionTimeout: options.connectTimeoutMs,
-      greetingTimeout: options.connectTimeoutMs,
-      socketTimeout: options.connectTimeoutMs,
-    });
     try {
-      await transport.verify();
-    } finally {
-      transport.close();
+      const { exchange } = await openExchange(settings, login, options, options.connectTimeoutMs);
+      exchange.client.quit();
+    } catch (error) {
+      // What the client said tells the stage; what it means to a send does not matter here.
+      throw error instanceof SubmissionFailure ? error.cause : error;
     }
   });
 }

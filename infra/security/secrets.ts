@@ -2,16 +2,35 @@
 import { argon2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { MAIL_PROVIDERS } from '../../commands/kernel/mail-providers.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
-import type { MailCredentials, Secrets, Sql } from '../../commands/kernel/ports.ts';
+import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Secrets } from '../../commands/kernel/secrets.ts';
 
 const hash = promisify(argon2);
 
 /** The first choice of OWASP's Password Storage Cheat Sheet for argon2id; memory in KiB. */
 const ARGON2ID = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 
-const Credentials = z.strictObject({ username: z.string(), password: z.string() });
+const Credentials = z.union([
+  z.strictObject({
+    kind: z.literal('oauth2'),
+    provider: z.enum(MAIL_PROVIDERS),
+    username: z.string(),
+    refreshToken: z.string().nullable(),
+    accessToken: z.string(),
+    accessTokenExpiresAt: z.iso.datetime(),
+    hosts: z.string(),
+  }),
+  // The first ones stored were passwords only and name no kind.
+  z.strictObject({
+    kind: z.literal('password').default('password'),
+    username: z.string(),
+    password: z.string(),
+  }),
+]);
 
 /** Secrets at rest in `vault`, under the master key. */
 export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
@@ -25,15 +44,25 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
       );
     },
     loadMailCredentials: async (mailboxId) => {
-      const [row] = await sql.query<{ sealed: Buffer }>(
-        'select sealed from vault.mail_credentials where mailbox_id = $1',
-        [mailboxId],
-      );
-      if (row === undefined) return null;
-      const content = openBox(masterKey, row.sealed, mailContext(mailboxId));
-      if (content === null) throw new Error(`The credentials of ${mailboxId} were not sealed for it.`);
-      return Credentials.parse(JSON.parse(content.toString()));
+      const rows = await sql.query<{ sealed: Buffer }>(SELECT_CREDENTIALS, [mailboxId]);
+      return opened(masterKey, mailboxId, rows);
     },
+    changeMailCredentials: (mailboxId, change) =>
+      sql.transaction(async (transaction) => {
+        await transaction.query(BOUND_CHANGE, [WAIT_FOR_CHANGE_MS, MOST_CHANGE_MS]);
+        const rows = await transaction.query<{ sealed: Buffer }>(`${SELECT_CREDENTIALS} for update`, [
+          mailboxId,
+        ]);
+        const before = opened(masterKey, mailboxId, rows);
+        const after = before && (await change(before));
+        if (after === null || after === before) return before;
+        const box = sealBox(masterKey, encode(after), mailContext(mailboxId));
+        await transaction.query(
+          'update vault.mail_credentials set sealed = $2, updated_at = now() where mailbox_id = $1',
+          [mailboxId, box],
+        );
+        return after;
+      }),
     eraseMailCredentials: async (mailboxId) => {
       await sql.query('delete from vault.mail_credentials where mailbox_id = $1', [mailboxId]);
     },
@@ -49,8 +78,27 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
 
 const mailContext = (mailboxId: string): string => `mail_credentials ${mailboxId}`;
 
-const encode = ({ username, password }: MailCredentials): Buffer =>
-  Buffer.from(JSON.stringify({ username, password }));
+const SELECT_CREDENTIALS = 'select sealed from vault.mail_credentials where mailbox_id = $1';
+
+/** A change asks a provider, whose time is bounded below these; a process that stands still in the middle loses the row. */
+const MOST_CHANGE_MS = 20_000;
+const WAIT_FOR_CHANGE_MS = 25_000;
+const BOUND_CHANGE = `select set_config('statement_timeout', $1, true),
+  set_config('idle_in_transaction_session_timeout', $2, true)`;
+
+const encode = (credentials: MailCredentials): Buffer =>
+  Buffer.from(JSON.stringify(Credentials.parse(credentials)));
+
+function opened(
+  masterKey: KeyObject,
+  mailboxId: string,
+  [row]: readonly { readonly sealed: Buffer }[],
+): MailCredentials | null {
+  if (row === undefined) return null;
+  const content = openBox(masterKey, row.sealed, mailContext(mailboxId));
+  if (content === null) throw new Error(`The credentials of ${mailboxId} were not sealed for it.`);
+  return Credentials.parse(JSON.parse(content.toString()));
+}
 
 /** argon2id of a password as a PHC string, which carries its own parameters and salt. */
 export async function hashPassword(password: string): Promise<string> {

@@ -8,8 +8,9 @@ import {
 } from '../../commands/kernel/submission-port.ts';
 import { Slots } from '../event-store/slots.ts';
 import type { LoginOptions } from '../mail/imap-login.ts';
+import { type LoadSettings, withRenewedLogin } from '../mail/renewed-login.ts';
 import { connectFailure } from './smtp-failures.ts';
-import { openExchange } from './smtp-login.ts';
+import { type OpenExchange, openExchange } from './smtp-login.ts';
 import { type SubmissionLimits, SmtpSubmission } from './smtp-submission.ts';
 
 export interface SubmissionSettings {
@@ -20,7 +21,7 @@ export interface SubmissionSettings {
 
 export interface SmtpGatewayOptions {
   /** Where a mailbox sends and how to log in, read anew for each connection. May throw a `GatewayError`. */
-  readonly loadSettings: (mailboxId: string) => Promise<SubmissionSettings>;
+  readonly loadSettings: LoadSettings<SubmissionSettings>;
   readonly login: LoginOptions;
   /** Connections to the server of one mailbox at once. */
   readonly atOnce: number;
@@ -50,10 +51,7 @@ export class SmtpGateway implements SubmissionPort {
     this.#slots.set(mailboxId, slots);
     if (!(await slots.acquire(this.#limits.waitMs))) throw busy();
     try {
-      const { smtp, login } = await this.#settings(mailboxId);
-      if (smtp === null) throw withoutServer();
-      const { phaseTimeoutMs } = this.#limits;
-      const { exchange, extensions } = await openExchange(smtp, login, this.#options.login, phaseTimeoutMs);
+      const { exchange, extensions } = await this.#open(mailboxId);
       exchange.whenOver(() => {
         slots.release();
       });
@@ -64,9 +62,13 @@ export class SmtpGateway implements SubmissionPort {
     }
   }
 
-  async #settings(mailboxId: string): Promise<SubmissionSettings> {
+  async #open(mailboxId: string): Promise<OpenExchange> {
+    const { login: options, loadSettings } = this.#options;
     try {
-      return await this.#options.loadSettings(mailboxId);
+      return await withRenewedLogin(mailboxId, loadSettings, ({ smtp, login }) => {
+        if (smtp === null) throw withoutServer();
+        return openExchange(smtp, login, options, this.#limits.phaseTimeoutMs);
+      });
     } catch (error) {
       throw connectFailure(error);
     }

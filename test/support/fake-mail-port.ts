@@ -5,10 +5,10 @@ import type {
   FolderListing,
   HostSettings,
   Lane,
+  MailLogin,
   MailPort,
   MailSession,
 } from '../../commands/kernel/mail-port.ts';
-import type { MailCredentials } from '../../commands/kernel/ports.ts';
 
 export const listedFolder = (path: string, change: Partial<FolderListing> = {}): FolderListing => ({
   path,
@@ -34,7 +34,7 @@ export class FakeMailPort implements MailPort {
   readonly blockedHosts = new Set<string>();
   readonly disconnected: string[] = [];
   /** What each connection test was given. */
-  readonly tested: { readonly settings: HostSettings; readonly credentials: MailCredentials }[] = [];
+  readonly tested: { readonly settings: HostSettings; readonly login: MailLogin }[] = [];
 
   async withMailbox<T>(_: string, __: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
     if (this.failure) throw this.failure;
@@ -60,13 +60,13 @@ export class FakeMailPort implements MailPort {
     throw new Error('this mail port has folders only');
   }
 
-  testImap(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
-    this.tested.push({ settings, credentials });
+  testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
+    this.tested.push({ settings, login });
     return Promise.resolve({ ok: true, stage: 'ready', latencyMs: 5 });
   }
 
-  testSmtp(settings: HostSettings, credentials: MailCredentials): Promise<ConnectionReport> {
-    this.tested.push({ settings, credentials });
+  testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
+    this.tested.push({ settings, login });
     return Promise.resolve({ ok: false, stage: 'login', latencyMs: 5, error: 'refused' });
   }
 

@@ -7,6 +7,7 @@ import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { createEgressGuard } from '../../infra/mail/egress-guard.ts';
 import { ImapGateway } from '../../infra/mail/imap-gateway.ts';
 import { mailSettingsOf } from '../../infra/mail-settings.ts';
+import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { startLeases } from '../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { createPersonalData } from '../../infra/security/personal-data.ts';
@@ -38,6 +39,11 @@ export function openRun(home: RunHome): GatewayRun {
   const events = openEventStore({ url: home.eventStoreUrl, log });
   const leases = startLeases(sql, log);
   const secrets = createSecrets(sql, masterKey);
+  const logins = createMailLogins({
+    secrets,
+    clock: shared.clock,
+    refresh: () => Promise.reject(new Error('these mailboxes have passwords')),
+  });
   const personal = createPersonalData({ sql, clock: shared.clock, masterKey });
   const accessLog = openAccessStream({ ...shared, events, log, runId: leases.runId });
   // As in the gateway: a state that cannot be written now is written at the next sign of it.
@@ -46,7 +52,7 @@ export function openRun(home: RunHome): GatewayRun {
   };
   const mail = new ImapGateway({
     loadSettings: async (mailboxId) => {
-      const settings = await mailSettingsOf(shared.directory, secrets, mailboxId);
+      const settings = await mailSettingsOf(shared.directory, logins, mailboxId);
       return { ...settings, imap: { ...settings.imap, port: home.imapPort } };
     },
     guard: createEgressGuard(['127.0.0.0/8:*']),
@@ -59,7 +65,7 @@ export function openRun(home: RunHome): GatewayRun {
       note(recordMailHealth(ports, mailboxId));
     },
   });
-  const ports: Ports = { ...shared, sql, events, leases, secrets, personal, accessLog, mail, log };
+  const ports: Ports = { ...shared, sql, events, leases, secrets, logins, personal, accessLog, mail, log };
   return {
     ports,
     close: async () => {

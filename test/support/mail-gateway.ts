@@ -26,7 +26,8 @@ export function mailGateway(
   const troubles: GatewayError[] = [];
   const { password = PASSWORD, ...rest } = options;
   const gateway = new ImapGateway({
-    loadSettings: () => Promise.resolve({ imap, smtp: null, username: user, password }),
+    loadSettings: () =>
+      Promise.resolve({ imap, smtp: null, login: { kind: 'password', username: user, password } }),
     guard: createEgressGuard(['127.0.0.0/8:*', '[::1/128]:*']),
     log: silentLog,
     onMailboxTrouble: (_, error) => void troubles.push(error),

@@ -4,15 +4,11 @@ import { callerOf, type Caller } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
 import type { MailEchoes } from '../../commands/kernel/mail-echoes.ts';
-import type {
-  Leases,
-  MailCredentials,
-  PersonalData,
-  Ports,
-  Sealed,
-  Secrets,
-} from '../../commands/kernel/ports.ts';
+import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
+import type { Leases, PersonalData, Ports, Sealed } from '../../commands/kernel/ports.ts';
+import type { Secrets } from '../../commands/kernel/secrets.ts';
 import { type Bootstrapped, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
+import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { createIds } from '../../infra/security/ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
 import { createTokens } from '../../infra/security/tokens.ts';
@@ -40,6 +36,15 @@ export class MemorySecrets implements Secrets {
   }
   loadMailCredentials(mailboxId: string): Promise<MailCredentials | null> {
     return Promise.resolve(this.mail.get(mailboxId) ?? null);
+  }
+  async changeMailCredentials(
+    mailboxId: string,
+    change: (before: MailCredentials) => Promise<MailCredentials | null>,
+  ): Promise<MailCredentials | null> {
+    const before = this.mail.get(mailboxId) ?? null;
+    const after = before && (await change(before));
+    if (after) this.mail.set(mailboxId, after);
+    return after ?? before;
   }
   eraseMailCredentials(mailboxId: string): Promise<void> {
     this.mail.delete(mailboxId);
@@ -87,6 +92,11 @@ export function memoryPorts() {
     clock,
     events,
     secrets,
+    logins: createMailLogins({
+      secrets,
+      clock,
+      refresh: () => Promise.reject(new Error('these mailboxes have passwords')),
+    }),
     mail,
     personal: plainPersonalData,
     ids: createIds(randomKey(), clock),

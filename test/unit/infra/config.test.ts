@@ -167,6 +167,8 @@ describe('config', () => {
         DATABASE_URL: 'postgres://pooler/db',
         DATABASE_DIRECT_URL: 'postgres://server/db',
         EVENTSTORE_URL: 'esdb://h:2113',
+        OAUTH_GOOGLE_CLIENT_SECRET: 'told-by-google',
+        OAUTH_MICROSOFT_CLIENT_SECRET: 'told-by-microsoft',
       };
       const secrets = describeSettings().filter(({ secret }) => secret);
       expect(secrets.map(({ name }) => name)).to.deep.equal(Object.keys(values));

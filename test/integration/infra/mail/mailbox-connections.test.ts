@@ -8,7 +8,7 @@ import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
 
-const CREDENTIALS = { username: 'anna', password: PASSWORD };
+const CREDENTIALS = { kind: 'password', username: 'anna', password: PASSWORD } as const;
 
 describe('connections to a mailbox', () => {
   let server: TestDovecot;
@@ -119,15 +119,17 @@ describe('connections to a mailbox', () => {
   });
 
   it('does not try a refused password again at once, unless it was changed', async () => {
-    const settings = { imap: viaProxy, smtp: null, username: 'anna', password: 'wrong' };
-    const under = mailGateway(viaProxy, 'anna', { loadSettings: () => Promise.resolve(settings) });
+    let password = 'wrong';
+    const loadSettings = () =>
+      Promise.resolve({ imap: viaProxy, smtp: null, login: { ...CREDENTIALS, password } });
+    const under = mailGateway(viaProxy, 'anna', { loadSettings });
     await rejection(under.mail((session) => session.listFolders()));
     const attempts = proxy.connections;
     const again = await rejection(under.mail((session) => session.listFolders()));
     expect(again).to.have.property('code', 'mailbox_auth_failed');
     expect(proxy.connections).to.equal(attempts);
 
-    settings.password = PASSWORD;
+    password = PASSWORD;
     await under.gateway.disconnect('mbx_test');
     expect(await under.mail((session) => session.listFolders())).to.have.length(6);
     under.gateway.close();
@@ -241,7 +243,7 @@ describe('encryption and targets', () => {
 
   it('says how far it came', async () => {
     const { gateway } = mailGateway(server.imap(), 'anna');
-    const wrong = await gateway.testImap(server.imap(), { username: 'anna', password: 'wrong' });
+    const wrong = await gateway.testImap(server.imap(), { ...CREDENTIALS, password: 'wrong' });
     expect(wrong).to.include({ ok: false, stage: 'login' });
     const closed = await gateway.testImap({ host: '127.0.0.1', port: 1, security: 'none' }, CREDENTIALS);
     expect(closed).to.include({ ok: false, stage: 'connect' });

@@ -7,7 +7,8 @@ import { randomKey } from '../../../support/random-key.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
-import type { Secrets, Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Secrets } from '../../../../commands/kernel/secrets.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
 
 describe('secrets', function () {
@@ -30,9 +31,10 @@ describe('secrets', function () {
 
   it('keeps the newest credentials of a mailbox until they are erased', async () => {
     expect(await secrets.loadMailCredentials('mbx_1')).to.equal(null);
-    await secrets.saveMailCredentials('mbx_1', { username: 'ann', password: 'old' });
-    await secrets.saveMailCredentials('mbx_1', { username: 'ann', password: 'pässword' });
+    await secrets.saveMailCredentials('mbx_1', { kind: 'password', username: 'ann', password: 'old' });
+    await secrets.saveMailCredentials('mbx_1', { kind: 'password', username: 'ann', password: 'pässword' });
     expect(await secrets.loadMailCredentials('mbx_1')).to.deep.equal({
+      kind: 'password',
       username: 'ann',
       password: 'pässword',
     });
@@ -41,7 +43,7 @@ describe('secrets', function () {
   });
 
   it('opens credentials for their own mailbox and under their own key only', async () => {
-    await secrets.saveMailCredentials('mbx_2', { username: 'ann', password: 'p' });
+    await secrets.saveMailCredentials('mbx_2', { kind: 'password', username: 'ann', password: 'p' });
     await sql.query(
       "insert into vault.mail_credentials select 'mbx_3', sealed from vault.mail_credentials where mailbox_id = 'mbx_2'",
     );

@@ -51,7 +51,11 @@ describe('mailboxes', () => {
       'GrantGiven',
     ]);
     expect(gateway.events.attempts.at(-1)?.events).to.have.length(3);
-    expect(gateway.secrets.mail.get(made.id)).to.deep.equal({ username: 'box', password: auth.password });
+    expect(gateway.secrets.mail.get(made.id)).to.deep.equal({
+      kind: 'password',
+      username: 'box',
+      password: auth.password,
+    });
     const access = gateway.callerOf(gateway.ownerTokenId).mailboxes.get(made.id);
     expect([...(access?.scopes ?? [])]).to.have.members([...MAILBOX_SCOPES]);
     expect(await gateway.call(getMailbox, { mailbox_id: made.id })).to.deep.equal(made);
@@ -144,7 +148,7 @@ describe('mailboxes', () => {
     gateway.mail.blockedHosts.clear();
     const moved = await patch(id, { imap, auth: { ...auth, password: 'for the other' } });
     expect(moved).to.deep.include({ imap, state: 'pending' });
-    expect(gateway.secrets.mail.get(id)?.password).to.equal('for the other');
+    expect(gateway.secrets.mail.get(id)).to.have.property('password', 'for the other');
     expect(gateway.mail.disconnected).to.deep.equal([id]);
   });
 
@@ -158,7 +162,11 @@ describe('mailboxes', () => {
   it('take new credentials for the same user name', async () => {
     const { id } = await add();
     expect(await gateway.call(putCredentials, { mailbox_id: id, password: 'new' })).to.deep.equal({});
-    expect(gateway.secrets.mail.get(id)).to.deep.equal({ username: 'box', password: 'new' });
+    expect(gateway.secrets.mail.get(id)).to.deep.equal({
+      kind: 'password',
+      username: 'box',
+      password: 'new',
+    });
   });
 
   it(`are removed, restored, and erased after a week ${verifies('contract:4:mailbox-removed')}`, async () => {
@@ -194,9 +202,9 @@ describe('mailboxes', () => {
     const other = rejection(gateway.call(testConnection, { mailbox_id: id, imap }));
     expect(await other).to.include({ code: 'invalid_request' });
     await gateway.call(testConnection, { mailbox_id: id, imap, auth: { ...auth, password: 'typed' } });
-    const sent = gateway.mail.tested.map(({ settings, credentials }) => [
+    const sent = gateway.mail.tested.map(({ settings, login }) => [
       settings.port,
-      credentials.password,
+      login.kind === 'password' ? login.password : null,
     ]);
     expect(sent).to.deep.equal([[993, auth.password], [465, auth.password], [1993, 'typed'], [465, 'typed']]); // prettier-ignore
   });

@@ -1,0 +1,20 @@
+/** Secrets at rest, as the commands see them. */
+import type { MailCredentials } from './mail-logins.ts';
+
+/** Secrets at rest, AES-256-GCM under the key file's key. Nothing here is ever returned to a caller. */
+export interface Secrets {
+  saveMailCredentials(mailboxId: string, credentials: MailCredentials): Promise<void>;
+  /** Null when there are none (never stored, or erased). */
+  loadMailCredentials(mailboxId: string): Promise<MailCredentials | null>;
+  /**
+   * Replaces credentials by what `change` makes of them; the same or null changes nothing. Nobody else reads them for a change, stores or
+   * erases them meanwhile, in any process. Returns what is stored then. Throws what `change` throws, and `store_unavailable` when it took too long.
+   */
+  changeMailCredentials(
+    mailboxId: string,
+    change: (before: MailCredentials) => Promise<MailCredentials | null>,
+  ): Promise<MailCredentials | null>;
+  eraseMailCredentials(mailboxId: string): Promise<void>;
+  /** Stores argon2id of the password. */
+  savePassword(userId: string, password: string): Promise<void>;
+}

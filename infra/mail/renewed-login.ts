@@ -1,0 +1,30 @@
+/** Logging in with a token that may have ended before its time: it is renewed once, then the refusal counts. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { MailLogin } from '../../commands/kernel/mail-port.ts';
+import { SubmissionFailure } from '../../commands/kernel/submission-port.ts';
+
+/** Settings of a mailbox by its id; `refused` is the login the server just turned away. */
+export type LoadSettings<Settings extends { readonly login: MailLogin }> = (
+  mailboxId: string,
+  refused?: MailLogin,
+) => Promise<Settings>;
+
+/** Runs `attempt` with the mailbox's settings; once more when the server refuses an access token. Throws as both do. */
+export async function withRenewedLogin<Settings extends { readonly login: MailLogin }, T>(
+  mailboxId: string,
+  load: LoadSettings<Settings>,
+  attempt: (settings: Settings) => Promise<T>,
+): Promise<T> {
+  const settings = await load(mailboxId);
+  try {
+    return await attempt(settings);
+  } catch (error) {
+    if (settings.login.kind !== 'oauth2' || codeOf(error) !== 'mailbox_auth_failed') throw error;
+    return await attempt(await load(mailboxId, settings.login));
+  }
+}
+
+const codeOf = (error: unknown): string | null => {
+  if (error instanceof SubmissionFailure) return error.facts.code;
+  return error instanceof GatewayError ? error.code : null;
+};

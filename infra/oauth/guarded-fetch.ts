@@ -1,0 +1,73 @@
+/** `fetch` for OAuth: guarded, to the vetted address only, no redirects, bounded in size and time. */
+import http from 'node:http';
+import https from 'node:https';
+import type { CustomFetch } from 'openid-client';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { EgressGuard, VettedTarget } from '../mail/egress-guard.ts';
+import { portOf } from './oauth-egress.ts';
+
+/** Metadata and keys of the large providers take a few KiB. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+/** Connecting, sending and the whole answer. */
+export const ANSWER_TIMEOUT_MS = 8_000;
+
+/** A `fetch` that goes where the guard lets it. Throws `target_blocked`, `mailbox_unavailable`, or what the socket says. */
+export const guardedFetch =
+  (guard: EgressGuard): CustomFetch =>
+  async (url, { method, headers, body }) => {
+    const target = new URL(url);
+    const vetted = await guard.vet(target.hostname, portOf(target));
+    if (target.protocol === 'http:' && !vetted.isLoopback) throw plain(target.hostname);
+    return await ask(target, vetted, { method, headers: { ...headers, host: target.host } }, textOf(body));
+  };
+
+const plain = (host: string): GatewayError =>
+  new GatewayError('target_blocked', 'OAuth without TLS is allowed to this machine only.', {
+    details: { reason: 'plain_connection', host },
+  });
+
+/** The library sends forms only. */
+const textOf = (body: unknown): string => (body instanceof URLSearchParams ? body.toString() : '');
+
+function ask(
+  target: URL,
+  { address, servername }: VettedTarget,
+  options: { readonly method: string; readonly headers: Readonly<Record<string, string>> },
+  body: string,
+): Promise<Response> {
+  const answer = Promise.withResolvers<Response>();
+  const { request } = target.protocol === 'http:' ? http : https;
+  const sent = request({
+    ...options,
+    host: address,
+    ...(servername === undefined ? {} : { servername }),
+    port: portOf(target),
+    path: `${target.pathname}${target.search}`,
+    agent: false,
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  });
+  sent.once('error', answer.reject);
+  sent.once('response', (response) => {
+    collect(response).then(answer.resolve, (error: unknown) => {
+      sent.destroy();
+      answer.reject(error);
+    });
+  });
+  sent.end(body);
+  return answer.promise;
+}
+
+async function collect(response: http.IncomingMessage): Promise<Response> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error('The answer of the provider is too large.');
+    chunks.push(chunk);
+  }
+  const status = response.statusCode ?? 0;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(response.headersDistinct))
+    for (const value of values) headers.append(name, value);
+  return new Response(size === 0 ? null : Buffer.concat(chunks), { status, headers });
+}
