@@ -2,6 +2,7 @@
  * The mail side as the rest of the gateway sees it: folders and messages by number and UID, typed refusals instead of
  * an IMAP client's odd results. Paths and credentials stay behind it.
  */
+import type { AuthenticationResults } from './authentication-results.ts';
 import type { Filter } from './mail-filter.ts';
 import type { Position } from './position.ts';
 
@@ -89,8 +90,8 @@ export interface FetchedMessage {
   readonly autoSubmitted: string | null;
   readonly hasAttachments: boolean;
   readonly attachments: readonly AttachmentPart[];
-  /** `Authentication-Results` headers (RFC 8601), topmost first; absent = not known. */
-  readonly authenticationResults?: readonly string[];
+  /** Topmost first; absent = not known. */
+  readonly authenticationResults?: readonly AuthenticationResults[];
   /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
   readonly threadRoot: string | null;
   readonly text?: FetchedText;

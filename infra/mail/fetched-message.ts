@@ -5,14 +5,17 @@ import type {
   MessageAddressObject,
   MessageEnvelopeObject,
 } from 'imapflow';
+import { authenticationResultsOf } from '../../commands/kernel/authentication-results.ts';
 import { cleanText } from '../../commands/kernel/clean-text.ts';
 import type { Address, FetchedMessage, FolderRef, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { attachmentsOf } from './body-structure.ts';
+import { headerLines } from './header-lines.ts';
 
 export type Depth = MailQuery['depth'];
 
 const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true };
-const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: ['References', 'Auto-Submitted'] };
+const HEADERS = ['References', 'Auto-Submitted', 'Authentication-Results'];
+const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: HEADERS };
 
 /** What is asked of the server for each depth. None of it sets `\Seen`: imapflow reads with PEEK. */
 export const FETCH_ITEMS: Readonly<Record<Depth, FetchQueryObject>> = {
@@ -76,11 +79,12 @@ function ofEnvelope(envelope: MessageEnvelopeObject): Pick<FetchedMessage, OfEnv
   };
 }
 
-type OfThread = 'messageId' | 'inReplyTo' | 'references' | 'threadRoot' | 'autoSubmitted';
+type OfThread =
+  | 'messageId' | 'inReplyTo' | 'references' | 'threadRoot' | 'autoSubmitted' | 'authenticationResults'; // prettier-ignore
 
 function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedMessage, OfThread> {
   const headers = headerLines(raw);
-  const references = messageIds(headers.get('references')).slice(0, MAX_REFERENCES);
+  const references = messageIds(headers.get('references')?.[0]).slice(0, MAX_REFERENCES);
   const messageId = firstMessageId(envelope?.messageId);
   const inReplyTo = firstMessageId(envelope?.inReplyTo);
   return {
@@ -88,7 +92,8 @@ function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedM
     inReplyTo,
     references,
     threadRoot: references[0] ?? inReplyTo ?? messageId,
-    autoSubmitted: headers.get('auto-submitted')?.toLowerCase() ?? null,
+    autoSubmitted: headers.get('auto-submitted')?.[0]?.toLowerCase() ?? null,
+    authenticationResults: authenticationResultsOf(headers.get('authentication-results') ?? []),
   };
 }
 
@@ -124,15 +129,3 @@ const firstMessageId = (text: string | undefined): string | null => {
   const trimmed = text?.trim() ?? '';
   return messageIds(trimmed)[0] ?? (trimmed === '' ? null : trimmed);
 };
-
-/** Header lines, unfolded, the first of each name. */
-function headerLines(raw: Buffer | undefined): ReadonlyMap<string, string> {
-  const lines = (raw?.toString('utf8') ?? '').replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
-  const headers = new Map<string, string>();
-  for (const line of lines) {
-    const colon = line.indexOf(':');
-    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    if (name !== '' && !headers.has(name)) headers.set(name, line.slice(colon + 1).trim());
-  }
-  return headers;
-}

@@ -1,5 +1,6 @@
 /** Messages as callers see them, in the views of `contract.md` 4. */
 import { z } from 'zod';
+import { AUTHENTICATION_RESULTS, trustedVerdicts } from '../../commands/kernel/authentication-results.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { roleOfFolder } from '../../commands/kernel/folders.ts';
 import {
@@ -8,10 +9,12 @@ import {
   type MailQuery,
   type MessageRef,
 } from '../../commands/kernel/mail-port.ts';
-import type { Locators } from '../../commands/kernel/ports.ts';
-import { Body, bodyOf, type BodyWindow } from './message-body.ts';
+import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
+import { safeFilename } from '../../commands/kernel/safe-filename.ts';
+import type { BodyWindow } from './body-choice.ts';
+import { Body, bodyOf, type ShownText, Warning } from './message-body.ts';
 
-export const VIEWS = ['ids', 'summary', 'headers', 'full', 'count'] as const;
+export const VIEWS = ['ids', 'summary', 'headers', 'full', 'threads', 'count'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** How much of a message each view needs from the mail server. */
@@ -21,10 +24,19 @@ export const DEPTH_OF: Readonly<Record<View, MailQuery['depth']>> = {
   summary: 'structure',
   headers: 'structure',
   full: 'structure',
+  threads: 'structure',
 };
 
 const Address = z.object({ name: z.string().nullable(), email: z.string() });
 const addresses = z.array(Address).optional();
+
+const Verdict = z.enum(AUTHENTICATION_RESULTS).optional();
+const Security = z.object({
+  spf: Verdict,
+  dkim: Verdict,
+  dmarc: Verdict,
+  warnings: z.array(Warning).describe('What reading the body met.'),
+});
 
 export const Message = z.object({
   id: z.string(),
@@ -53,9 +65,10 @@ export const Message = z.object({
   attachments: z
     .array(
       z.object({
-        filename: z.string().nullable(),
+        id: z.string(),
+        filename: z.string().nullable().describe('Without path, controls and marks that turn text around.'),
         content_type: z.string(),
-        size: z.int(),
+        size: z.int().describe('Bytes; of base64 a close estimate, the download has the exact number.'),
         inline: z.boolean(),
         content_id: z.string().nullable(),
       }),
@@ -63,6 +76,7 @@ export const Message = z.object({
     .optional(),
   preview: z.string().optional(),
   body: Body.optional(),
+  security: Security.optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 export type Message = z.output<typeof Message>;
@@ -74,29 +88,43 @@ export interface Viewing {
   readonly body: BodyWindow | null;
 }
 
+export const placeOf = (mailbox: MailboxEntry, ref: MessageRef): MessagePlace => ({
+  mailboxNumber: mailbox.number,
+  folderNumber: ref.folder.number,
+  uidValidity: ref.uidValidity,
+  uid: ref.uid,
+});
+
 /** The id of the message at a place. */
 export const messageId = (
   { mailbox, locators }: Pick<Viewing, 'mailbox' | 'locators'>,
   ref: MessageRef,
-): string =>
-  locators.message({
-    mailboxNumber: mailbox.number,
-    folderNumber: ref.folder.number,
-    uidValidity: ref.uidValidity,
-    uid: ref.uid,
-  });
+): string => locators.message(placeOf(mailbox, ref));
 
-/** One message in one view; unknown fields are left out. */
-export function viewOf(viewing: Viewing, fetched: FetchedMessage): Message {
+/** One message in one view, with its text where that was asked for; unknown fields are left out. */
+export function viewOf(viewing: Viewing, fetched: FetchedMessage, text?: ShownText): Message {
+  const { view, body } = viewing;
   const id = messageId(viewing, fetched.ref);
-  if (viewing.view === 'ids') return { id };
+  if (view === 'ids') return { id };
   return {
     id,
     ...summary(viewing, fetched),
-    ...(viewing.view === 'headers' || viewing.view === 'full' ? headers(fetched) : {}),
-    ...(viewing.view === 'full' ? { attachments: attachments(fetched) } : {}),
-    ...(viewing.body && fetched.text ? bodyOf(fetched.text, viewing.body) : {}),
+    ...(view === 'headers' || view === 'full' ? headers(fetched) : {}),
+    ...(view === 'full' ? { attachments: attachments(viewing, fetched) } : {}),
+    ...security(viewing, fetched, text),
+    ...(body && text ? bodyOf(text, body) : {}),
   };
+}
+
+function security(
+  { view, mailbox }: Viewing,
+  fetched: FetchedMessage,
+  text?: ShownText,
+): Pick<Message, 'security'> {
+  const warnings = [...(text?.warnings ?? [])];
+  if (view !== 'full') return warnings.length > 0 ? { security: { warnings } } : {};
+  const verdicts = trustedVerdicts(fetched.authenticationResults ?? [], mailbox.trustedAuthservIds);
+  return { security: { ...verdicts, warnings } };
 }
 
 function summary({ mailbox, locators }: Viewing, fetched: FetchedMessage): Omit<Message, 'id'> {
@@ -132,9 +160,13 @@ const headers = (fetched: FetchedMessage): Omit<Message, 'id'> => ({
   auto_submitted: fetched.autoSubmitted,
 });
 
-const attachments = (fetched: FetchedMessage): NonNullable<Message['attachments']> =>
-  fetched.attachments.map(({ filename, contentType, size, inline, contentId }) => ({
-    filename,
+const attachments = (
+  { mailbox, locators }: Viewing,
+  { ref, attachments: parts }: FetchedMessage,
+): NonNullable<Message['attachments']> =>
+  parts.map(({ part, filename, contentType, size, inline, contentId }) => ({
+    id: locators.attachment(placeOf(mailbox, ref), part),
+    filename: safeFilename(filename),
     content_type: contentType,
     size,
     inline,

@@ -3,35 +3,25 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
-import { ORDERS } from '../../commands/kernel/mail-port.ts';
+import { type FetchedMessage, ORDERS } from '../../commands/kernel/mail-port.ts';
 import { assertFolderAllowed } from '../../commands/kernel/searched-folders.ts';
 import { FolderArgument, MailboxIdParameter, MessageIds } from '../../commands/kernel/select.ts';
 import { placeIn } from '../../commands/operations/selection.ts';
-import { pageFields, pageLimit } from '../page.ts';
-import { DEFAULT_BODY_CHARS, MAX_BODY_CHARS } from './message-body.ts';
+import { cursorAfter, encodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';
+import { pageFields } from '../page.ts';
+import { fitTogether } from './answer-size.ts';
+import {
+  bodyFields,
+  BodyOffset,
+  bodyScopes,
+  bodyWindow,
+  cappedLimit,
+  hasOffsets,
+  textFor,
+} from './body-choice.ts';
 import { DEPTH_OF, type Message, VIEWS, type Viewing, viewOf } from './message-view.ts';
 import { mailboxOf, MessagePage, readMessages, recordBodies } from './read-messages.ts';
-
-/** A body choice caps the page (`contract.md` 4). */
-const MAX_BODIES = 50;
-
-export const bodyFields = {
-  include_body: z
-    .enum(['none', 'text'])
-    .optional()
-    .describe('text adds preview and body; needs messages:body.'),
-  max_body_chars: z
-    .int()
-    .min(1)
-    .max(MAX_BODY_CHARS)
-    .optional()
-    .describe('Characters of each body, 32768 by default.'),
-};
-interface BodyFields {
-  readonly include_body?: 'none' | 'text' | undefined;
-  readonly max_body_chars?: number | undefined;
-  readonly body_offset?: number | undefined;
-}
+import { showTexts } from './show-texts.ts';
 
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
@@ -45,31 +35,14 @@ const Input = z.strictObject({
     ...pageFields,
     message_ids: MessageIds.optional().describe('Read these instead of searching.'),
   }),
-  view: z.enum(VIEWS).optional().describe('summary by default; count answers only how many.'),
+  view: z
+    .enum(VIEWS)
+    .optional()
+    .describe('summary by default; threads groups by conversation; count answers only how many.'),
   ...bodyFields,
-  body_offset: z.int().min(0).optional().describe('Continue a long body; only with exactly one message id.'),
+  body_offset: BodyOffset.describe('Continue a long body; only with exactly one message id.'),
 });
 type Input = z.output<typeof Input>;
-
-/** The window of text asked for, or null. */
-export const bodyWindow = ({ include_body, max_body_chars, body_offset }: BodyFields) =>
-  include_body === 'text'
-    ? { offset: body_offset ?? 0, maxChars: max_body_chars ?? DEFAULT_BODY_CHARS }
-    : null;
-
-/** A body choice caps the page size, silently, as the contract says. */
-export const cappedLimit = (
-  context: Context,
-  fields: BodyFields,
-  limit: number | undefined,
-  path: string,
-): number => {
-  const asked = pageLimit(context, limit, path);
-  return fields.include_body === 'text' ? Math.min(asked, MAX_BODIES) : asked;
-};
-
-export const bodyScopes = ({ include_body }: BodyFields) =>
-  include_body === 'text' ? (['messages:read', 'messages:body'] as const) : (['messages:read'] as const);
 
 export const queryEmail = defineCapability<Input, MessagePage>({
   name: 'email_query',
@@ -113,7 +86,8 @@ const refuse = (path: string, message: string): never => {
   });
 };
 
-function checkSelect({ mailbox_id, select, body_offset, include_body }: Input): void {
+function checkSelect(input: Input): void {
+  const { mailbox_id, select, view, body_offset } = input;
   if (select.mailbox_id !== undefined && select.mailbox_id !== mailbox_id) {
     refuse('select.mailbox_id', 'select.mailbox_id names another mailbox than the path.');
   }
@@ -121,8 +95,12 @@ function checkSelect({ mailbox_id, select, body_offset, include_body }: Input): 
   if (message_ids && [folder, filter, order_by, cursor, limit].some((field) => field !== undefined)) {
     refuse('select.message_ids', 'With message_ids, leave folder, filter, order_by, limit and cursor out.');
   }
-  if (body_offset !== undefined && (message_ids?.length !== 1 || include_body !== 'text')) {
-    refuse('body_offset', 'body_offset needs include_body "text" and exactly one message id.');
+  if (message_ids && view === 'threads') refuse('view', 'With message_ids, the view cannot be threads.');
+  if (body_offset !== undefined && (message_ids?.length !== 1 || !hasOffsets(input))) {
+    refuse(
+      'body_offset',
+      'body_offset needs include_body text, markdown or html and exactly one message id.',
+    );
   }
 }
 
@@ -137,21 +115,29 @@ async function readByIds(context: Context, input: Input, ids: readonly string[])
   const refs = ids.map((id) => placeIn(mailbox, ports.locators, id));
   for (const ref of refs) assertFolderAllowed(access, mailbox, ref.folder);
   const body = bodyWindow(input);
-  const asOf = ports.clock.now().toISOString();
+  const asOf = encodeWaitCursor(cursorAfter(await ports.events.headPosition(), ports.clock.now()));
+  const { textChars, bodySource } = textFor(body);
   const found = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
-    mail.fetch(refs, DEPTH_OF[view], body && body.offset + body.maxChars),
+    mail.fetch(refs, DEPTH_OF[view], textChars, bodySource),
   );
   const viewing: Viewing = { mailbox, locators: ports.locators, view, body };
   const present = found.filter((message) => message !== null);
   if (body && present.length > 0) await recordBodies(context, viewing, present);
   const page = { next_cursor: null, limit, as_of: asOf };
   if (view === 'count') return { items: [], page, count: present.length, exact: true };
-  return { items: ids.map((id, index) => itemOf(viewing, id, found[index] ?? null)), page };
+  const texts = await showTexts(viewing, present);
+  const items = ids.map((id, index) => itemOf(viewing, id, found[index] ?? null, texts));
+  return { items: [...fitTogether(items)], page };
 }
 
-const itemOf = (viewing: Viewing, id: string, message: Parameters<typeof viewOf>[1] | null): Message =>
+const itemOf = (
+  viewing: Viewing,
+  id: string,
+  message: FetchedMessage | null,
+  texts: Awaited<ReturnType<typeof showTexts>>,
+): Message =>
   message
-    ? viewOf(viewing, message)
+    ? viewOf(viewing, message, texts.get(message))
     : {
         id,
         error: {

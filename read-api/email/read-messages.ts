@@ -1,4 +1,4 @@
-/** One page of messages, read live; the list route and email.query share it. */
+/** One page of messages; the list route and email.query share it. */
 import { z } from 'zod';
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
@@ -8,12 +8,23 @@ import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage, MailQuery, Order } from '../../commands/kernel/mail-port.ts';
 import { keysetOf } from '../../commands/kernel/message-order.ts';
 import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { cursorAfter, encodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';
 import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../page.ts';
-import type { BodyWindow } from './message-body.ts';
+import { howManyFit } from './answer-size.ts';
+import { type BodyWindow, textFor } from './body-choice.ts';
 import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
+import { showTexts } from './show-texts.ts';
+
+/** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
+const ThreadItem = z.object({
+  thread_id: z.string().nullable().describe('null: the message has no Message-ID to belong anywhere by.'),
+  message_ids: z.array(z.string()),
+  latest: Message,
+});
+type ThreadItem = z.output<typeof ThreadItem>;
 
 export const MessagePage = z.object({
-  items: z.array(Message),
+  items: z.array(z.union([Message, ThreadItem])),
   page: Page.extend({ evaluated_by: z.enum(['gateway', 'mail_server']).optional() }),
   count: z.int().optional(),
   exact: z.boolean().optional(),
@@ -38,9 +49,6 @@ const KeysetSchema = z.object({
   uid: z.int(),
 });
 
-/** Bodies of one answer together; the rest is the next page (`contract.md` 4). */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-
 /** The mailbox of a mail route and the caller's access to it. Throws `not_found`. */
 export function mailboxOf(context: Context, id: string): { mailbox: MailboxEntry; access: MailboxAccess } {
   const mailbox = context.ports.directory.state.mailboxes.get(id);
@@ -62,35 +70,43 @@ export async function readMessages(context: Context, request: MessageRequest): P
     limit: request.limit,
     after: request.cursor === undefined ? null : decodeCursor(context, binding, request.cursor, KeysetSchema),
     depth: DEPTH_OF[view],
-    textChars: request.body && request.body.offset + request.body.maxChars,
+    ...textFor(request.body),
     countOnly: view === 'count',
+    byThread: view === 'threads',
     threadId: (root) => ports.locators.thread(mailbox.number, root),
   };
-  const asOf = ports.clock.now().toISOString();
-  const answer = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) => mail.query(query));
+  const answer = await ports.mail.query(mailbox.id, query);
   const viewing: Viewing = { mailbox, locators: ports.locators, view, body: request.body };
-  const kept = withinAnswer(answer.messages);
+  const texts = await showTexts(viewing, answer.messages);
+  const shown = answer.messages.map((message) => viewOf(viewing, message, texts.get(message)));
+  const kept = answer.messages.slice(0, howManyFit(shown));
   if (request.body && kept.length > 0) await recordBodies(context, viewing, kept);
   return {
-    items: kept.map((message) => viewOf(viewing, message)),
+    items: answer.threads
+      ? answer.threads.flatMap((thread) => threadOf(viewing, thread))
+      : shown.slice(0, kept.length),
     page: {
       next_cursor: nextCursor(context, { binding, order, kept, answer }),
       limit: request.limit,
-      as_of: asOf,
+      as_of: encodeWaitCursor(cursorAfter(answer.asOf, ports.clock.now())),
       evaluated_by: answer.evaluatedBy,
     },
     ...(view === 'count' ? { count: answer.count ?? 0, exact: true } : {}),
   };
 }
 
-/** Messages until the bodies fill the answer; at least one, so that every page moves on. */
-function withinAnswer(messages: readonly FetchedMessage[]): readonly FetchedMessage[] {
-  let bytes = 0;
-  const end = messages.findIndex(({ text }, index) => {
-    bytes += Buffer.byteLength(text?.content ?? '');
-    return index > 0 && bytes > MAX_ANSWER_BYTES;
-  });
-  return end < 0 ? messages : messages.slice(0, end);
+function threadOf(viewing: Viewing, thread: readonly FetchedMessage[]): readonly ThreadItem[] {
+  const [latest] = thread;
+  if (latest === undefined) return [];
+  const { mailbox, locators } = viewing;
+  const { threadRoot } = latest;
+  return [
+    {
+      thread_id: threadRoot === null ? null : locators.thread(mailbox.number, threadRoot),
+      message_ids: thread.map(({ ref }) => messageId(viewing, ref)),
+      latest: viewOf({ ...viewing, view: 'summary' }, latest),
+    },
+  ];
 }
 
 interface Paged {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { FolderArgument, MailboxIdParameter } from '../../commands/kernel/select.ts';
-import { bodyFields, bodyScopes, bodyWindow, cappedLimit } from '../email/query-email.ts';
+import { bodyFields, bodyScopes, bodyWindow, cappedLimit } from '../email/body-choice.ts';
 import { MessagePage, readMessages } from '../email/read-messages.ts';
 import { pageFields } from '../page.ts';
 

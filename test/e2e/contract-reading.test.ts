@@ -135,9 +135,9 @@ describe('what readers of mail are promised', function () {
     });
   });
 
-  it(`adds attachments in full ${verifies('contract:4:full')}`, async () => {
+  it(`adds attachments and security in full ${verifies('contract:4:full')}`, async () => {
     const [message] = (await rich({ view: 'full' })).body.items;
-    expect(message).to.have.all.keys([...SUMMARY, ...HEADERS, 'attachments']);
+    expect(message).to.have.all.keys([...SUMMARY, ...HEADERS, 'attachments', 'security']);
     const [attachment] = message.attachments;
     expect(attachment).to.include({ filename: 'report.pdf', content_type: 'application/pdf', inline: false });
   });

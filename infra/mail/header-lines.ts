@@ -1,0 +1,16 @@
+/** Header fields as a server hands them out. */
+
+/** The values of each field by lower-case name, unfolded (RFC 5322 2.2.3), in the order they stand. */
+export function headerLines(raw: Buffer | undefined): ReadonlyMap<string, readonly string[]> {
+  const lines = (raw?.toString('utf8') ?? '').replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+  const headers = new Map<string, string[]>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name === '') continue;
+    const values = headers.get(name);
+    if (values) values.push(line.slice(colon + 1).trim());
+    else headers.set(name, [line.slice(colon + 1).trim()]);
+  }
+  return headers;
+}
