@@ -13,6 +13,7 @@ import { bootstrapEvents } from './organisation/bootstrap.ts';
 import { organisationEvents } from './organisation/organisation.ts';
 import { tokenEvents } from './organisation/token.ts';
 
+import { policyEvents } from './policy/policy-events.ts';
 export const allEvents = [
   ...bootstrapEvents,
   ...organisationEvents,
@@ -21,6 +22,7 @@ export const allEvents = [
   ...agentEvents,
   ...tokenEvents,
   MailboxNumberReserved,
+  ...policyEvents,
   ...mailboxEvents,
   ...operationEvents,
   ...sendEvents,

@@ -15,7 +15,12 @@ import type {
 } from '../commands/kernel/ports.ts';
 import type { Directory, DirectoryState } from '../commands/kernel/directory.ts';
 import { type DirectorySnapshot, readDirectory } from '../projections/directory.ts';
-import { changesOf, deniedBy, DIRECTORY_STREAMS } from '../projections/directory-entities.ts';
+import {
+  changesOf,
+  denialBy,
+  type DirectoryChange,
+  DIRECTORY_STREAMS,
+} from '../projections/directory-entities.ts';
 import { projectedEvent } from '../projections/projection.ts';
 import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
 import { DirectoryMaps } from './directory-maps.ts';
@@ -214,20 +219,22 @@ class FollowingDirectory implements DirectoryCopy {
 
   async #change({ streamName, fact }: NonNullable<ReturnType<typeof projectedEvent>>): Promise<void> {
     const open = this.#options.personal.open.bind(this.#options.personal);
-    const { put, remove } = await changesOf(streamName, fact, this.maps.lookUp, open);
+    this.#put(await changesOf(streamName, fact, this.maps.lookUp, open));
+  }
+
+  #put({ put, remove }: DirectoryChange): void {
     for (const entity of put) this.maps.put(entity);
     for (const key of remove) this.maps.remove(key);
     this.#version += 1;
   }
 
   #deny(stored: StoredEvent, error: unknown): void {
-    const denied = deniedBy(stored);
-    for (const key of denied) this.maps.remove(key);
-    this.#version += 1;
+    const denial = denialBy(stored);
+    this.#put(denial);
     this.#options.log.error('an event of the directory could not be applied: what it names is denied', {
       event_id: stored.id,
       type: stored.type,
-      denied: denied.map(({ id }) => id),
+      denied: [...denial.put.map(({ value }) => value.id), ...denial.remove.map(({ id }) => id)],
       error: String(error),
     });
   }

@@ -15,6 +15,7 @@ export class DirectoryMaps {
   readonly #grants = new Map<string, GrantEntry>();
   readonly #grantIds = new Map<string, Map<string, string>>();
   readonly #mailboxIdsByPrincipal = new Map<string, Set<string>>();
+  readonly #policies = new Map<string, DirectoryStateValue<'policies'>>();
 
   readonly state: DirectoryState = {
     organisations: this.#organisations,
@@ -28,6 +29,7 @@ export class DirectoryMaps {
     grants: this.#grants,
     grantIds: this.#grantIds,
     mailboxIdsByPrincipal: this.#mailboxIdsByPrincipal,
+    policies: this.#policies,
   };
 
   readonly lookUp: LookUp = (kind, id) => {
@@ -59,6 +61,9 @@ export class DirectoryMaps {
         this.#mailboxes.set(entity.value.id, entity.value);
         this.#mailboxIdByNumber.set(entity.value.number, entity.value.id);
         return;
+      case 'policy':
+        this.#policies.set(entity.value.id, entity.value);
+        return;
       case 'grant':
         this.#putGrant(entity.value);
     }
@@ -86,6 +91,7 @@ export class DirectoryMaps {
       token: this.#tokens,
       mailbox: this.#mailboxes,
       grant: this.#grants,
+      policy: this.#policies,
     }[kind];
   }
 

@@ -81,6 +81,7 @@ const rules: AuditRules = {
   AgentCreated: done('agent.create'),
   TokenIssued: done('token.issue'),
   TokenRevoked: done('token.revoke'),
+  PolicySet: done('policy.set'),
   MailboxNumberReserved: {
     ...done('mailbox_number.reserve'),
     mailboxId: ({ mailbox_id }) => mailbox_id,

@@ -6,16 +6,20 @@ import type {
   MailboxEntry,
   OrganisationEntry,
   PersonEntry,
+  PolicyEntry,
   TokenEntry,
 } from '../commands/kernel/directory.ts';
 import type { Role } from '../commands/kernel/scopes.ts';
 import type { Sealed, StoredEvent } from '../commands/kernel/ports.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
+import { UNREADABLE } from '../commands/policy/built-in-policy.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { type Open, splitStreamName } from './projection.ts';
 
 /** Streams whose events the directory is made of. */
-export const DIRECTORY_STREAMS = ['organisation-', 'account-', 'agent-', 'token-', 'mailbox-'] as const;
+export const DIRECTORY_STREAMS = [
+  'organisation-', 'account-', 'agent-', 'token-', 'mailbox-', 'policy-',
+] as const; // prettier-ignore
 
 export interface RoleEntry {
   readonly id: string;
@@ -30,6 +34,7 @@ export interface EntityTypes {
   token: TokenEntry;
   mailbox: MailboxEntry;
   grant: GrantEntry;
+  policy: PolicyEntry;
 }
 export type EntityKind = keyof EntityTypes;
 export type Entity = {
@@ -76,6 +81,8 @@ export function keysOf(
             { kind: 'grant', id: fact.data.grant_id },
           ]
         : [{ kind: 'mailbox', id }];
+    case 'policy':
+      return [{ kind: 'policy', id }];
     default:
       return [];
   }
@@ -109,6 +116,8 @@ export async function changesOf(
       const token = lookUp('token', id);
       return token ? put({ kind: 'token', value: { ...token, revokedAt: fact.meta.occurred_at } }) : NOTHING;
     }
+    case 'PolicySet':
+      return put({ kind: 'policy', value: { id, ...fact.data } });
     default:
       return category === 'mailbox' ? await mailboxChanges(id, fact, lookUp, open) : NOTHING;
   }
@@ -200,12 +209,13 @@ const SUBJECT_KINDS: Readonly<Record<string, EntityKind>> = {
 };
 
 /**
- * What an event that cannot be read or applied takes away: the subject of its stream, and every person, agent, token and
- * grant it names. Nobody knows what it would have changed, so nobody it concerns keeps access. An organisation itself
- * stays: one bad event would lock out all of it.
+ * What follows from an event that cannot be read or applied: the subject of its stream goes, and every person, agent,
+ * token and grant it names. Nobody knows what it would have changed, so nobody it concerns keeps access. An organisation
+ * itself stays: one bad event would lock out all of it. In the place of its policy stands one that denies.
  */
-export function deniedBy({ streamName, data }: StoredEvent): readonly EntityKey[] {
+export function denialBy({ streamName, data }: StoredEvent): DirectoryChange {
   const { category, id } = splitStreamName(streamName);
+  if (category === 'policy') return put({ kind: 'policy', value: unreadablePolicy(id, data) });
   const subject = SUBJECT_KINDS[category];
   const named = [...JSON.stringify(data).matchAll(NAMED_ID)].flatMap(
     ([namedId, prefix = '']): EntityKey[] => {
@@ -213,5 +223,13 @@ export function deniedBy({ streamName, data }: StoredEvent): readonly EntityKey[
       return kind ? [{ kind, id: namedId }] : [];
     },
   );
-  return subject ? [{ kind: subject, id }, ...named] : named;
+  return { put: [], remove: subject ? [{ kind: subject, id }, ...named] : named };
 }
+
+/** Without the rules nobody knows what they forbid. */
+const unreadablePolicy = (id: string, { version }: StoredEvent['data']): PolicyEntry => ({
+  id,
+  version: typeof version === 'number' ? version : 0,
+  rules: [{ id: UNREADABLE, when: {}, then: { decision: 'deny' } }],
+  default: null,
+});

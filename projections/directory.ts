@@ -2,7 +2,8 @@
 import type { Position, Sql } from '../commands/kernel/ports.ts';
 import {
   changesOf,
-  deniedBy,
+  type DirectoryChange,
+  denialBy,
   DIRECTORY_STREAMS,
   type Entity,
   type EntityKind,
@@ -27,14 +28,19 @@ class Entities {
     this.#known.set(textOf(key), value);
   }
 
-  put({ kind, value }: Entity): void {
+  change({ put, remove }: DirectoryChange): void {
+    for (const entity of put) this.#put(entity);
+    for (const key of remove) this.#remove(key);
+  }
+
+  #put({ kind, value }: Entity): void {
     const key = { kind, id: value.id };
     this.#known.set(textOf(key), value);
     this.#written.set(textOf(key), key);
     this.#removed.delete(textOf(key));
   }
 
-  remove(key: EntityKey): void {
+  #remove(key: EntityKey): void {
     this.#known.delete(textOf(key));
     this.#written.delete(textOf(key));
     this.#removed.set(textOf(key), key);
@@ -67,19 +73,15 @@ export const directory: Projection = {
     const keys = relevant.flatMap(({ streamName, fact }) => keysOf(streamName, fact));
     for (const row of await readRows(sql, table, keys)) entities.load(row, row.body);
     for (const { streamName, fact } of relevant) {
-      const change = await changesOf(streamName, fact, entities.lookUp, open);
-      change.put.forEach((entity) => {
-        entities.put(entity);
-      });
-      change.remove.forEach((key) => {
-        entities.remove(key);
-      });
+      entities.change(await changesOf(streamName, fact, entities.lookUp, open));
     }
     await writeRows(sql, table, entities);
   },
   parked: async (event, { sql, tableOf }) => {
     if (!isOfDirectory(event)) return;
-    await removeRows(sql, tableOf('directory'), deniedBy(event));
+    const entities = new Entities();
+    entities.change(denialBy(event));
+    await writeRows(sql, tableOf('directory'), entities);
   },
   // What an event denied in the copies of the processes, the rebuilt rows may give back: each loads them anew.
   rebuilt: async (sql) => {

@@ -4,6 +4,7 @@
  */
 import { contractCallers } from './requirements/contract-callers.ts';
 import { contractMail } from './requirements/contract-mail.ts';
+import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { interfaceRoutes } from './requirements/interface-routes.ts';
@@ -15,6 +16,7 @@ const table = {
   ...interfaceRoutes,
   ...contractCallers,
   ...contractMail,
+  ...contractPolicy,
   ...contractWaiting,
   ...contractSurfaces,
 } as const;

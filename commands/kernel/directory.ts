@@ -3,6 +3,7 @@
  * subscription (`architecture.md` 5). Read at each request, never from a token's claims.
  */
 import type { FolderRole, HostSettings } from './mail-port.ts';
+import type { Policy } from './policy-document.ts';
 import type { Position } from './position.ts';
 import type { MailboxScope, Role, Scope } from './scopes.ts';
 
@@ -96,6 +97,11 @@ export interface MailboxEntry {
   readonly version: number;
 }
 
+/** What an organisation set; its id is that of the organisation. */
+export interface PolicyEntry extends Policy {
+  readonly id: string;
+}
+
 export interface DirectoryState {
   readonly organisations: ReadonlyMap<string, OrganisationEntry>;
   readonly people: ReadonlyMap<string, PersonEntry>;
@@ -111,6 +117,8 @@ export interface DirectoryState {
   readonly grantIds: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** principal id → ids of the mailboxes it has a grant on. */
   readonly mailboxIdsByPrincipal: ReadonlyMap<string, ReadonlySet<string>>;
+  /** org id → its own policy; without one the built-in policy holds. */
+  readonly policies: ReadonlyMap<string, PolicyEntry>;
 }
 
 export interface Directory {

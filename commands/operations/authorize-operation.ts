@@ -1,6 +1,6 @@
 /** Authorization mode × policy → what happens now (`contract.md` 6, first table). Pure. */
 import { GatewayError } from '../kernel/errors.ts';
-import type { PolicyDecision } from './default-policy.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
 
 export const MODES = ['execute_or_request_approval', 'execute', 'preview'] as const;
 export type Mode = (typeof MODES)[number];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
-import type { PolicyDecision } from './default-policy.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationReply } from './operation.ts';
 import type { ActionStep, OperationTarget } from './operation-events.ts';
 

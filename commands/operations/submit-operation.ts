@@ -15,7 +15,8 @@ import type { ActSelect, Cardinality } from '../kernel/select.ts';
 import { answerInTime } from './answer-in-time.ts';
 import { type Action, checkActions, destinationOf, relocates, stepOf } from './actions.ts';
 import { authorizeOperation, type Mode } from './authorize-operation.ts';
-import { decideByDefault, type PolicyDecision, strictest } from './default-policy.ts';
+import { decideActionPolicy } from '../policy/decide-for-caller.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { operation, type OperationReply, replyOf, summarise } from './operation.ts';
 import type { ActionStep, ItemResult } from './operation-events.ts';
 import { previewOperation } from './preview-operation.ts';
@@ -115,7 +116,8 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
   const { request, mailbox, access } = prepared;
   const selection = { access, select: request.select, cardinality: request.cardinality ?? {} };
   const targets = await resolveSelection(mail, context, mailbox, selection);
-  const policy = strictest(request.actions.map(({ type }) => decideByDefault(context.caller.actor, type)));
+  const actions = request.actions.map(({ type }) => type);
+  const policy = decideActionPolicy(context, mailbox.id, actions, targets.length);
   if (authorizeOperation(request.mode, policy) === 'preview') {
     if ((await readEarlier(context, prepared.operationId)).length > 0) throw usedBefore();
     return previewOperation(context, prepared, targets, policy);
@@ -128,8 +130,9 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
   }
   const lease = holdLease(context.ports.leases, prepared.operationId);
   try {
-    const steps = await observeTargets(mail, prepared);
-    return await execute(mail, context, { ...prepared, steps }, { targets, policy, lease: await lease });
+    const [steps, expectation] = await Promise.all([observeTargets(mail, prepared), expecting]);
+    const decided = { targets, policy, expectation, lease: await lease };
+    return await execute(mail, context, { ...prepared, steps }, decided);
   } finally {
     giveUp(context.ports, prepared.operationId, lease);
   }

@@ -6,7 +6,7 @@ import { type Context, defineCapability } from '../../commands/kernel/capability
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { effectiveRoles } from '../../commands/kernel/folders.ts';
 import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/kernel/mail-filter.ts';
-import { decideByDefault } from '../../commands/operations/default-policy.ts';
+import { decideActionPolicy } from '../../commands/policy/decide-for-caller.ts';
 import { ACTION_TYPES } from '../../commands/operations/operation-events.ts';
 
 const MailboxIdentity = z.object({
@@ -136,7 +136,7 @@ function describeMailbox(
     filters: [...FILTER_KEYS],
     server_defined: [...SERVER_DEFINED_FILTERS],
     requires_approval: ACTION_TYPES.filter(
-      (type) => decideByDefault(caller.actor, type).decision === 'require',
+      (type) => decideActionPolicy({ caller, ports }, mailbox.id, [type]).decision === 'require',
     ),
   };
 }

@@ -143,6 +143,7 @@ export function stateOf(world: World): DirectoryState {
     ]),
     tokens: new Map([['tok_1', tokenOf(world)]]),
     tokenIdByHash: new Map(),
+    policies: new Map(),
     mailboxes: new Map(boxes.map((entry) => [entry.id, entry])),
     mailboxIdByNumber: new Map(boxes.map(({ id, number }) => [number, id])),
     grants: new Map(grants.map((entry) => [entry.id, entry])),

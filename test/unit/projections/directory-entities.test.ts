@@ -5,7 +5,7 @@ import type { Fact } from '../../../commands/kernel/event.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { mailbox } from '../../../commands/mailboxes/mailbox.ts';
 import { DirectoryMaps } from '../../../infra/directory-maps.ts';
-import { changesOf, deniedBy, keysOf } from '../../../projections/directory-entities.ts';
+import { changesOf, denialBy, keysOf } from '../../../projections/directory-entities.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample, sealSample } from '../../support/event-author.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
@@ -157,10 +157,13 @@ describe('directory', () => {
     await sampleHistory(events);
     const [token] = await events.readStream(`token-${TOKEN}`);
     const [created] = await events.readStream(`organisation-${ORG}`);
-    expect(token && deniedBy(token)).to.deep.equal([
-      { kind: 'token', id: TOKEN },
-      { kind: 'person', id: OWNER },
-    ]);
-    expect(created && deniedBy(created)).to.deep.equal([]);
+    expect(token && denialBy(token)).to.deep.equal({
+      put: [],
+      remove: [
+        { kind: 'token', id: TOKEN },
+        { kind: 'person', id: OWNER },
+      ],
+    });
+    expect(created && denialBy(created)).to.deep.equal({ put: [], remove: [] });
   });
 });

@@ -1,15 +1,12 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import { authorizeOperation, MODES } from '../../../../commands/operations/authorize-operation.ts';
-import {
-  decideByDefault,
-  type PolicyDecision,
-  strictest,
-} from '../../../../commands/operations/default-policy.ts';
+import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
   decision,
+  terms: null,
   ruleId: 'r',
   version: 3,
 });
@@ -38,37 +35,4 @@ describe(`authorizeOperation ${verifies('contract:6:modes', 'contract:6:approval
       });
     }
   }
-});
-
-describe('the built-in policy', () => {
-  it(`allows a person everything ${verifies('contract:8:default')}`, () => {
-    for (const action of ['send', 'expunge', 'move', 'trash'] as const) {
-      expect(decideByDefault('person', action).decision).to.equal('allow');
-    }
-  });
-
-  it(`wants an approval for what cannot be undone when no person acts ${verifies('contract:8:default')}`, () => {
-    for (const actor of ['agent', 'delegated'] as const) {
-      for (const action of ['send', 'expunge'] as const) {
-        expect(decideByDefault(actor, action).decision).to.equal('require');
-      }
-      for (const action of [
-        'set_flags',
-        'move',
-        'copy',
-        'archive',
-        'spam',
-        'trash',
-        'draft_create',
-      ] as const) {
-        expect(decideByDefault(actor, action).decision).to.equal('allow');
-      }
-    }
-  });
-
-  it(`lets the strictest of several decisions hold ${verifies('contract:8:strictest')}`, () => {
-    expect(strictest([decided('allow'), decided('deny'), decided('require')]).decision).to.equal('deny');
-    expect(strictest([decided('allow'), decided('require')]).decision).to.equal('require');
-    expect(strictest([decided('allow')]).decision).to.equal('allow');
-  });
 });

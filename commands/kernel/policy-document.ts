@@ -1,0 +1,107 @@
+/** An organisation's policy as it is written down (`contract.md` 8): ordered rules, and what holds where none matches. */
+import { domainToASCII } from 'node:url';
+import { z } from 'zod';
+
+export const POLICY_ACTIONS = [
+  'draft_create', 'draft_reply', 'draft_edit', 'draft_discard', 'send',
+  'set_flags', 'move', 'copy', 'archive', 'spam', 'not_spam', 'trash', 'expunge',
+] as const; // prettier-ignore
+export type PolicyAction = (typeof POLICY_ACTIONS)[number];
+
+/** Who may approve, from the least strict to the strictest. */
+export const APPROVER_ROLES = ['approver', 'admin', 'owner'] as const;
+
+const DAY_SECONDS = 24 * 60 * 60;
+const MAX_RULES = 200;
+const MAX_VALUES = 100;
+
+/** Nothing waits for an undo yet, so a policy that counts on it is refused instead of ignored. */
+const undoSeconds = z
+  .literal(0, 'A send cannot be held back for an undo here: leave undo_seconds out, or write 0.')
+  .optional();
+
+const Allow = z.strictObject({ decision: z.literal('allow'), undo_seconds: undoSeconds });
+const Require = z.strictObject({
+  decision: z.literal('require'),
+  quorum: z.int().min(1).max(10).default(1).describe('Approvals wanted.'),
+  approver_role: z.enum(APPROVER_ROLES).default('approver').describe('The least role an approver has.'),
+  exclude_owner: z.boolean().default(false).describe('Nobody approves a request made for him.'),
+  decision_ttl: z.int().min(60).max(7 * DAY_SECONDS).default(DAY_SECONDS).describe('Seconds.'), // prettier-ignore
+  commit_ttl: z.int().min(60).max(DAY_SECONDS).default(3_600).describe('Seconds.'),
+  auto_commit: z.boolean().optional().describe('Absent = as the mode of the request has it.'),
+  undo_seconds: undoSeconds,
+});
+const Deny = z.strictObject({ decision: z.literal('deny') });
+
+export const PolicyEffect = z.discriminatedUnion('decision', [Allow, Require, Deny]);
+export type PolicyEffect = z.output<typeof PolicyEffect>;
+export type RequireEffect = z.output<typeof Require>;
+
+const values = <Value extends z.ZodType>(value: Value) => z.array(value).min(1).max(MAX_VALUES).optional();
+
+/** Both ends included. */
+const Range = z
+  .strictObject({ min: z.int().min(0).optional(), max: z.int().min(0).optional() })
+  .refine(({ min, max }) => min !== undefined || max !== undefined, 'Give min, max or both.')
+  .refine(({ min = 0, max = min }) => min <= max, 'min is more than max.');
+export type Range = z.output<typeof Range>;
+
+const isDomain = (domain: string): boolean =>
+  /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(domain);
+
+/** The domain as it goes over the wire (RFC 5890), in lower case; what is no domain stays as it is. */
+export function wireForm(domain: string): string {
+  const [, star = '', rest = ''] = /^(\*\.)?(.*)$/s.exec(domain.toLowerCase()) ?? [];
+  return `${star}${domainToASCII(rest) || rest}`;
+}
+
+const Domain = z
+  .string()
+  .max(255)
+  .transform(wireForm)
+  .refine(isDomain, 'Not a domain: write example.com, or *.example.com for what lies below it.');
+
+const ContentType = z
+  .string()
+  .max(200)
+  .transform((type) => type.toLowerCase())
+  .refine(
+    (type) => /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/.test(type),
+    'Not a content type: write application/pdf, image/* or */*.',
+  );
+
+/** All conditions given must hold; one that is absent holds always. */
+export const PolicyCondition = z.strictObject({
+  actions: values(z.enum(POLICY_ACTIONS)),
+  mailbox_ids: values(z.string().max(64)),
+  actors: values(z.enum(['person', 'delegated', 'agent'])),
+  principal_ids: values(z.string().max(64)),
+  recipient_domains: values(Domain).describe('Of a send: the domain of a recipient.'),
+  external_recipient: z.boolean().optional().describe('Of a send: outside the domains of own mailboxes.'),
+  first_contact: z
+    .boolean()
+    .optional()
+    .describe('Of a send: nothing was ever exchanged; true while unknown.'),
+  recipient_count: Range.optional(),
+  attachment_types: values(ContentType),
+  attachment_size: Range.optional().describe('Bytes of one attachment.'),
+  bulk_count: Range.optional().describe('Messages of one operation.'),
+});
+export type PolicyCondition = z.output<typeof PolicyCondition>;
+
+export const PolicyRule = z.strictObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'An id is of a-z, 0-9, dot, dash and underscore.'),
+  when: PolicyCondition,
+  then: PolicyEffect,
+});
+export type PolicyRule = z.output<typeof PolicyRule>;
+
+export const PolicyRules = z.array(PolicyRule).max(MAX_RULES);
+
+/** What is in force: version 0 is the built-in policy alone. */
+export interface Policy {
+  readonly version: number;
+  readonly rules: readonly PolicyRule[];
+  /** Where no rule matches; null = what the built-in policy says. */
+  readonly default: PolicyEffect | null;
+}

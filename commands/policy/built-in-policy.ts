@@ -1,0 +1,23 @@
+/** The built-in policy (`contract.md` 8): what holds until an organisation sets its own, and where that one says nothing. */
+import { type Policy, PolicyEffect, PolicyRule } from '../kernel/policy-document.ts';
+
+/** One approver, as `contract.md` 8 has it by default. */
+const oneApprover = PolicyEffect.parse({ decision: 'require' });
+
+/** Its rules stand behind those of an organisation; the ids are reserved for them. */
+export const BUILT_IN_RULES: readonly PolicyRule[] = [
+  PolicyRule.parse({ id: 'default.person', when: { actors: ['person'] }, then: { decision: 'allow' } }),
+  { id: 'default.irreversible', when: { actions: ['send', 'expunge'] }, then: oneApprover },
+  PolicyRule.parse({ id: 'default.reversible', when: {}, then: { decision: 'allow' } }),
+];
+
+/** Version 0; an organisation's own versions count from 1. */
+export const BUILT_IN_POLICY: Policy = { version: 0, rules: [], default: null };
+
+/** Names the decision of a policy's own default. */
+export const OWN_DEFAULT = 'default';
+/** Names the decision where the policy in force cannot be read by this gateway. */
+export const UNREADABLE = 'unreadable';
+
+export const isReserved = (ruleId: string): boolean =>
+  ruleId === OWN_DEFAULT || ruleId === UNREADABLE || ruleId.startsWith('default.');

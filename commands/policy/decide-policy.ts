@@ -1,0 +1,94 @@
+/** What a policy says of one request (`contract.md` 8): any deny, else the first match, else the default. Pure. */
+import {
+  APPROVER_ROLES,
+  type Policy,
+  type PolicyEffect,
+  type PolicyRule,
+  type RequireEffect,
+} from '../kernel/policy-document.ts';
+import { BUILT_IN_RULES, OWN_DEFAULT } from './built-in-policy.ts';
+import { matches, namesActor, type PolicyCase } from './matches-rule.ts';
+import type { PolicyFacts } from './policy-facts.ts';
+
+export interface PolicyDecision {
+  readonly decision: PolicyEffect['decision'];
+  /** How it is to be approved; null unless approval is required. */
+  readonly terms: RequireEffect | null;
+  readonly ruleId: string;
+  readonly version: number;
+}
+
+/**
+ * The strictest decision over every action, recipient and attachment: what one of them may not do, the request may not
+ * do, and a rule that allows must allow all of them.
+ */
+export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision =>
+  strictest(casesOf(facts).map((one) => decideCase(policy, one)));
+
+/** One case per action, kind of recipient and kind of attachment. */
+function casesOf({ actions, send, ...subject }: PolicyFacts): readonly PolicyCase[] {
+  const recipientCount = send?.recipients.length ?? null;
+  const recipients = distinct(send?.recipients ?? []);
+  const attachments = distinct(send?.attachments ?? []);
+  return actions.flatMap((action) =>
+    orNone(recipients).flatMap((recipient) =>
+      orNone(attachments).map((attachment) => ({
+        ...subject,
+        action,
+        recipientCount,
+        recipient,
+        attachment,
+      })),
+    ),
+  );
+}
+
+const orNone = <Item>(items: readonly Item[]): readonly (Item | null)[] =>
+  items.length === 0 ? [null] : items;
+
+/** A hundred recipients of one domain are one case. */
+const distinct = <Item>(items: readonly Item[]): readonly Item[] => [
+  ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
+];
+
+function decideCase({ version, rules, default: own }: Policy, one: PolicyCase): PolicyDecision {
+  const matching = rulesFor(rules, one);
+  const rule = matching.find(({ then }) => then.decision === 'deny') ?? matching[0];
+  if (rule) return decisionOf(rule.then, rule.id, version);
+  if (own) return decisionOf(own, OWN_DEFAULT, version);
+  const [builtIn] = rulesFor(BUILT_IN_RULES, one);
+  if (!builtIn) throw new Error('the built-in policy has no last rule');
+  return decisionOf(builtIn.then, builtIn.id, version);
+}
+
+/** A rule for agents holds for whoever acts through a token too, unless a matching one names the delegated. */
+function rulesFor(rules: readonly PolicyRule[], one: PolicyCase): readonly PolicyRule[] {
+  const matching = rules.filter((rule) => matches(rule.when, one));
+  if (one.actor !== 'delegated') return matching;
+  const isNamed = matching.some(({ when }) => when.actors?.includes('delegated') === true);
+  return isNamed ? matching.filter(({ when }) => namesActor(when, 'delegated')) : matching;
+}
+
+const decisionOf = (effect: PolicyEffect, ruleId: string, version: number): PolicyDecision => ({
+  decision: effect.decision,
+  terms: effect.decision === 'require' ? effect : null,
+  ruleId,
+  version,
+});
+
+const RANK = { allow: 0, require: 1, deny: 2 } as const;
+
+/** Above zero when `a` is stricter than `b`: deny over require over allow, then quorum, role, four eyes. */
+export function compareStrictness(a: PolicyDecision, b: PolicyDecision): number {
+  const byDecision = RANK[a.decision] - RANK[b.decision];
+  if (byDecision !== 0 || !a.terms || !b.terms) return byDecision;
+  return (
+    a.terms.quorum - b.terms.quorum ||
+    APPROVER_ROLES.indexOf(a.terms.approver_role) - APPROVER_ROLES.indexOf(b.terms.approver_role) ||
+    Number(a.terms.exclude_owner) - Number(b.terms.exclude_owner)
+  );
+}
+
+/** The first of those that nothing is stricter than. Expects at least one decision. */
+export const strictest = (decisions: readonly PolicyDecision[]): PolicyDecision =>
+  decisions.reduce((a, b) => (compareStrictness(b, a) > 0 ? b : a));

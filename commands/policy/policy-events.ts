@@ -1,0 +1,28 @@
+/** What an organisation lets be done, by whom and with whose approval; each version stays in the stream. */
+import { z } from 'zod';
+import type { Aggregate } from '../kernel/decide-and-append.ts';
+import { catalogueOf, defineEvent } from '../kernel/event.ts';
+import { type Policy, PolicyEffect, PolicyRules } from '../kernel/policy-document.ts';
+import { BUILT_IN_POLICY } from './built-in-policy.ts';
+
+export const PolicySet = defineEvent({
+  type: 'PolicySet',
+  summary: 'The organisation set its policy; it holds from here on.',
+  data: z.object({
+    /** Counts from 1 per organisation. */
+    version: z.int().min(1),
+    rules: PolicyRules,
+    /** Null = where no rule matches, the built-in policy decides. */
+    default: PolicyEffect.nullable(),
+  }),
+});
+
+export const policyEvents = [PolicySet] as const;
+
+/** Its stream is `policy-<org>`. */
+export const policy: Aggregate<Policy, typeof PolicySet> = {
+  category: 'policy',
+  catalogue: catalogueOf(policyEvents),
+  initial: BUILT_IN_POLICY,
+  evolve: (_, { data }) => data,
+};

@@ -1,0 +1,34 @@
+/** What a policy decides on: everything a rule may look at. */
+import type { ActorKind } from '../kernel/access.ts';
+import type { PolicyAction } from '../kernel/policy-document.ts';
+
+/** One recipient of a send, as far as policy is concerned. */
+export interface RecipientFacts {
+  /** In ASCII and lower case. */
+  readonly domain: string;
+  /** Outside the domains of the organisation's own mailboxes. */
+  readonly external: boolean;
+  readonly firstContact: boolean;
+}
+
+export interface AttachmentFacts {
+  readonly contentType: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** Everything a rule may look at. */
+export interface PolicyFacts {
+  /** At least one. */
+  readonly actions: readonly PolicyAction[];
+  readonly mailboxId: string;
+  readonly actor: ActorKind;
+  readonly principalId: string;
+  /** Messages the request is about. */
+  readonly bulkCount: number;
+  /** Null for whatever sends nothing. */
+  readonly send: {
+    readonly recipients: readonly RecipientFacts[];
+    readonly attachments: readonly AttachmentFacts[];
+  } | null;
+}

@@ -1,0 +1,13 @@
+import type { RequirementTable } from './requirement.ts';
+
+/** What policy decides, and operations that are read and settled: sections 2, 3, 6, 8, 10. */
+export const contractPolicy = {
+  'contract:2:delegated-policy': ['email_act', 'Policy judges delegated like agent unless a rule names it.'],
+  'contract:8:first-match': ['email_act', 'Without a deny the first rule that matches decides.'],
+  'contract:8:deny-wins': ['email_act', 'Any matching deny wins.'],
+  'contract:8:own-default': ['email_act', 'Where no rule matches the default decides.'],
+  'contract:8:versions': [
+    'email_act',
+    'A policy is an event; versions count from 1 and the same one adds none.',
+  ],
+} as const satisfies RequirementTable;

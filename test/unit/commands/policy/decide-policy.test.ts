@@ -1,0 +1,200 @@
+import { expect } from 'chai';
+import type { ActorKind } from '../../../../commands/kernel/access.ts';
+import {
+  type Policy,
+  POLICY_ACTIONS,
+  type PolicyAction,
+  PolicyRules,
+} from '../../../../commands/kernel/policy-document.ts';
+import { BUILT_IN_POLICY } from '../../../../commands/policy/built-in-policy.ts';
+import { compareStrictness, decidePolicy } from '../../../../commands/policy/decide-policy.ts';
+import type { PolicyFacts } from '../../../../commands/policy/policy-facts.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const acting = (actor: ActorKind, ...actions: readonly PolicyAction[]): PolicyFacts => ({
+  actions,
+  actor,
+  mailboxId: 'mbx_1',
+  principalId: 'usr_1',
+  bulkCount: 1,
+  send: null,
+});
+
+const sending = (actor: ActorKind, ...domains: readonly string[]): PolicyFacts => ({
+  ...acting(actor, 'send'),
+  send: {
+    recipients: domains.map((domain) => ({
+      domain,
+      external: domain !== 'own.example',
+      firstContact: true,
+    })),
+    attachments: [],
+  },
+});
+
+/** As it would lie in a file, the defaults filled in. */
+const policyOf = (rules: readonly unknown[], own: Policy['default'] = null): Policy => ({
+  version: 3,
+  rules: PolicyRules.parse(rules),
+  default: own,
+});
+
+const told = (policy: Policy, facts: PolicyFacts): string => {
+  const { decision, ruleId, version } = decidePolicy(policy, facts);
+  return `${decision} by ${ruleId} of ${String(version)}`;
+};
+
+const REVERSIBLE = POLICY_ACTIONS.filter((action) => action !== 'send' && action !== 'expunge');
+
+describe('the built-in policy', () => {
+  it(`allows a person everything ${verifies('contract:8:default')}`, () => {
+    for (const action of POLICY_ACTIONS) {
+      expect(told(BUILT_IN_POLICY, acting('person', action))).to.equal('allow by default.person of 0');
+    }
+  });
+
+  it(`wants one approver for what cannot be undone when no person acts ${verifies('contract:8:default')}`, () => {
+    for (const actor of ['agent', 'delegated', 'system'] as const) {
+      for (const action of ['send', 'expunge'] as const) {
+        const decision = decidePolicy(BUILT_IN_POLICY, acting(actor, action));
+        expect(decision).to.include({ decision: 'require', ruleId: 'default.irreversible', version: 0 });
+        expect(decision.terms).to.include({ quorum: 1, approver_role: 'approver', exclude_owner: false });
+        expect(decision.terms).to.include({ decision_ttl: 86_400, commit_ttl: 3_600 });
+      }
+      for (const action of REVERSIBLE) {
+        expect(told(BUILT_IN_POLICY, acting(actor, action))).to.equal('allow by default.reversible of 0');
+      }
+    }
+  });
+});
+
+describe("an organisation's policy", () => {
+  const allowMoves = { id: 'moves', when: { actions: ['move'] }, then: { decision: 'allow' } };
+
+  it(`takes the first rule that matches, and names it and its version ${verifies('contract:8:first-match', 'contract:8:names-rule')}`, () => {
+    const policy = policyOf([
+      allowMoves,
+      { id: 'later', when: { actions: ['move'] }, then: { decision: 'require' } },
+    ]);
+    expect(told(policy, acting('agent', 'move'))).to.equal('allow by moves of 3');
+  });
+
+  it(`lets any deny win over an earlier rule ${verifies('contract:8:deny-wins')}`, () => {
+    const policy = policyOf([
+      allowMoves,
+      { id: 'box', when: { mailbox_ids: ['mbx_1'] }, then: { decision: 'deny' } },
+    ]);
+    expect(told(policy, acting('agent', 'move'))).to.equal('deny by box of 3');
+    expect(told(policy, { ...acting('agent', 'move'), mailboxId: 'mbx_2' })).to.equal('allow by moves of 3');
+  });
+
+  it(`falls back to its own default, else to the built-in policy ${verifies('contract:8:own-default')}`, () => {
+    expect(told(policyOf([allowMoves]), acting('agent', 'send'))).to.equal(
+      'require by default.irreversible of 3',
+    );
+    const strict = policyOf([allowMoves], { decision: 'deny' });
+    expect(told(strict, acting('person', 'trash'))).to.equal('deny by default of 3');
+    expect(told(strict, acting('person', 'move'))).to.equal('allow by moves of 3');
+  });
+
+  it(`holds what it says of agents for the delegated too, unless a rule names them ${verifies('contract:2:delegated-policy')}`, () => {
+    const ofAgents = {
+      id: 'agents',
+      when: { actors: ['agent'], actions: ['send'] },
+      then: { decision: 'deny' },
+    };
+    const named = {
+      id: 'delegated',
+      when: { actors: ['delegated'], recipient_domains: ['own.example'] },
+      then: { decision: 'allow' },
+    };
+    expect(told(policyOf([ofAgents]), sending('delegated', 'own.example'))).to.equal('deny by agents of 3');
+    const both = policyOf([ofAgents, named]);
+    expect(told(both, sending('delegated', 'own.example'))).to.equal('allow by delegated of 3');
+    expect(told(both, sending('delegated', 'other.example'))).to.equal('deny by agents of 3');
+    expect(told(both, sending('agent', 'own.example'))).to.equal('deny by agents of 3');
+    expect(told(both, sending('person', 'own.example'))).to.equal('allow by default.person of 3');
+  });
+
+  it(`lets the strictest hold over several actions, recipients and attachments ${verifies('contract:8:strictest')}`, () => {
+    const policy = policyOf([
+      { id: 'inside', when: { recipient_domains: ['own.example'] }, then: { decision: 'allow' } },
+      {
+        id: 'programs',
+        when: { attachment_types: ['application/x-msdownload'] },
+        then: { decision: 'deny' },
+      },
+      { id: 'trash', when: { actions: ['trash'] }, then: { decision: 'require', quorum: 2 } },
+    ]);
+    expect(told(policy, sending('agent', 'own.example'))).to.equal('allow by inside of 3');
+    const both = sending('agent', 'own.example', 'other.example');
+    expect(told(policy, both)).to.equal('require by default.irreversible of 3');
+    const { recipients = [] } = sending('agent', 'own.example').send ?? {};
+    const attachments = [
+      { contentType: 'image/png', size: 10 },
+      { contentType: 'application/x-msdownload', size: 10 },
+    ];
+    const withProgram = { ...acting('agent', 'send'), send: { recipients, attachments } };
+    expect(told(policy, withProgram)).to.equal('deny by programs of 3');
+    expect(told(policy, acting('agent', 'move', 'trash'))).to.equal('require by trash of 3');
+  });
+
+  it(`orders what it requires by quorum, approver and four eyes ${verifies('contract:8:strictest')}`, () => {
+    const require = (terms: object) =>
+      decidePolicy(
+        policyOf([{ id: 'r', when: {}, then: { decision: 'require', ...terms } }]),
+        acting('agent', 'move'),
+      );
+    const ordered = [
+      decidePolicy(policyOf([allowMoves]), acting('agent', 'move')),
+      require({}),
+      require({ exclude_owner: true }),
+      require({ approver_role: 'admin' }),
+      require({ approver_role: 'owner' }),
+      require({ quorum: 2 }),
+      decidePolicy(policyOf([], { decision: 'deny' }), acting('agent', 'move')),
+    ];
+    ordered.forEach((a, i) => {
+      ordered.forEach((b, j) => {
+        expect(Math.sign(compareStrictness(a, b))).to.equal(Math.sign(i - j));
+      });
+    });
+  });
+
+  it('knows domains below a domain, groups of content types, and counts', () => {
+    const rule = (when: object) => policyOf([{ id: 'r', when, then: { decision: 'deny' } }]);
+    const says = (when: object, facts: PolicyFacts) => decidePolicy(rule(when), facts).decision;
+    expect(says({ recipient_domains: ['*.own.example'] }, sending('person', 'mail.own.example'))).to.equal(
+      'deny',
+    );
+    expect(says({ recipient_domains: ['*.own.example'] }, sending('person', 'own.example'))).to.equal(
+      'allow',
+    );
+    expect(says({ recipient_domains: ['*.own.example'] }, sending('person', 'notown.example'))).to.equal(
+      'allow',
+    );
+    const image = sending('person', 'own.example');
+    const withImage = {
+      ...image,
+      send: { recipients: [], ...image.send, attachments: [{ contentType: 'image/png', size: 100 }] },
+    };
+    expect(says({ attachment_types: ['image/*'] }, withImage)).to.equal('deny');
+    expect(says({ attachment_types: ['image/*'], attachment_size: { max: 99 } }, withImage)).to.equal(
+      'allow',
+    );
+    expect(says({ attachment_types: ['*/*'] }, image)).to.equal('allow');
+    expect(says({ recipient_count: { min: 2 } }, sending('person', 'a.example'))).to.equal('allow');
+    expect(says({ recipient_count: { min: 2 } }, sending('person', 'a.example', 'a.example'))).to.equal(
+      'deny',
+    );
+    expect(says({ recipient_count: { max: 5 } }, acting('person', 'move'))).to.equal('allow');
+    expect(says({ bulk_count: { min: 10 } }, { ...acting('person', 'move'), bulkCount: 10 })).to.equal(
+      'deny',
+    );
+    expect(says({ first_contact: true }, sending('person', 'own.example'))).to.equal('deny');
+    expect(says({ external_recipient: true }, sending('person', 'own.example', 'x.example'))).to.equal(
+      'deny',
+    );
+    expect(says({ principal_ids: ['usr_2'] }, acting('person', 'move'))).to.equal('allow');
+  });
+});
