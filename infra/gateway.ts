@@ -1,6 +1,5 @@
 /** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
 import type { Log, Ports } from '../commands/kernel/ports.ts';
-import { runMailboxConnector } from './background/mailbox-connector.ts';
 import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
 import type { Config } from './config.ts';
@@ -8,6 +7,8 @@ import { startHttpServer } from './http/http-server.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
 import { openFaces } from './http/open-faces.ts';
 import { freePort } from './kept-port.ts';
+import { runMailboxWorkers } from './mail-sync/mailbox-workers.ts';
+import type { SyncTimes } from './mail-sync/sync-times.ts';
 import { watchGateway } from './observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { type Core, type CoreOptions, openCore } from './open-core.ts';
@@ -32,6 +33,8 @@ export interface Gateway extends AsyncDisposable {
 export interface GatewayOptions extends Omit<CoreOptions, 'baseUrl' | 'config' | 'log'> {
   readonly config: Config;
   readonly log: Log;
+  /** How often the workers of mailboxes do what; tests shorten it. */
+  readonly mailTimes?: Partial<SyncTimes>;
 }
 
 /** Starts everything and resolves when requests are answered. Throws one sentence when a part cannot start. */
@@ -63,7 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
     opened.defer(() => metricsServer.close());
   }
-  if (roles.has('mail')) opened.defer(startBackground(ports));
+  if (roles.has('mail')) opened.defer(startBackground(ports, core, options.mailTimes));
   const stack = opened.move();
   const { databaseUrl, directUrl, eventStoreUrl } = core.storage;
   const facts = { ports, address, baseUrl, hasFaces: faces !== null, databaseUrl, directUrl, eventStoreUrl };
@@ -86,11 +89,14 @@ function startReadModels(
 }
 
 /** Starts the loops; the answer ends them. */
-function startBackground(ports: Ports): () => Promise<void> {
+function startBackground(ports: Ports, core: Core, times?: Partial<SyncTimes>): () => Promise<void> {
   const stopping = new AbortController();
-  const loops = [runMailboxConnector, runMailboxEraser, runOperationSweeper].map((run) =>
-    run(ports, stopping.signal),
-  );
+  const { mail: gateway, mailIndex: index } = core.ports;
+  const workers = { ports, gateway, index, directUrl: core.storage.directUrl, ...(times && { times }) };
+  const loops = [
+    runMailboxWorkers(workers, stopping.signal),
+    ...[runMailboxEraser, runOperationSweeper].map((run) => run(ports, stopping.signal)),
+  ];
   return async () => {
     stopping.abort();
     await Promise.all(loops);

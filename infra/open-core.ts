@@ -1,5 +1,4 @@
 /** Everything below the faces: storage, keys, directory, mail. The gateway and the admin command both stand on it. */
-import type { MailPort } from '../commands/kernel/mail-port.ts';
 import type { Clock, Ports, ReadModels } from '../commands/kernel/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../mcp/protocol-revisions.ts';
@@ -42,6 +41,7 @@ export interface CoreOptions extends StoresOptions {
 export type CorePorts = Omit<Ports, 'readModels'> & {
   readonly feed: FeedFollower;
   readonly mailIndex: MailIndex;
+  readonly mail: ImapGateway;
 };
 
 export interface Core extends AsyncDisposable {
@@ -139,7 +139,7 @@ function openMail(
   { config, log }: CoreOptions,
   others: Omit<CorePorts, 'mail'>,
   opened: AsyncDisposableStack,
-): MailPort {
+): ImapGateway {
   // A state that cannot be written now is written at the next sign of it.
   const note = (mailboxId: string, written: Promise<void>): void => {
     written.catch((error: unknown) => {
@@ -150,7 +150,8 @@ function openMail(
     loadSettings: (mailboxId, refused) =>
       mailSettingsOf(others.directory, others.logins, mailboxId, refused),
     guard: createEgressGuard(config.egressAllowMail),
-    providerConnections: config.limits.providerConnections,
+    // One is the worker's, which waits for news on it.
+    providerConnections: Math.max(1, config.limits.providerConnections - 1),
     log,
     queries: {
       index: others.mailIndex,

@@ -217,12 +217,12 @@ export interface MailSession {
    * At most `length` raw bytes from `offset` of a part (`path`), or of the whole message (null); fewer only at the end.
    * Null where the place is stale. Never sets `\\Seen`.
    */
-  readBytes(
-    ref: MessageRef,
-    path: string | null,
-    offset: number,
-    length: number,
-  ): Promise<Uint8Array | null>;
+  readBytes(ref: MessageRef, path: string | null, offset: number, length: number): Promise<Uint8Array | null>;
+  /**
+   * Calls `assertMayWrite` right before each command that moves, copies or flags messages; what it throws ends the action
+   * without that command, and comes out of the method that was called.
+   */
+  guardWrites(assertMayWrite: () => void): void;
   /** UIDVALIDITY and UIDNEXT of a folder now. */
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }>;
   /**

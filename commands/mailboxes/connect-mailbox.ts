@@ -11,7 +11,6 @@ import {
   recordAuthFailed,
   recordConnected,
   recordConnectionFailed,
-  recordDegraded,
   startConnecting,
 } from './decide-connection.ts';
 import { mailbox, type MailboxFact, type MailboxRecord } from './mailbox.ts';
@@ -92,12 +91,6 @@ export async function recordSynced(ports: Ports, mailboxId: string): Promise<voi
   if (entry) await note(ports, entry, (state) => recordConnected(state, state.capabilities));
 }
 
-/** The mailbox answers, but its changes come late for a reason that is a word. Throws `store_unavailable`. */
-export async function recordHeldBack(ports: Ports, mailboxId: string, reason: string): Promise<void> {
-  const entry = ports.directory.state.mailboxes.get(mailboxId);
-  if (entry) await note(ports, entry, (state) => recordDegraded(state, reason));
-}
-
 /**
  * Puts an answer of the mail server into the state of a mailbox that had failed. Cheap otherwise: it is told with every
  * connection. The first connection is the connector's, which also learns the capabilities. Throws `store_unavailable`.
@@ -105,9 +98,11 @@ export async function recordHeldBack(ports: Ports, mailboxId: string, reason: st
 export async function recordMailHealth(ports: Ports, mailboxId: string): Promise<void> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (!entry || entry.capabilities.length === 0) return;
-  if (entry.state !== 'connection_failed' && entry.state !== 'auth_failed') return;
+  if (!FAILED.has(entry.state)) return;
   await note(ports, entry, (state) => recordAnswering(state, state.capabilities));
 }
+
+const FAILED: ReadonlySet<MailboxEntry['state']> = new Set(['connection_failed', 'auth_failed', 'degraded']);
 
 function mailFailure(error: unknown): 'auth_failed' | 'connection_failed' | null {
   if (!(error instanceof GatewayError)) return null;

@@ -51,9 +51,7 @@ export function recordConnectionFailed(state: MailboxRecord, reason: string): re
   return [{ type: 'MailboxConnectionFailed', data: { reason } }];
 }
 
-/** The mailbox can be used, but what happens in it comes late. The same reason again adds nothing. */
-export function recordDegraded(state: MailboxRecord, reason: string): readonly MailboxFact[] {
-  if (!mayConnect(state) || !IN_USE.has(state.state)) return [];
+function recordDegraded(state: MailboxRecord, reason: string): readonly MailboxFact[] {
   if (state.state === 'degraded' && state.stateReason === reason) return [];
   return [{ type: 'MailboxDegraded', data: { reason } }];
 }

@@ -1,5 +1,6 @@
 /** The `MailEchoes` port on `work.mail_echo`, and the bell that calls the mailbox's worker when an effect is over. */
 import { randomUUID } from 'node:crypto';
+import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
 import type { Expectation, MailEchoes, OwnChange } from '../../commands/kernel/mail-echoes.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { ringMailboxBell } from './mailbox-bell.ts';
@@ -12,13 +13,17 @@ const EXPECT = `
   select $1, $2, $3, change from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
 
 const SETTLE = `
-  with settled as (delete from work.mail_echo where expectation_id = $1)
-  insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change)
-  select $1, $2, $3, change from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
+  with unsettled as (delete from work.mail_echo where expectation_id = $1)
+  insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change, settled)
+  select $1, $2, $3, change, true from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
 
 const EXPECTED = `
   select id::text, operation_id, change from work.mail_echo
   where mailbox_id = $1 and (change->>'folder')::int = $2 order by id`;
+
+const SETTLED = `
+  select id::text from work.mail_echo
+  where mailbox_id = $1 and (change->>'folder')::int = $2 and settled`;
 
 /** Longer than any own change stays unseen: after that a change of the same message is somebody's. */
 const FORGET = `
@@ -51,13 +56,6 @@ export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEcho
   };
 }
 
-/** An own change that may be seen, as the worker reads it back. */
-export interface ExpectedChange {
-  readonly id: string;
-  readonly operationId: string | null;
-  readonly change: OwnChange;
-}
-
 /** What the gateway itself changes in a folder, oldest first. Throws `store_unavailable`. */
 export async function expectedChanges(
   sql: Sql,
@@ -73,7 +71,17 @@ export async function expectedChanges(
   return rows.map(({ id, operation_id, change }) => ({ id, operationId: operation_id, change }));
 }
 
-/** They were seen and told. */
+/** Ids of what had its effect before now: a look that begins after this sees it, or it never will be seen. */
+export async function settledChanges(
+  sql: Sql,
+  mailboxId: string,
+  folder: number,
+): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(SETTLED, [mailboxId, folder]);
+  return rows.map(({ id }) => id);
+}
+
+/** They were seen and told, or never will be. */
 export async function dropExpected(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query('delete from work.mail_echo where id = any($1::bigint[])', [ids]);
 }

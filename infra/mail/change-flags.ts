@@ -40,7 +40,7 @@ async function changeFlags(
     return;
   }
   const set = uidSet(present);
-  const isDone = await connection.run(
+  const isDone = await connection.write(
     async (client) =>
       (add.length === 0 || (await client.messageFlagsAdd(set, [...add], { uid: true }))) &&
       (remove.length === 0 || (await client.messageFlagsRemove(set, [...remove], { uid: true }))),

@@ -18,7 +18,8 @@ export interface Lease {
   readonly connection: ImapConnection;
   /** Ends the connection and opens another in its place. Throws as opening does. */
   renew(): Promise<void>;
-  release(): void;
+  /** `end` when the next caller is not expected soon. */
+  release(then?: 'keep' | 'end'): void;
 }
 
 interface Waiter {
@@ -91,11 +92,12 @@ export class ConnectionPool {
         connection = await this.#openFor();
         this.#lent.add(connection);
       },
-      release: () => {
+      release: (then = 'keep') => {
         if (released) return;
         released = true;
         this.#lent.delete(connection);
-        this.#keep(connection);
+        if (then === 'keep') this.#keep(connection);
+        else quietLogOut(connection);
         this.#freeSlot(lane);
       },
     };

@@ -22,6 +22,8 @@ export class ImapConnection {
   hasAnswered = true;
   /** True once a move was answered with where each message went (COPYUID): what it does not name was not moved. */
   tellsMoves = false;
+  /** Of whoever has the connection now; throws when a change may not be made any more. */
+  writeGuard: (() => void) | null = null;
   readonly #client: ImapFlow;
   readonly #commandTimeoutMs: number;
   /** Counted, because what arrives while a scan is answered may not be in that answer. */
@@ -50,6 +52,40 @@ export class ImapConnection {
 
   get isUsable(): boolean {
     return this.#client.usable;
+  }
+
+  /** True when the server tells by UID what vanished since a state that is known (QRESYNC, RFC 7162). */
+  get tellsVanished(): boolean {
+    return this.#client.enabled.has('QRESYNC') && this.highestModseq !== null;
+  }
+
+  /** HIGHESTMODSEQ of the open folder as far as it was told (RFC 7162); null where the server keeps none. */
+  get highestModseq(): bigint | null {
+    const { mailbox } = this.#client;
+    if (mailbox === false || mailbox.noModseq === true) return null;
+    return mailbox.highestModseq ?? null;
+  }
+
+  /** Calls `onChange` when something happens in the open folder, `onEnd` when the connection is gone. */
+  watch(onChange: () => void, onEnd: () => void): void {
+    for (const event of ['exists', 'expunge', 'flags'] as const) this.#client.on(event, onChange);
+    this.#client.on('close', onEnd);
+  }
+
+  /** True while the server tells what happens in the open folder. */
+  get isListening(): boolean {
+    return this.#client.idling === true;
+  }
+
+  /** Lets the server tell what happens in the open folder (IDLE, RFC 2177), until the next command or the end. */
+  listen(): void {
+    // How it ends is told by `watch` or by the next command.
+    this.#client.idle().catch(() => undefined);
+  }
+
+  /** The folder is opened anew the next time. Throws like `run`. */
+  async closeFolder(): Promise<void> {
+    if (this.#client.mailbox !== false) await this.run((client) => client.mailboxClose());
   }
 
   /** The response code of the last refused command; imapflow answers `false` where the server said NO. */
@@ -83,6 +119,12 @@ export class ImapConnection {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** As `run`, for what changes the mailbox: only when the guard lets it. Throws what the guard throws, too. */
+  async write<T>(work: (client: ImapFlow) => Promise<T>): Promise<T> {
+    this.writeGuard?.();
+    return await this.run(work);
   }
 
   /** Opens a folder, or brings the open one up to date. Throws like `run`. */

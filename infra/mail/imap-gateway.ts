@@ -106,7 +106,7 @@ export class ImapGateway implements MailPort {
   }
 
   async #borrow<T>(mailboxId: string, lane: Lane, work: (mail: ImapSession) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new GatewayError('overloaded', 'The gateway is stopping; try again in a moment.');
+    this.#assertOpen();
     const lease = await this.#pool(mailboxId).acquire(lane);
     try {
       const { maxEvaluated } = this.#limits;
@@ -123,6 +123,26 @@ export class ImapGateway implements MailPort {
     } finally {
       lease.release();
     }
+  }
+
+  /**
+   * Borrows a bare connection for a step of the mailbox's worker, from the bulk lane. It is not kept afterwards: a worker has
+   * seldom something to do, and there are many of them. Throws as `withMailbox`.
+   */
+  async withConnection<T>(mailboxId: string, work: (connection: ImapConnection) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const lease = await this.#pool(mailboxId).acquire('bulk');
+    try {
+      return await work(lease.connection);
+    } finally {
+      lease.release('end');
+    }
+  }
+
+  /** A connection beside the pool, which its caller ends. Throws as `withMailbox`. */
+  async openConnection(mailboxId: string): Promise<ImapConnection> {
+    this.#assertOpen();
+    return await this.#connect(mailboxId);
   }
 
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
@@ -151,6 +171,10 @@ export class ImapGateway implements MailPort {
     this.#closed = true;
     for (const pool of this.#pools.values()) pool.end(true);
     this.#pools.clear();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new GatewayError('overloaded', 'The gateway is stopping; try again in a moment.');
   }
 
   #pool(mailboxId: string): ConnectionPool {

@@ -50,6 +50,8 @@ export function clientFor(
     tls: tlsOptions(options.extraCertificates),
     logger: false,
     disableAutoIdle: true,
+    // What vanished is told by UID (RFC 7162); by sequence number it could not be told apart.
+    qresync: true,
     disableCompression: true,
     // Its answers differ (ESEARCH, no LSUB) and bring nothing the gateway needs.
     disableIMAP4rev2: true,

@@ -33,6 +33,7 @@ type Outcome = Promise<ReadonlyMap<number, ActionOutcome>>;
 
 export class ImapSession implements MailSession {
   readonly #lease: Lease;
+  #assertMayWrite: (() => void) | null = null;
   readonly #queries: Omit<QueryDeps, 'connection'>;
   /** One method at a time: a connection has one folder open. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -81,6 +82,10 @@ export class ImapSession implements MailSession {
     length: number,
   ): Promise<Uint8Array | null> {
     return this.#read((connection) => readBytes(connection, ref, path, { offset, length }));
+  }
+
+  guardWrites(assertMayWrite: () => void): void {
+    this.#assertMayWrite = assertMayWrite;
   }
 
   folderStatus(folder: FolderRef): Promise<{ readonly uidValidity: number; readonly uidNext: number }> {
@@ -139,13 +144,23 @@ export class ImapSession implements MailSession {
     return this.#inTurn(async () => {
       try {
         const run = await this.#retrying((connection) => prepare(connection, target));
-        return await run();
+        return await this.#guarded(run);
       } catch (error) {
         const outcome = outcomeOf(error);
         if (outcome === null) throw error;
         return new Map(target.uids.map((uid) => [uid, outcome]));
       }
     });
+  }
+
+  async #guarded<T>(run: () => Promise<T>): Promise<T> {
+    const { connection } = this.#lease;
+    connection.writeGuard = this.#assertMayWrite;
+    try {
+      return await run();
+    } finally {
+      connection.writeGuard = null;
+    }
   }
 
   #read<T>(work: (connection: ImapConnection) => Promise<T>): Promise<T> {

@@ -20,6 +20,34 @@ const ROLE_OF: Readonly<Record<string, FolderRole>> = {
 export async function listFolders(connection: ImapConnection): Promise<readonly FolderListing[]> {
   const statusQuery = { messages: true, unseen: true, uidValidity: true };
   const listed = await connection.run((client) => client.list({ statusQuery }));
+  return listingsOf(listed);
+}
+
+/** How a folder that can hold messages is numbered, and how far it has come. */
+export interface FolderStatus {
+  readonly path: string;
+  readonly uidValidity: number;
+  readonly uidNext: number;
+  readonly messages: number;
+  /** Null where the server has no CONDSTORE (RFC 7162). */
+  readonly highestModseq: bigint | null;
+}
+
+/** As `listFolders`, and the numbers by which a change is noticed without opening the folder. */
+export async function listStatuses(
+  connection: ImapConnection,
+): Promise<{ readonly listing: readonly FolderListing[]; readonly statuses: readonly FolderStatus[] }> {
+  const statusQuery = { messages: true, unseen: true, uidValidity: true, uidNext: true, highestModseq: true };
+  const listed = await connection.run((client) => client.list({ statusQuery }));
+  const statuses = listed.flatMap(({ path, status }): FolderStatus[] => {
+    if (!status?.uidValidity || !status.uidNext) return [];
+    const { uidNext, messages = 0, highestModseq = null } = status;
+    return [{ path, uidNext, messages, highestModseq, uidValidity: Number(status.uidValidity) }];
+  });
+  return { listing: listingsOf(listed), statuses };
+}
+
+function listingsOf(listed: readonly ListResponse[]): readonly FolderListing[] {
   const taken = new Set<FolderRole>();
   return listed
     .filter(({ flags }) => !hasFlag(flags, '\\nonexistent'))

@@ -63,7 +63,7 @@ async function moveWithMove(
   settled: Outcomes,
 ): Promise<void> {
   if (present.length === 0) return;
-  const result = await connection.run((client) =>
+  const result = await connection.write((client) =>
     client.messageMove(uidSet(present), destination.path, { uid: true }),
   );
   const refusal = refusedOutcome(connection);
@@ -95,9 +95,9 @@ async function moveWithCopy(
   if (arrived.length === 0) return;
   const set = uidSet(arrived);
   // With UIDPLUS this is STORE \Deleted and UID EXPUNGE of exactly these.
-  const removed = await connection.run((client) => client.messageDelete(set, { uid: true }));
+  const removed = await connection.write((client) => client.messageDelete(set, { uid: true }));
   if (!removed)
-    await connection.run((client) => client.messageFlagsRemove(set, ['\\Deleted'], { uid: true }));
+    await connection.write((client) => client.messageFlagsRemove(set, ['\\Deleted'], { uid: true }));
   const still = removed ? new Set<number>() : await presentUids(connection, arrived);
   for (const uid of arrived) {
     const outcome = copied.get(uid);
@@ -113,7 +113,7 @@ async function copyPresent(
   settled: Outcomes,
 ): Promise<void> {
   if (present.length === 0) return;
-  const result = await connection.run((client) =>
+  const result = await connection.write((client) =>
     client.messageCopy(uidSet(present), destination.path, { uid: true }),
   );
   if (!result) {

@@ -56,6 +56,13 @@ export class FakeMailbox implements MailSession {
     return uid;
   }
 
+  /** Asked before each command that changes something. */
+  assertMayWrite: () => void = () => undefined;
+
+  guardWrites(assertMayWrite: () => void): void {
+    this.assertMayWrite = assertMayWrite;
+  }
+
   async moveMessages(from: FolderRef, uidValidity: number, uids: readonly number[], to: FolderRef) {
     return this.#change('move', { folder: from, uidValidity, uids }, (uid, message) => {
       this.folder(from.path).messages.delete(uid);
@@ -141,6 +148,7 @@ export class FakeMailbox implements MailSession {
     { folder, uidValidity, uids }: { folder: FolderRef; uidValidity: number; uids: readonly number[] },
     effect: (uid: number, message: StoredMessage) => ActionOutcome,
   ): ReadonlyMap<number, ActionOutcome> {
+    this.assertMayWrite();
     const broken = this.breakNext;
     this.breakNext = null;
     this.commands.push(`${command} ${folder.path} ${uids.join(',')}`);

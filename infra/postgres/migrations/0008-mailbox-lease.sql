@@ -17,6 +17,8 @@ create table work.mail_echo (
   mailbox_id text not null,
   operation_id text,
   change jsonb not null,
+  -- The effect is over: a look that begins now sees it, or it never will be seen.
+  settled boolean not null default false,
   noted_at timestamptz not null default now()
 );
 create index mail_echo_mailbox on work.mail_echo (mailbox_id);

@@ -1,0 +1,166 @@
+/** What a folder's difference from its copy is called in the feed, own changes recognised (`contract.md` 11). Pure. */
+import type { OwnArrival, OwnChange, OwnDeparture, OwnFlags } from '../kernel/mail-echoes.ts';
+import type { Locators, MessagePlace } from '../kernel/ports.ts';
+import type { FeedChange } from './feed-events.ts';
+
+/** One message that is not as the copy has it. */
+export interface Difference {
+  readonly uid: number;
+  /** Flags in the copy; null = the copy does not have it. */
+  readonly before: readonly string[] | null;
+  /** Flags on the server; null = it is gone. */
+  readonly after: readonly string[] | null;
+  /** Its UID was not given out when the folder was last looked at. */
+  readonly isNew: boolean;
+  /** Of a message the copy does not have. */
+  readonly messageId: string | null;
+}
+
+/** An own change that may be seen. */
+export interface ExpectedChange {
+  readonly id: string;
+  /** Null = the gateway's own copy: told to nobody. */
+  readonly operationId: string | null;
+  readonly change: OwnChange;
+}
+
+export interface Observed {
+  readonly changes: readonly FeedChange[];
+  /** Expected changes that were seen now. */
+  readonly seen: ReadonlySet<string>;
+}
+
+type FolderPlace = Omit<MessagePlace, 'uid'>;
+type Expected<Change extends OwnChange> = ExpectedChange & { readonly change: Change };
+
+/** Differences in the order given; those that mean nothing to anybody are not told. */
+export function observeChanges(
+  place: FolderPlace,
+  differences: readonly Difference[],
+  expected: readonly ExpectedChange[],
+  locators: Pick<Locators, 'message'>,
+): Observed {
+  const seen = new Set<string>();
+  const changes = differences.flatMap((difference) => {
+    const told = tell(difference, new Expectations(place, expected, seen));
+    return told === null ? [] : [{ ...told, locator: locators.message({ ...place, uid: difference.uid }) }];
+  });
+  return { changes, seen };
+}
+
+type Told = Omit<FeedChange, 'locator'>;
+
+/** A message marked `\Deleted` is not there for anybody. */
+const isThere = (flags: readonly string[] | null): flags is readonly string[] =>
+  flags?.includes('\\Deleted') === false;
+
+function tell(difference: Difference, expectations: Expectations): Told | null {
+  const { before, after } = difference;
+  if (isThere(before)) {
+    return isThere(after)
+      ? tellFlags(difference.uid, before, after, expectations)
+      : tellDeparture(difference.uid, expectations);
+  }
+  if (!isThere(after)) return null;
+  if (before !== null || !difference.isNew)
+    return { kind: 'updated', flags: [...after], flags_before: [...(before ?? [])] };
+  return tellArrival(difference, after, expectations);
+}
+
+function tellFlags(
+  uid: number,
+  before: readonly string[],
+  after: readonly string[],
+  expectations: Expectations,
+): Told | null {
+  const own = expectations.ofFlags(uid, before, after);
+  if (own?.operationId === null) return null;
+  return { kind: 'updated', flags: [...after], flags_before: [...before], ...operationOf(own) };
+}
+
+function tellDeparture(uid: number, expectations: Expectations): Told | null {
+  const own = expectations.ofDeparture(uid);
+  if (own?.operationId === null) return null;
+  return { kind: own?.change.moved ? 'moved' : 'deleted', flags: [], ...operationOf(own) };
+}
+
+function tellArrival(
+  { uid, messageId }: Difference,
+  flags: readonly string[],
+  expectations: Expectations,
+): Told | null {
+  const own = expectations.ofArrival(uid, messageId);
+  if (own?.operationId === null) return null;
+  const previous = own?.change.previousId ?? null;
+  return {
+    kind: previous === null ? 'received' : 'moved',
+    flags: [...flags],
+    ...operationOf(own),
+    ...(previous === null ? {} : { previous }),
+  };
+}
+
+const operationOf = (own: ExpectedChange | null): { readonly operation_id?: string } =>
+  own?.operationId == null ? {} : { operation_id: own.operationId };
+
+/** The own changes of one folder; each explains what is seen once. */
+class Expectations {
+  readonly #validity: number;
+  readonly #open: readonly ExpectedChange[];
+  readonly #seen: Set<string>;
+
+  constructor({ folderNumber, uidValidity }: FolderPlace, all: readonly ExpectedChange[], seen: Set<string>) {
+    this.#validity = uidValidity;
+    this.#open = all.filter(({ id, change }) => change.folder === folderNumber && !seen.has(id));
+    this.#seen = seen;
+  }
+
+  ofDeparture(uid: number): Expected<OwnDeparture> | null {
+    return this.#take(this.#of('leaves').find(({ change }) => this.#isAt(change, uid)));
+  }
+
+  /** By the UID the server told; before it told, by the Message-ID among what came after the intent. */
+  ofArrival(uid: number, messageId: string | null): Expected<OwnArrival> | null {
+    const all = this.#of('arrives').filter(({ change }) => change.uidValidity === null || change.uidValidity === this.#validity); // prettier-ignore
+    const exact = all.find(({ change }) => change.uid === uid);
+    const alike = all.find(
+      ({ change }) => change.uid === null && change.fromUid <= uid && change.messageId === messageId,
+    );
+    return this.#take(exact ?? alike);
+  }
+
+  /** Only when own changes explain all of it: somebody else may have changed the message at the same time. */
+  ofFlags(uid: number, before: readonly string[], after: readonly string[]): Expected<OwnFlags> | null {
+    const all = this.#of('flags').filter(({ change }) => this.#isAt(change, uid));
+    const visible = all.filter(({ change }) => isVisible(change, after));
+    for (const { id } of visible) this.#seen.add(id);
+    const added = lowered(after).filter((flag) => !lowered(before).includes(flag));
+    const removed = lowered(before).filter((flag) => !lowered(after).includes(flag));
+    const adds = lowered(all.flatMap(({ change }) => change.add));
+    const removes = lowered(all.flatMap(({ change }) => change.remove));
+    const isOwn =
+      added.every((flag) => adds.includes(flag)) && removed.every((flag) => removes.includes(flag));
+    return isOwn ? (visible.at(-1) ?? all.at(-1) ?? null) : null;
+  }
+
+  #of<Kind extends OwnChange['kind']>(kind: Kind): Expected<Extract<OwnChange, { kind: Kind }>>[] {
+    return this.#open.filter(
+      (each): each is Expected<Extract<OwnChange, { kind: Kind }>> => each.change.kind === kind,
+    );
+  }
+
+  #isAt(change: OwnDeparture | OwnFlags, uid: number): boolean {
+    return change.uid === uid && change.uidValidity === this.#validity;
+  }
+
+  #take<Own extends ExpectedChange>(own: Own | undefined): Own | null {
+    if (own) this.#seen.add(own.id);
+    return own ?? null;
+  }
+}
+
+const lowered = (flags: readonly string[]): string[] => flags.map((flag) => flag.toLowerCase());
+
+const isVisible = ({ add, remove }: OwnFlags, after: readonly string[]): boolean =>
+  lowered(add).every((flag) => lowered(after).includes(flag)) &&
+  lowered(remove).every((flag) => !lowered(after).includes(flag));

@@ -1,0 +1,207 @@
+/**
+ * What a worker does beside its watch on INBOX: looks at other folders, the first pass, comparisons. In the bulk lane, on a
+ * connection that is ended when there is nothing more to do.
+ */
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import type { ImapGateway } from '../mail/imap-gateway.ts';
+import { compareFolder } from './compare-folder.ts';
+import { lookAtFolder } from './look-at-folder.ts';
+import type { MailboxSync } from './mailbox-sync.ts';
+import { passOverFolder } from './pass-over-folder.ts';
+import { jittered, type SyncTimes } from './sync-times.ts';
+import type { Turns } from './turns.ts';
+
+/** Messages of a step of the first pass, from the first step on: as many as the server hands over in half a second. */
+const STEP = { first: 100, least: 25, most: 500, targetMs: 500 };
+
+export interface BackgroundOptions {
+  readonly sync: MailboxSync;
+  readonly gateway: Pick<ImapGateway, 'withConnection'>;
+  readonly times: SyncTimes;
+  /** Shared by all workers of the process. */
+  readonly turns: Turns;
+  readonly folders: () => readonly FolderRef[];
+  /** Every folder is complete. May throw `store_unavailable`. */
+  readonly onComplete: () => Promise<void>;
+  /** A folder is not where the list said: it is time for another list. */
+  readonly onGone: () => void;
+  /** There is nothing more to do. */
+  readonly onDone: () => void;
+  /** The lease is lost, or something is wrong here. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class BackgroundSync {
+  readonly #options: BackgroundOptions;
+  readonly #asked = new Map<number, FolderRef>();
+  /** The server does not open them; they are tried again after the next list. */
+  readonly #closed = new Set<number>();
+  /** When each folder is compared next. */
+  readonly #compareAt = new Map<number, number>();
+  /** A provider that refuses a second connection is not asked at once again. */
+  #failures = 0;
+  #notBefore = 0;
+  #running: Promise<void> | null = null;
+  #isComplete = false;
+  #size = STEP.first;
+  #ended = false;
+
+  constructor(options: BackgroundOptions) {
+    this.#options = options;
+  }
+
+  /** Nothing is to be looked at. */
+  get isIdle(): boolean {
+    return this.#running === null && this.#asked.size === 0;
+  }
+
+  /** A new list of the folders was seen; these are looked at as soon as possible. */
+  askAfterList(folders: readonly FolderRef[]): void {
+    this.#closed.clear();
+    this.ask(folders);
+  }
+
+  /** These are looked at as soon as possible. */
+  ask(folders: readonly FolderRef[]): void {
+    for (const folder of folders) this.#asked.set(folder.number, folder);
+  }
+
+  /** Goes to work unless it is there already, or there is nothing to do. */
+  async start(): Promise<void> {
+    if (this.#running !== null || this.#ended || performance.now() < this.#notBefore) return;
+    if ((await this.#next()) === null) return;
+    const { onDone } = this.#options;
+    this.#running ??= this.#work().then(
+      () => {
+        this.#running = null;
+        this.#failures = 0;
+        onDone();
+      },
+      (error: unknown) => {
+        this.#running = null;
+        this.#failed(error);
+      },
+    );
+  }
+
+  /** Resolves when the step under way is over. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#running;
+  }
+
+  /** What says nothing of the watch is tried again later; a lost lease, or a defect, ends the watch too. */
+  #failed(error: unknown): void {
+    const { onFailure, times, sync } = this.#options;
+    if (!(error instanceof GatewayError)) {
+      onFailure(error);
+      return;
+    }
+    const [firstMs, mostMs] = times.unreachable;
+    this.#notBefore = performance.now() + jittered(Math.min(mostMs, firstMs * 2 ** this.#failures));
+    this.#failures += 1;
+    const { code } = error;
+    sync.ports.log.info('the work on folders goes on later', { mailbox_id: sync.mailboxId, code });
+  }
+
+  async #work(): Promise<void> {
+    const { turns, gateway, sync } = this.#options;
+    await turns.run(() =>
+      gateway.withConnection(sync.mailboxId, async (connection) => {
+        for (let step = await this.#next(); step !== null && !this.#ended; step = await this.#next()) {
+          await step(connection);
+        }
+      }),
+    );
+  }
+
+  /** What to do next: asked folders first, then the first pass in the order of the folders, then comparisons. */
+  async #next(): Promise<((connection: ImapConnection) => Promise<void>) | null> {
+    const { sync, folders, onComplete } = this.#options;
+    for (const folder of this.#asked.values()) return (connection) => this.#look(connection, folder);
+    const all = folders().filter(({ number }) => !this.#closed.has(number));
+    for (const folder of all) {
+      const mirror = await sync.mirrorOf(folder);
+      if (mirror === null) return (connection) => this.#look(connection, folder);
+      if (mirror.indexedFrom > 1) return (connection) => this.#passOver(connection, folder);
+    }
+    if (!this.#isComplete && all.length > 0) {
+      await onComplete();
+      this.#isComplete = true;
+    }
+    const due = all.find(({ number }) => this.#isDue(number));
+    return due === undefined ? null : (connection) => this.#compare(connection, due);
+  }
+
+  async #look(connection: ImapConnection, folder: FolderRef): Promise<void> {
+    this.#asked.delete(folder.number);
+    try {
+      await this.#unlessClosed(folder, () => lookAtFolder(this.#options.sync, connection, folder));
+    } catch (error) {
+      this.#asked.set(folder.number, folder);
+      throw error;
+    }
+  }
+
+  async #passOver(connection: ImapConnection, folder: FolderRef): Promise<void> {
+    const began = performance.now();
+    await this.#unlessClosed(folder, () =>
+      passOverFolder(this.#options.sync, connection, folder, this.#size),
+    );
+    const took = performance.now() - began;
+    this.#size =
+      took > STEP.targetMs ? Math.max(STEP.least, this.#size / 2) : Math.min(STEP.most, this.#size * 2);
+    this.#size = Math.floor(this.#size);
+  }
+
+  async #compare(connection: ImapConnection, folder: FolderRef): Promise<void> {
+    const { sync } = this.#options;
+    const mended = await this.#unlessClosed(folder, () => compareFolder(sync, connection, folder));
+    this.#planCompare(
+      folder.number,
+      await sync.mirrorOf(folder).then((mirror) => mirror?.highestModseq ?? null),
+    );
+    if (mended === null || mended === 0) return;
+    sync.ports.log.warn('the copy of a folder was not as on the mail server, and was mended', {
+      mailbox_id: sync.mailboxId,
+      folder: folder.number,
+      messages: mended,
+    });
+  }
+
+  /** Null when the folder is gone, numbered anew or refused: another list tells what to do with it. */
+  async #unlessClosed<T>(folder: FolderRef, work: () => Promise<T | null>): Promise<T | null> {
+    const { onGone, sync } = this.#options;
+    const result = await work().catch((error: unknown) => {
+      if (!(error instanceof GatewayError) || error.code !== 'provider_rejected') throw error;
+      const { server_code: code } = error.details;
+      sync.ports.log.warn('a folder is not opened', {
+        mailbox_id: sync.mailboxId,
+        folder: folder.number,
+        code,
+      });
+      return null;
+    });
+    if (result !== null) return result;
+    this.#closed.add(folder.number);
+    onGone();
+    return null;
+  }
+
+  #isDue(number: number): boolean {
+    const at = this.#compareAt.get(number);
+    // A copy that was just made, or just taken over, is as good as compared.
+    if (at === undefined) this.#planCompare(number, null);
+    return at !== undefined && at <= performance.now();
+  }
+
+  #planCompare(number: number, modseq: bigint | null): void {
+    const { compareEveryMs, doubtEveryMs } = this.#options.times;
+    this.#compareAt.set(
+      number,
+      performance.now() + jittered(modseq === null ? compareEveryMs : doubtEveryMs),
+    );
+  }
+}

@@ -1,0 +1,25 @@
+/** Wakes one sleeper early. A ring that nobody sleeps through is heard by the next sleep. */
+export class Bell {
+  #isRung = false;
+  #wake: (() => void) | null = null;
+
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Resolves after `ms`, or as soon as it was rung since the last time it resolved. */
+  async sleep(ms: number): Promise<void> {
+    if (!this.#isRung && ms > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = null;
+    }
+    this.#isRung = false;
+  }
+}

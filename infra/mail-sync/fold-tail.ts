@@ -1,0 +1,117 @@
+/** What an earlier worker told and could not put into the copy any more is put there first: nothing is told twice. */
+import { type FeedChange, type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
+import { catalogueOf, type PastFact, readEvent } from '../../commands/kernel/event.ts';
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Position } from '../../commands/kernel/position.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import { uidSet } from '../mail/uid-set.ts';
+import { openIfThere } from '../mail/open-folder.ts';
+import type { FolderMirror, MirroredMessage } from '../mail-index/folder-mirror.ts';
+import type { MailboxSync } from './mailbox-sync.ts';
+import { fetchFlags, fetchMirrored } from './see-changes.ts';
+import { knownFlags, NOT_YET } from './take-in.ts';
+
+const catalogue = catalogueOf(feedEvents);
+const DAY_MS = 24 * 60 * 60_000;
+/** One append of a worker, which is all that can be missing, has fewer events. */
+const TAIL_EVENTS = 8n;
+
+interface Told {
+  readonly position: Position;
+  readonly fact: PastFact<FeedEvent>;
+}
+
+/** `since`: when the copy was surely as the feed. Throws as `MailboxSync.apply` and `ImapConnection.run`. */
+export async function foldTail(
+  sync: MailboxSync,
+  connection: ImapConnection,
+  folders: readonly FolderRef[],
+  since: Date | null,
+): Promise<void> {
+  const tail = await readTail(sync, since);
+  for (const folder of folders) {
+    const mirror = await sync.mirrorOf(folder);
+    const told = tail.filter(
+      ({ position, fact }) =>
+        mirror && fact.data.folder === folder.number && position > (mirror.feedPosition ?? -1n),
+    );
+    if (mirror && told.length > 0) await foldFolder(sync, connection, { folder, mirror, told });
+  }
+}
+
+/** The last events of the newest of the mailbox's streams. */
+async function readTail({ mailboxId, ports }: MailboxSync, since: Date | null): Promise<readonly Told[]> {
+  const today = ports.clock.now().getTime();
+  const first = Math.min(today, since?.getTime() ?? today) - DAY_MS;
+  for (let day = today; day >= first; day -= DAY_MS) {
+    const stream = feedStream(mailboxId, new Date(day));
+    const last = await ports.events.readLast(stream);
+    if (!last) continue;
+    const from = last.revision >= TAIL_EVENTS ? last.revision - TAIL_EVENTS : 0n;
+    return (await ports.events.readStream(stream, from)).flatMap(toldIn);
+  }
+  return [];
+}
+
+function toldIn(stored: StoredEvent): Told[] {
+  const fact = readEvent(catalogue, stored) as PastFact<FeedEvent> | null;
+  return fact === null ? [] : [{ position: stored.position, fact }];
+}
+
+interface Tail {
+  readonly folder: FolderRef;
+  readonly mirror: FolderMirror;
+  readonly told: readonly Told[];
+}
+
+async function foldFolder(
+  sync: MailboxSync,
+  connection: ImapConnection,
+  { folder, mirror, told }: Tail,
+): Promise<void> {
+  const changes = new Map<number, FeedChange>();
+  for (const { position, fact } of told) {
+    if (fact.type !== 'MailboxChangesObserved') sync.noteTold(fact, position);
+    else if (fact.data.uid_validity === mirror.uidValidity) {
+      for (const change of fact.data.changes) {
+        const place = sync.ports.locators.openMessage(change.locator);
+        if (place) changes.set(place.uid, change);
+      }
+    }
+  }
+  const open = changes.size === 0 ? null : await openIfThere(connection, folder.path, 'read');
+  if (open?.uidValidity !== mirror.uidValidity) return;
+  const uids = [...changes.keys()].sort((a, b) => a - b);
+  const known = await knownFlags({ sync, folder }, uids);
+  const there = await fetchFlags(connection, uidSet(uids));
+  const toldFlags = (uid: number): readonly string[] => flagsTold(changes.get(uid), known.get(uid));
+  const missing = uids.filter((uid) => there.has(uid) && !known.has(uid));
+  const added = await fetchMirrored(connection, folder, mirror.uidValidity, missing);
+  await sync.apply(folder, {
+    added: added.map((message) => withFlags(message, toldFlags(message.ref.uid))),
+    flags: uids.filter((uid) => known.has(uid)).map((uid) => ({ uid, flags: toldFlags(uid) })),
+    mirror: {
+      ...mirror,
+      uidNext: Math.max(mirror.uidNext, ...missing.map((uid) => uid + 1)),
+      feedPosition: told.at(-1)?.position ?? mirror.feedPosition,
+      distrusts: NOT_YET,
+    },
+  });
+}
+
+/** What was told as gone is marked `\Deleted` in the copy: a look that finds it gone tells nothing more. */
+const flagsTold = (change: FeedChange | undefined, known: readonly string[] = []): readonly string[] => {
+  const isGone = change?.kind === 'deleted' || (change?.kind === 'moved' && change.previous === undefined);
+  return isGone ? [...new Set([...known, '\\Deleted'])] : (change?.flags ?? known);
+};
+
+const withFlags = (message: MirroredMessage, flags: readonly string[]): MirroredMessage => ({
+  ...message,
+  seen: flags.includes('\\Seen'),
+  flagged: flags.includes('\\Flagged'),
+  answered: flags.includes('\\Answered'),
+  draft: flags.includes('\\Draft'),
+  deleted: flags.includes('\\Deleted'),
+  keywords: flags.filter((flag) => !flag.startsWith('\\')),
+});

@@ -1,0 +1,93 @@
+/** One look at a folder: the copy is brought to what the mail server has now. */
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ImapConnection, OpenFolder } from '../mail/imap-connection.ts';
+import { folderStatus } from '../mail/look-at-folder.ts';
+import { openIfThere } from '../mail/open-folder.ts';
+import type { FolderMirror } from '../mail-index/folder-mirror.ts';
+import { dropExpected, expectedChanges, settledChanges } from './mail-echoes.ts';
+import type { MailboxSync } from './mailbox-sync.ts';
+import { seeChanges } from './see-changes.ts';
+import { takeIn } from './take-in.ts';
+
+/**
+ * Takes a turn. The copy is trusted after it, but for the messages its first pass has not reached. Null when the folder is no
+ * longer on the server. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ */
+export function lookAtFolder(
+  sync: MailboxSync,
+  connection: ImapConnection,
+  folder: FolderRef,
+): Promise<FolderMirror | null> {
+  return sync.inTurn(async () => {
+    const { sql } = sync.ports;
+    const settled = await settledChanges(sql, sync.mailboxId, folder.number);
+    const distrusts = await sync.distrustsOf(folder);
+    const before = await sync.mirrorOf(folder);
+    const open = await openIfThere(connection, folder.path, 'read');
+    if (open === null) return null;
+    const look = { sync, connection, folder, open, distrusts };
+    const isSame = before?.uidValidity === open.uidValidity;
+    const mirror = isSame ? await lookAgain(look, before) : await lookFirst(look, before);
+    // What had its effect before this look was seen in it, or in an earlier one.
+    await dropExpected(sql, settled);
+    return mirror;
+  });
+}
+
+interface Look {
+  readonly sync: MailboxSync;
+  readonly connection: ImapConnection;
+  readonly folder: FolderRef;
+  readonly open: OpenFolder;
+  /** As they were before the folder was opened. */
+  readonly distrusts: number;
+}
+
+async function lookAgain(look: Look, mirror: FolderMirror): Promise<FolderMirror> {
+  const { sync, connection, folder, open, distrusts } = look;
+  const { clock, sql } = sync.ports;
+  const known = async (fromUid: number): Promise<Iterable<number>> =>
+    (await sync.index.flagsOf(sync.keyOf(folder), fromUid, mirror.uidNext)).keys();
+  // Where flag changes are not told, what the gateway changed itself is looked at all the same.
+  const own = mirror.highestModseq === null ? await expectedChanges(sql, sync.mailboxId, folder.number) : [];
+  const asked = own.flatMap(({ change }) =>
+    change.kind !== 'arrives' && change.uidValidity === mirror.uidValidity ? [change.uid] : [],
+  );
+  const checkedAt = clock.now();
+  const seen = await seeChanges(connection, mirror, known, asked);
+  const highest = Math.max(0, ...seen.present.keys());
+  return await takeIn({ sync, connection, folder, mirror }, seen, {
+    ...mirror,
+    uidNext: Math.max(mirror.uidNext, open.uidNext ?? 0, highest + 1),
+    highestModseq: seen.highestModseq,
+    total: seen.total,
+    checkedAt,
+    distrusts,
+  });
+}
+
+/** Never seen, or numbered anew: what is there now belongs to the first pass, what comes from now on is told. */
+async function lookFirst(look: Look, before: FolderMirror | null): Promise<FolderMirror> {
+  const { sync, connection, folder, open } = look;
+  const { uidValidity, exists: total } = open;
+  const uidNext = open.uidNext ?? (await folderStatus(connection, folder)).uidNext;
+  const about = { mailbox_id: sync.mailboxId, folder: folder.number, uid_validity: uidValidity };
+  const feedPosition =
+    before &&
+    (await sync.tellOnce({
+      type: 'FolderReset',
+      data: { ...about, previous_uid_validity: before.uidValidity },
+    }));
+  const mirror = {
+    uidValidity,
+    uidNext,
+    // Above 1 even when there is nothing yet: the first pass tells when it is complete.
+    indexedFrom: Math.max(uidNext, 2),
+    highestModseq: connection.highestModseq,
+    total,
+    checkedAt: sync.ports.clock.now(),
+    feedPosition,
+    distrusts: look.distrusts,
+  };
+  return await sync.apply(folder, { reset: true, mirror });
+}

@@ -1,0 +1,126 @@
+/**
+ * `work.mailbox_lease`: one worker per mailbox over all processes. Times are the database's; whether a lease still holds here
+ * is judged by this process's monotonic clock, which a pause cannot stop.
+ */
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { LeaseTimes } from '../postgres/leases.ts';
+import type { Fence } from '../mail-index/folder-mirror.ts';
+
+/** Commits without waiting for the disk: what a crash of the database forgets has run out a little early. */
+const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
+
+const TAKE = `
+  insert into work.mailbox_lease as held (mailbox_id, run_id, fence, until)
+  select mailbox_id, $2, 1, now() + $3 * interval '1 millisecond'
+  from unnest($1::text[]) as mailbox_id, ${WITHOUT_FLUSH}
+  order by mailbox_id
+  on conflict (mailbox_id) do update set run_id = excluded.run_id, fence = held.fence + 1, until = excluded.until
+  where held.until <= now()
+  returning mailbox_id, fence, current_at`;
+
+/** One that ran out is not revived: another process may be about to take it. */
+const RENEW = `
+  update work.mailbox_lease as held set until = now() + $3 * interval '1 millisecond',
+    current_at = case when told.current then now() else current_at end,
+    last_event_at = coalesce(told.last_event_at, held.last_event_at)
+  from unnest($1::text[], $4::boolean[], $5::timestamptz[]) as told (mailbox_id, current, last_event_at),
+    ${WITHOUT_FLUSH}
+  where held.mailbox_id = told.mailbox_id and held.run_id = $2 and held.until > now()
+  returning held.mailbox_id`;
+
+const RELEASE = `
+  update work.mailbox_lease set until = now() from ${WITHOUT_FLUSH}
+  where mailbox_id = any($1) and run_id = $2 and until > now()`;
+
+const FREE = `
+  select mailbox_id from unnest($1::text[]) as mailbox_id
+  where not exists (select from work.mailbox_lease as held where held.mailbox_id = mailbox_id.mailbox_id and until > now())`;
+
+export interface MailboxLease {
+  readonly mailboxId: string;
+  readonly fence: Fence;
+  /** When an earlier worker last knew all that the server had to tell; null when there was none. */
+  readonly currentAt: Date | null;
+  /** True while nobody else can hold the mailbox. */
+  isHeld(): boolean;
+}
+
+/** What a worker tells of itself with each renewal. */
+export interface WorkerNews {
+  readonly isCurrent: boolean;
+  readonly lastEventAt: Date | null;
+}
+
+/** The lease ran out, or was taken: its worker does nothing more. */
+export class MailboxLost extends Error {
+  constructor(mailboxId: string) {
+    super(`the lease of mailbox ${mailboxId} ran out`);
+    this.name = 'MailboxLost';
+  }
+}
+
+export class MailboxLeases {
+  readonly #sql: Sql;
+  readonly #runId: string;
+  readonly #leaseMs: number;
+  /** Mailbox → until when by the monotonic clock, counted from before the database was asked. */
+  readonly #held = new Map<string, number>();
+
+  constructor(sql: Sql, runId: string, { leaseMs }: Pick<LeaseTimes, 'leaseMs'>) {
+    this.#sql = sql;
+    this.#runId = runId;
+    this.#leaseMs = leaseMs;
+  }
+
+  /** Those of the mailboxes nobody works on now. Throws `store_unavailable`. */
+  async free(mailboxIds: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.#sql.query<{ mailbox_id: string }>(FREE, [mailboxIds]);
+    return rows.map(({ mailbox_id }) => mailbox_id);
+  }
+
+  /** Takes what is free of these; each taking has a higher fence than all before. Throws `store_unavailable`. */
+  async take(mailboxIds: readonly string[]): Promise<readonly MailboxLease[]> {
+    interface Row extends Record<string, unknown> {
+      readonly mailbox_id: string;
+      readonly fence: string;
+      readonly current_at: Date | null;
+    }
+    if (mailboxIds.length === 0) return [];
+    const until = performance.now() + this.#leaseMs;
+    const rows = await this.#sql.query<Row>(TAKE, [mailboxIds, this.#runId, this.#leaseMs]);
+    return rows.map(({ mailbox_id: mailboxId, fence, current_at: currentAt }) => {
+      this.#held.set(mailboxId, until);
+      return { mailboxId, fence: BigInt(fence), currentAt, isHeld: () => this.#isHeld(mailboxId) };
+    });
+  }
+
+  /** Extends what is held. Those that ran out are lost for good, also when nobody took them. Throws `store_unavailable`. */
+  async renew(news: ReadonlyMap<string, WorkerNews>): Promise<void> {
+    const names = [...news.keys()].filter((mailboxId) => this.#isHeld(mailboxId)).sort();
+    if (names.length === 0) return;
+    const until = performance.now() + this.#leaseMs;
+    const told = names.map((mailboxId) => news.get(mailboxId));
+    const kept = await this.#sql.query<{ mailbox_id: string }>(RENEW, [
+      names,
+      this.#runId,
+      this.#leaseMs,
+      told.map((worker) => worker?.isCurrent ?? false),
+      told.map((worker) => worker?.lastEventAt ?? null),
+    ]);
+    const still = new Set(kept.map(({ mailbox_id }) => mailbox_id));
+    for (const mailboxId of names) {
+      if (!still.has(mailboxId)) this.#held.delete(mailboxId);
+      else if (this.#held.has(mailboxId)) this.#held.set(mailboxId, until);
+    }
+  }
+
+  /** Gives them up: another process may take them at once. Throws `store_unavailable`. */
+  async release(mailboxIds: readonly string[]): Promise<void> {
+    for (const mailboxId of mailboxIds) this.#held.delete(mailboxId);
+    if (mailboxIds.length > 0) await this.#sql.query(RELEASE, [mailboxIds, this.#runId]);
+  }
+
+  #isHeld(mailboxId: string): boolean {
+    return (this.#held.get(mailboxId) ?? 0) > performance.now();
+  }
+}

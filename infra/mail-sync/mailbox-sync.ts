@@ -1,0 +1,124 @@
+/** What a worker holds in its hands for one mailbox, as long as its lease lasts. */
+import type { FeedEvent } from '../../commands/feed/feed-events.ts';
+import type { Fact } from '../../commands/kernel/event.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Position } from '../../commands/kernel/position.ts';
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import type { FolderKey, FolderMirror, FolderUpdate, MailIndex } from '../mail-index/folder-mirror.ts';
+import type { FeedWriter } from './feed-writer.ts';
+import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
+
+/** What is told once of a folder and its UIDVALIDITY. */
+export type FolderFact = Exclude<Fact<FeedEvent>, { readonly type: 'MailboxChangesObserved' }>;
+
+const nameOf = ({ type, data }: FolderFact): string =>
+  `${type}/${String(data.folder)}/${String(data.uid_validity)}`;
+
+export interface MailboxSyncOptions {
+  readonly ports: Ports;
+  readonly index: MailIndex;
+  readonly feed: FeedWriter;
+  readonly lease: MailboxLease;
+  readonly mailboxNumber: number;
+}
+
+/** A look at an open folder: the connection it was opened on, and what the copy holds. */
+export interface FolderAt {
+  readonly sync: MailboxSync;
+  readonly connection: ImapConnection;
+  readonly folder: FolderRef;
+  readonly mirror: FolderMirror;
+}
+
+export class MailboxSync {
+  readonly ports: Ports;
+  readonly index: MailIndex;
+  readonly feed: FeedWriter;
+  readonly mailboxId: string;
+  readonly mailboxNumber: number;
+  readonly #lease: MailboxLease;
+  /** Facts about whole folders that were told and did not reach the copy (`fold-tail.ts`): they are not told again. */
+  readonly #told = new Map<string, Position>();
+  readonly #mirrors = new Map<number, FolderMirror>();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor({ ports, index, feed, lease, mailboxNumber }: MailboxSyncOptions) {
+    this.ports = ports;
+    this.index = index;
+    this.feed = feed;
+    this.mailboxId = lease.mailboxId;
+    this.mailboxNumber = mailboxNumber;
+    this.#lease = lease;
+  }
+
+  keyOf({ number }: Pick<FolderRef, 'number'>): FolderKey {
+    return { mailboxNumber: this.mailboxNumber, folderNumber: number };
+  }
+
+  /**
+   * One step at a time over all connections of the mailbox: what a step reads of the copy is true until it has written, and
+   * at most one append is not in the copy yet.
+   */
+  inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(step, step);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** The folder's copy as this worker left it, which is the only one to write it. Null before the first look. */
+  async mirrorOf(folder: FolderRef): Promise<FolderMirror | null> {
+    const known = this.#mirrors.get(folder.number);
+    if (known) return known;
+    const stored = await this.index.folder(this.keyOf(folder));
+    if (stored) this.#mirrors.set(folder.number, stored);
+    return stored;
+  }
+
+  /** How often the copy was distrusted up to now; to be asked before a look. */
+  async distrustsOf(folder: FolderRef): Promise<number> {
+    return (await this.index.folder(this.keyOf(folder)))?.distrusts ?? 0;
+  }
+
+  /** Writes a step to the copy. Throws `MailboxLost` or `FencedOff` when another worker may hold the mailbox. */
+  async apply(
+    folder: FolderRef,
+    update: Partial<FolderUpdate> & Pick<FolderUpdate, 'mirror'>,
+  ): Promise<FolderMirror> {
+    this.assertHeld();
+    const whole = { reset: false, added: [], flags: [], removedUids: [], ...this.keyOf(folder), ...update };
+    await this.index.apply(this.mailboxId, this.#lease.fence, whole);
+    this.#mirrors.set(folder.number, update.mirror);
+    return update.mirror;
+  }
+
+  /** Folders that are gone are forgotten. Throws as `apply`. */
+  async forget(folders: readonly Pick<FolderRef, 'number'>[]): Promise<void> {
+    this.assertHeld();
+    await this.index.forget(
+      this.mailboxId,
+      this.#lease.fence,
+      folders.map((folder) => this.keyOf(folder)),
+    );
+    for (const { number } of folders) this.#mirrors.delete(number);
+  }
+
+  /** For so long the worker is told at once of what changes in the folder. Throws as `apply`. */
+  async vouch(folder: FolderRef, forMs: number): Promise<void> {
+    await this.index.vouch(this.mailboxId, this.#lease.fence, this.keyOf(folder), forMs);
+  }
+
+  /** Notes a fact about a folder that is in the feed already. */
+  noteTold(fact: FolderFact, position: Position): void {
+    this.#told.set(nameOf(fact), position);
+  }
+
+  /** Tells a fact about a folder, unless it is in the feed already; its position. Throws as `FeedWriter.append`. */
+  async tellOnce(fact: FolderFact): Promise<Position> {
+    return this.#told.get(nameOf(fact)) ?? (await this.feed.append([fact]));
+  }
+
+  assertHeld(): void {
+    if (!this.#lease.isHeld()) throw new MailboxLost(this.mailboxId);
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * One connection's life: it idles on INBOX and, in rounds, asks after the other folders. Whatever is found is brought into feed
+ * and copy; when the connection ends, the worker makes another.
+ */
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import { connectionLost } from '../mail/mail-errors.ts';
+import type { BackgroundSync } from './background-sync.ts';
+import type { Bell } from './bell.ts';
+import { lookAtFolder } from './look-at-folder.ts';
+import type { MailboxSync } from './mailbox-sync.ts';
+import { type FolderRounds, isInbox } from './see-folders.ts';
+import { jittered, type SyncTimes } from './sync-times.ts';
+
+export interface WatchOptions {
+  readonly sync: MailboxSync;
+  readonly connection: ImapConnection;
+  readonly rounds: FolderRounds;
+  readonly background: BackgroundSync;
+  readonly times: SyncTimes;
+  readonly bell: Bell;
+}
+
+/** Two rounds without a renewal, and answers from the copy of INBOX are held against the server again. */
+const VOUCHED_ROUNDS = 2;
+
+export class MailboxWatch {
+  readonly #options: WatchOptions;
+  #inboxStirred = true;
+  #nextRoundAt: number;
+  #failure: Error | null = null;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#nextRoundAt = performance.now() + jittered(options.times.roundEveryMs);
+    const { connection, bell } = options;
+    connection.watch(
+      () => {
+        this.#inboxStirred = true;
+        bell.ring();
+      },
+      () => {
+        bell.ring();
+      },
+    );
+  }
+
+  /** Everything the server has told is in feed and copy. */
+  get isCurrent(): boolean {
+    return !this.#inboxStirred && this.#options.background.isIdle;
+  }
+
+  /** Somebody changed these folders; none named = all. */
+  stir(numbers: readonly number[]): void {
+    const { rounds, background, bell } = this.#options;
+    const stirred = rounds.folders.filter(({ number }) => numbers.length === 0 || numbers.includes(number));
+    if (stirred.some(isInbox)) this.#inboxStirred = true;
+    background.ask(stirred.filter((folder) => !isInbox(folder)));
+    bell.ring();
+  }
+
+  /** A list of the folders is wanted now. */
+  askForRound(): void {
+    this.#nextRoundAt = Math.min(this.#nextRoundAt, performance.now() + this.#options.times.lookEveryMs);
+    this.#options.bell.ring();
+  }
+
+  /** The background work cannot go on: the connection is given up too. */
+  fail(error: unknown): void {
+    this.#failure = error instanceof Error ? error : new Error(String(error));
+    this.#options.bell.ring();
+  }
+
+  /** Resolves when the signal aborts. Throws `mailbox_unavailable` when the connection ends, `MailboxLost`, `FencedOff`. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { sync, connection, background, bell } = this.#options;
+    while (!signal.aborted) {
+      if (this.#failure) throw this.#failure;
+      if (!connection.isUsable) throw connectionLost();
+      sync.assertHeld();
+      const inbox = this.#options.rounds.folders.find(isInbox);
+      if (inbox && this.#inboxStirred) await this.#lookAtInbox(inbox);
+      else if (performance.now() >= this.#nextRoundAt) await this.#round();
+      else {
+        await background.start();
+        await this.#listen(inbox);
+        await bell.sleep(this.#pauseMs());
+        if (!connection.capabilities.idle) this.#inboxStirred = true;
+      }
+    }
+  }
+
+  async #lookAtInbox(inbox: FolderRef): Promise<void> {
+    this.#inboxStirred = false;
+    const { sync, connection } = this.#options;
+    if ((await lookAtFolder(sync, connection, inbox)) === null) this.askForRound();
+  }
+
+  async #round(): Promise<void> {
+    const { sync, connection, rounds, background, times } = this.#options;
+    this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
+    const changed = await rounds.see(connection);
+    const inbox = changed.find(isInbox);
+    if (inbox) {
+      // Numbered anew under an open folder: only opening it again shows that.
+      await connection.closeFolder();
+      this.#inboxStirred = true;
+    }
+    background.askAfterList(changed.filter((folder) => !isInbox(folder)));
+    await this.#vouch(rounds.folders.find(isInbox));
+    sync.assertHeld();
+  }
+
+  /** At once, not when the client thinks it is time: the mail that follows another is to be seen as soon. */
+  async #listen(inbox: FolderRef | undefined): Promise<void> {
+    const { connection } = this.#options;
+    if (!inbox || !connection.capabilities.idle) return;
+    if (!connection.isListening) {
+      connection.listen();
+      await this.#vouch(inbox);
+    }
+  }
+
+  async #vouch(inbox: FolderRef | undefined): Promise<void> {
+    const { sync, connection, times } = this.#options;
+    if (!inbox || !connection.capabilities.idle) return;
+    if ((await sync.mirrorOf(inbox)) !== null) await sync.vouch(inbox, times.roundEveryMs * VOUCHED_ROUNDS);
+  }
+
+  #pauseMs(): number {
+    const { connection, times } = this.#options;
+    const untilRound = Math.max(0, this.#nextRoundAt - performance.now());
+    return connection.capabilities.idle ? untilRound : Math.min(untilRound, times.pollEveryMs);
+  }
+}

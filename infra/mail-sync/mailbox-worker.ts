@@ -1,0 +1,185 @@
+/** Looks after one mailbox as long as its lease lasts: connects, watches, and connects again with growing pauses. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { connectMailbox, recordSynced } from '../../commands/mailboxes/connect-mailbox.ts';
+import { FencedOff, type MailIndex } from '../mail-index/folder-mirror.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import type { ImapGateway } from '../mail/imap-gateway.ts';
+import { BackgroundSync } from './background-sync.ts';
+import { Bell } from './bell.ts';
+import { FeedWriter } from './feed-writer.ts';
+import { foldTail } from './fold-tail.ts';
+import { forgetOldEchoes } from './mail-echoes.ts';
+import { type MailboxLease, MailboxLost, type WorkerNews } from './mailbox-leases.ts';
+import { MailboxSync } from './mailbox-sync.ts';
+import { MailboxWatch } from './mailbox-watch.ts';
+import { listStatuses } from '../mail/list-folders.ts';
+import { type FolderList, FolderRounds } from './see-folders.ts';
+import { jittered, type SyncTimes } from './sync-times.ts';
+import type { Turns } from './turns.ts';
+
+export interface WorkerOptions {
+  readonly ports: Ports;
+  readonly gateway: Pick<ImapGateway, 'openConnection' | 'withConnection'>;
+  readonly index: MailIndex;
+  readonly times: SyncTimes;
+  /** How many mailboxes of the process connect, and work in the background, at once. */
+  readonly connecting: Turns;
+  readonly working: Turns;
+}
+
+export class MailboxWorker {
+  readonly #options: WorkerOptions;
+  readonly #lease: MailboxLease;
+  readonly #sync: MailboxSync;
+  readonly #bell = new Bell();
+  readonly #ending = new AbortController();
+  #watch: MailboxWatch | null = null;
+  /** Failures since a watch lasted for a while. */
+  #failures = 0;
+
+  /** Throws when the directory does not know the mailbox. */
+  constructor(options: WorkerOptions, lease: MailboxLease) {
+    const { ports, index } = options;
+    const entry = ports.directory.state.mailboxes.get(lease.mailboxId);
+    if (!entry) throw new Error(`mailbox ${lease.mailboxId} is unknown`);
+    this.#options = options;
+    this.#lease = lease;
+    const feed = new FeedWriter({ ports, author: systemAuthor(ports, entry.orgId), lease });
+    this.#sync = new MailboxSync({ ports, index, feed, lease, mailboxNumber: entry.number });
+  }
+
+  get news(): WorkerNews {
+    return { isCurrent: this.#watch?.isCurrent ?? false, lastEventAt: this.#sync.feed.lastEventAt };
+  }
+
+  /** Somebody changed these folders; none named = all. A worker that is not connected looks at all when it is. */
+  stir(folders: readonly number[]): void {
+    this.#watch?.stir(folders);
+  }
+
+  /** Ends the work; `run` resolves soon after. */
+  end(): void {
+    this.#ending.abort();
+    this.#bell.ring();
+  }
+
+  /** Resolves when the work was ended, or the lease is lost. Never throws. */
+  async run(): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted && this.#lease.isHeld()) {
+      const pauseMs = await this.#watchOnce().then(
+        () => 0,
+        (error: unknown) => this.#pauseAfter(error),
+      );
+      if (pauseMs === null) return;
+      if (!signal.aborted && pauseMs > 0) await this.#bell.sleep(pauseMs);
+    }
+  }
+
+  /** From connecting to the end of the connection. */
+  async #watchOnce(): Promise<void> {
+    let connection: ImapConnection | null = null;
+    let background: BackgroundSync | null = null;
+    let watchedSince = Infinity;
+    try {
+      const connected = await this.#options.connecting.run(() => this.#connect());
+      if (connected === null || this.#ending.signal.aborted) return;
+      connection = connected.connection;
+      const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId));
+      await rounds.begin(connected.list);
+      await foldTail(this.#sync, connection, rounds.folders, this.#lease.currentAt);
+      background = this.#backgroundFor(rounds);
+      const { times } = this.#options;
+      const watch = { sync: this.#sync, connection, rounds, background, times, bell: this.#bell };
+      this.#watch = new MailboxWatch(watch);
+      background.askAfterList(await rounds.changed(connected.list));
+      watchedSince = performance.now();
+      await this.#watch.run(this.#ending.signal);
+    } finally {
+      if (performance.now() - watchedSince > this.#options.times.unreachable[0]) this.#failures = 0;
+      this.#watch = null;
+      await background?.end();
+      if (connection?.isUsable) connection.logOut().catch(() => undefined);
+      else connection?.close();
+    }
+  }
+
+  async #connect(): Promise<{
+    readonly connection: ImapConnection;
+    readonly list: FolderList;
+    readonly orgId: string;
+  } | null> {
+    const { ports, gateway } = this.#options;
+    const { mailboxId } = this.#sync;
+    const orgId = ports.directory.state.mailboxes.get(mailboxId)?.orgId;
+    if (orgId === undefined) return null;
+    const opened: { connection: ImapConnection | null; list: FolderList | null } = {
+      connection: null,
+      list: null,
+    };
+    const told = await connectMailbox(ports, mailboxId, async () => {
+      opened.connection = await gateway.openConnection(mailboxId);
+      opened.list = await listStatuses(opened.connection);
+      return { capabilities: this.#capabilitiesOf(opened.connection), listing: opened.list.listing };
+    }).catch((error: unknown) => {
+      opened.connection?.close();
+      throw error;
+    });
+    const { connection, list } = opened;
+    if (told.outcome === 'connected' && connection && list) {
+      await forgetOldEchoes(ports.sql, mailboxId);
+      return { connection, list, orgId };
+    }
+    connection?.close();
+    if ('error' in told) throw told.error;
+    return null;
+  }
+
+  #backgroundFor(rounds: FolderRounds): BackgroundSync {
+    const { ports, gateway, times, working } = this.#options;
+    return new BackgroundSync({
+      sync: this.#sync,
+      gateway,
+      times,
+      turns: working,
+      folders: () => rounds.folders,
+      onComplete: () => recordSynced(ports, this.#sync.mailboxId),
+      onGone: () => this.#watch?.askForRound(),
+      onDone: () => {
+        this.#bell.ring();
+      },
+      onFailure: (error) => this.#watch?.fail(error),
+    });
+  }
+
+  /** The server's own words, and what the gateway does instead of what the server cannot. */
+  #capabilitiesOf({ capabilities: { names, condstore, idle } }: ImapConnection): readonly string[] {
+    const { compareEveryMs, pollEveryMs } = this.#options.times;
+    const seconds = (ms: number): string => String(Math.ceil(ms / 1_000));
+    return [
+      ...names,
+      ...(condstore ? [] : [`X-GATEWAY-FLAG-CHECK=${seconds(compareEveryMs)}`]),
+      ...(idle ? [] : [`X-GATEWAY-POLL=${seconds(pollEveryMs)}`]),
+    ];
+  }
+
+  /** How long to wait before the next attempt; null when another worker may have the mailbox. */
+  #pauseAfter(error: unknown): number | null {
+    const { ports, times } = this.#options;
+    if (error instanceof MailboxLost || error instanceof FencedOff) return null;
+    const { code = null, details = {} } = error instanceof GatewayError ? error : {};
+    this.#failures += 1;
+    const fields = { mailbox_id: this.#sync.mailboxId, failures: this.#failures };
+    if (code === null) ports.log.error('the work on a mailbox failed', { ...fields, error: String(error) });
+    else ports.log.info('a mailbox is connected again later', { ...fields, code });
+    const [firstMs, mostMs] =
+      code === 'mailbox_auth_failed'
+        ? times.refused
+        : details['reason'] === 'login_unavailable'
+          ? times.heldBack
+          : times.unreachable;
+    return jittered(Math.min(mostMs, firstMs * 2 ** (this.#failures - 1)));
+  }
+}

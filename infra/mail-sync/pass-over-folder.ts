@@ -1,0 +1,58 @@
+/** The first pass over a folder: newest first, in bounded steps, resumed where it was cut off. */
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import { openIfThere } from '../mail/open-folder.ts';
+import { searchUids } from '../mail/search-uids.ts';
+import type { MailboxSync } from './mailbox-sync.ts';
+import { fetchMirrored } from './see-changes.ts';
+
+/** UIDs looked for at once; a sparse folder widens it. */
+const UIDS_PER_SEARCH = 20_000;
+
+/**
+ * One step: at most `size` messages below what the copy has, in a turn of its own. True when the folder is complete, which is
+ * told once; null when it is gone or numbered anew. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ */
+export function passOverFolder(
+  sync: MailboxSync,
+  connection: ImapConnection,
+  folder: FolderRef,
+  size: number,
+): Promise<boolean | null> {
+  return sync.inTurn(async () => {
+    const mirror = await sync.mirrorOf(folder);
+    if (mirror === null || mirror.indexedFrom === 1) return true;
+    const open = await openIfThere(connection, folder.path, 'read');
+    if (open?.uidValidity !== mirror.uidValidity) return null;
+    const { uids, from } = open.exists === 0 ? NOTHING : await uidsBelow(connection, mirror.indexedFrom);
+    const taken = uids.slice(-size);
+    const indexedFrom = taken.length < uids.length ? (taken[0] ?? from) : from;
+    const added = await fetchMirrored(connection, folder, mirror.uidValidity, taken);
+    const about = { mailbox_id: sync.mailboxId, folder: folder.number, uid_validity: mirror.uidValidity };
+    const isComplete = indexedFrom === 1;
+    const feedPosition = isComplete
+      ? await sync.tellOnce({ type: 'FolderIndexed', data: { ...about, count: open.exists } })
+      : mirror.feedPosition;
+    await sync.apply(folder, { added, mirror: { ...mirror, indexedFrom, feedPosition } });
+    return isComplete;
+  });
+}
+
+const NOTHING = { uids: [] as readonly number[], from: 1 };
+
+/** UIDs in the nearest range below `uid` that holds any, and where that range begins. */
+async function uidsBelow(
+  connection: ImapConnection,
+  uid: number,
+): Promise<{ readonly uids: readonly number[]; readonly from: number }> {
+  let width = UIDS_PER_SEARCH;
+  for (let to = uid - 1; to >= 1;) {
+    const from = Math.max(1, to - width + 1);
+    const uids = await searchUids(connection, { uid: `${String(from)}:${String(to)}` });
+    const below = uids.filter((each) => each <= to && each >= from);
+    if (below.length > 0) return { uids: below, from };
+    to = from - 1;
+    width *= 4;
+  }
+  return NOTHING;
+}

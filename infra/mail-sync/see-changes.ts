@@ -1,0 +1,125 @@
+/** What a mail server tells of a folder since the copy was brought forward last. */
+import type { FetchMessageObject } from 'imapflow';
+import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import { FETCH_ITEMS, isDeleted, toFetchedMessage } from '../mail/fetched-message.ts';
+import type { ImapConnection } from '../mail/imap-connection.ts';
+import { searchUids } from '../mail/search-uids.ts';
+import { uidSet } from '../mail/uid-set.ts';
+import type { FolderMirror, MirroredMessage } from '../mail-index/folder-mirror.ts';
+import { mirroredFlags } from './mirrored-flags.ts';
+
+/** What is not, or may not be, as the copy has it. */
+export interface Seen {
+  /** Flags of messages that are there, by UID. */
+  readonly present: ReadonlyMap<number, readonly string[]>;
+  readonly gone: ReadonlySet<number>;
+}
+
+export interface Changes extends Seen {
+  /** EXISTS. */
+  readonly total: number;
+  /** Every flag change up to it is among these; null where the server keeps none. */
+  readonly highestModseq: bigint | null;
+}
+
+/** More vanished UIDs than these are not counted out one by one: the folder is compared instead. */
+const MAX_VANISHED = 200_000;
+
+/**
+ * Changes of the open folder: by CHANGEDSINCE and VANISHED (RFC 7162) where the server has them, else new UIDs, the `asked`
+ * ones, and a comparison of UIDs when the counts say that messages went. Throws like `ImapConnection.run`.
+ */
+export async function seeChanges(
+  connection: ImapConnection,
+  mirror: FolderMirror,
+  known: (fromUid: number) => Promise<Iterable<number>>,
+  asked: readonly number[],
+): Promise<Changes> {
+  const floor = connection.highestModseq;
+  const since = mirror.highestModseq !== null && floor !== null ? mirror.highestModseq : null;
+  const { present, vanished, total, modseq } = await fetchSince(connection, mirror, since);
+  const gone = new Set([...vanished].filter((uid) => uid < mirror.uidNext));
+  if (since === null && asked.length > 0) {
+    const looked = await fetchFlags(connection, uidSet(asked));
+    for (const uid of asked) if (!looked.has(uid)) gone.add(uid);
+    for (const [uid, flags] of looked) present.set(uid, flags);
+  }
+  const arrived = [...present.keys()].filter((uid) => uid >= mirror.uidNext).length;
+  const isTold = since !== null && connection.tellsVanished && vanished.size < MAX_VANISHED;
+  if (!isTold && mirror.total + arrived !== total) {
+    const there = new Set(
+      total === 0 ? [] : await searchUids(connection, { uid: `${String(mirror.indexedFrom)}:*` }),
+    );
+    for (const uid of await known(mirror.indexedFrom)) if (!there.has(uid)) gone.add(uid);
+  }
+  for (const uid of gone) present.delete(uid);
+  return { present, gone, total, highestModseq: floor === null ? null : modseq };
+}
+
+interface Since {
+  readonly present: Map<number, readonly string[]>;
+  readonly vanished: ReadonlySet<number>;
+  readonly total: number;
+  readonly modseq: bigint | null;
+}
+
+async function fetchSince(
+  connection: ImapConnection,
+  mirror: FolderMirror,
+  since: bigint | null,
+): Promise<Since> {
+  const vanished = new Set<number>();
+  const onExpunge = ({ uid }: { readonly uid?: number }): void => {
+    if (uid !== undefined && vanished.size < MAX_VANISHED) vanished.add(uid);
+  };
+  return await connection.run(async (client) => {
+    client.on('expunge', onExpunge);
+    try {
+      const floor = connection.highestModseq;
+      const range = since === null ? `${String(mirror.uidNext)}:*` : '1:*';
+      const options = { uid: true, ...(since === null ? {} : { changedSince: since }) };
+      const present = new Map<number, readonly string[]>();
+      for await (const { uid, flags } of client.fetch(range, { uid: true, flags: true }, options)) {
+        // `n:*` always names the last message, also one below n.
+        if (since !== null || uid >= mirror.uidNext) present.set(uid, mirroredFlags(flags));
+      }
+      const total = client.mailbox === false ? 0 : client.mailbox.exists;
+      return { present, vanished, total, modseq: floor };
+    } finally {
+      client.off('expunge', onExpunge);
+    }
+  });
+}
+
+/** Flags of those messages of a UID set that are there. Throws like `ImapConnection.run`. */
+export async function fetchFlags(
+  connection: ImapConnection,
+  set: string,
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  return await connection.run(async (client) => {
+    const present = new Map<number, readonly string[]>();
+    for await (const { uid, flags } of client.fetch(set, { uid: true, flags: true }, { uid: true })) {
+      present.set(uid, mirroredFlags(flags));
+    }
+    return present;
+  });
+}
+
+/** Messages of the open folder as the copy keeps them, those marked `\Deleted` too. Throws like `ImapConnection.run`. */
+export async function fetchMirrored(
+  connection: ImapConnection,
+  folder: FolderRef,
+  uidValidity: number,
+  uids: readonly number[],
+): Promise<readonly MirroredMessage[]> {
+  if (uids.length === 0) return [];
+  const asked = new Set(uids);
+  const fetched = await connection.run((client) =>
+    client.fetchAll(uidSet(uids), FETCH_ITEMS.structure, { uid: true }),
+  );
+  const mirrored = (message: FetchMessageObject): MirroredMessage => ({
+    ...toFetchedMessage(message, folder, uidValidity),
+    deleted: isDeleted(message),
+  });
+  return fetched.filter(({ uid }) => asked.has(uid)).map(mirrored);
+}

@@ -1,0 +1,41 @@
+/** How often a worker does what; tests shorten it. All in milliseconds. */
+export interface SyncTimes {
+  /** A worker that does not renew its lease for so long is judged dead. */
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  /** How often mailboxes without a worker, and settings that changed, are looked for. */
+  readonly lookEveryMs: number;
+  /** Other folders than INBOX are asked after at least so often (`contract.md` 5: 60 s). */
+  readonly roundEveryMs: number;
+  /** INBOX of a server without IDLE (RFC 2177) is asked after so often. */
+  readonly pollEveryMs: number;
+  /** Flags of a server without CONDSTORE are compared so often (`contract.md` 4). */
+  readonly compareEveryMs: number;
+  /** With CONDSTORE a comparison only finds what the server forgot to tell. */
+  readonly doubtEveryMs: number;
+  /** Pauses after a connection could not be made: the first, and the longest. */
+  readonly unreachable: readonly [firstMs: number, mostMs: number];
+  /** After the server said that it takes no more logins now. */
+  readonly heldBack: readonly [firstMs: number, mostMs: number];
+  /** After the server refused the credentials. */
+  readonly refused: readonly [firstMs: number, mostMs: number];
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+export const SYNC_TIMES: SyncTimes = {
+  leaseMs: 30 * SECOND,
+  renewEveryMs: 10 * SECOND,
+  lookEveryMs: 250,
+  roundEveryMs: 40 * SECOND,
+  pollEveryMs: 10 * SECOND,
+  compareEveryMs: 15 * MINUTE,
+  doubtEveryMs: 6 * 60 * MINUTE,
+  unreachable: [SECOND, 5 * MINUTE],
+  heldBack: [30 * SECOND, 15 * MINUTE],
+  refused: [MINUTE, 60 * MINUTE],
+};
+
+/** Spread by up to a tenth in either direction, so that many mailboxes do not ask at once. */
+export const jittered = (ms: number): number => ms * (0.9 + Math.random() * 0.2);

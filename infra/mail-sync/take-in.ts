@@ -1,0 +1,116 @@
+/** Takes what was seen into the feed first and into the copy then, in pieces (`contract.md` 11). */
+import { type Difference, type ExpectedChange, observeChanges } from '../../commands/feed/observe-changes.ts';
+import { MAX_CHANGES } from '../../commands/feed/feed-events.ts';
+import { inPieces } from '../mail/uid-set.ts';
+import type { FolderMirror, FolderUpdate, MirroredMessage } from '../mail-index/folder-mirror.ts';
+import { dropExpected, expectedChanges } from './mail-echoes.ts';
+import type { FolderAt } from './mailbox-sync.ts';
+import { sameFlags } from './mirrored-flags.ts';
+import { fetchMirrored, type Seen } from './see-changes.ts';
+
+/** Messages of one step: bounds what is fetched at once, and the events of one append. */
+const UIDS_PER_STEP = 250;
+/** UIDs that lie closer are asked of the copy in one range. */
+const NEAR = 500;
+/** No copy was ever distrusted so seldom: it stays distrusted until the last piece is in. */
+export const NOT_YET = -1;
+
+/** Brings the copy to `final`; what is in between is told. The caller's turn lasts until it resolves. Throws as `apply`. */
+export async function takeIn(at: FolderAt, seen: Seen, final: FolderMirror): Promise<FolderMirror> {
+  const { indexedFrom } = at.mirror;
+  const uids = [...new Set([...seen.present.keys(), ...seen.gone])]
+    .filter((uid) => uid >= indexedFrom)
+    .sort((a, b) => a - b);
+  const pieces = inPieces(uids, UIDS_PER_STEP);
+  let mirror = at.mirror;
+  for (const [index, piece] of pieces.entries()) {
+    const isLast = index === pieces.length - 1;
+    // Ascending: what is above this piece is seen again should the next one not be reached.
+    const passed = {
+      ...mirror,
+      uidNext: Math.max(mirror.uidNext, (piece.at(-1) ?? 0) + 1),
+      distrusts: NOT_YET,
+    };
+    mirror = await takePiece({ ...at, mirror }, seen, piece, isLast ? final : passed);
+  }
+  return pieces.length === 0 ? await at.sync.apply(at.folder, { mirror: final }) : mirror;
+}
+
+async function takePiece(
+  at: FolderAt,
+  seen: Seen,
+  uids: readonly number[],
+  next: FolderMirror,
+): Promise<FolderMirror> {
+  const { sync, folder, mirror } = at;
+  const known = await knownFlags(at, uids);
+  const unknown = uids.filter((uid) => !known.has(uid) && seen.present.has(uid));
+  const added = await fetchMirrored(at.connection, folder, mirror.uidValidity, unknown);
+  const differences = differencesOf(at, { known, seen, added, uids });
+  const expected =
+    differences.length === 0 ? [] : await expectedChanges(sync.ports.sql, sync.mailboxId, folder.number);
+  const { position, told } = await tell(at, differences, expected);
+  const after = await sync.apply(folder, {
+    added,
+    ...changesOf(differences),
+    mirror: { ...next, feedPosition: position ?? mirror.feedPosition },
+  });
+  await dropExpected(sync.ports.sql, told);
+  return after;
+}
+
+interface Compared {
+  readonly known: ReadonlyMap<number, readonly string[]>;
+  readonly seen: Seen;
+  readonly added: readonly MirroredMessage[];
+  readonly uids: readonly number[];
+}
+
+function differencesOf({ mirror }: FolderAt, { known, seen, added, uids }: Compared): readonly Difference[] {
+  const messageIds = new Map(added.map(({ ref, messageId }) => [ref.uid, messageId]));
+  return uids.flatMap((uid): Difference[] => {
+    const before = known.get(uid) ?? null;
+    const after = seen.gone.has(uid) ? null : (seen.present.get(uid) ?? null);
+    // It went away again before it could be fetched, or is as the copy has it.
+    if (before === null ? !messageIds.has(uid) : after !== null && sameFlags(before, after)) return [];
+    return [{ uid, before, after, isNew: uid >= mirror.uidNext, messageId: messageIds.get(uid) ?? null }];
+  });
+}
+
+const changesOf = (differences: readonly Difference[]): Pick<FolderUpdate, 'flags' | 'removedUids'> => ({
+  flags: differences.flatMap(({ uid, before, after }) => (before && after ? [{ uid, flags: after }] : [])),
+  removedUids: differences.flatMap(({ uid, before, after }) => (before && !after ? [uid] : [])),
+});
+
+async function tell(
+  { sync, folder, mirror: { uidValidity } }: FolderAt,
+  differences: readonly Difference[],
+  expected: readonly ExpectedChange[],
+): Promise<{ readonly position: bigint | null; readonly told: readonly string[] }> {
+  const place = { mailboxNumber: sync.mailboxNumber, folderNumber: folder.number, uidValidity };
+  const { changes, seen } = observeChanges(place, differences, expected, sync.ports.locators);
+  const about = { mailbox_id: sync.mailboxId, folder: folder.number, uid_validity: uidValidity };
+  const facts = inPieces(changes, MAX_CHANGES).map((piece) => ({
+    type: 'MailboxChangesObserved' as const,
+    data: { ...about, changes: [...piece] },
+  }));
+  return { position: facts.length === 0 ? null : await sync.feed.append(facts), told: [...seen] };
+}
+
+/** What the copy has of these UIDs (ascending), asked in as few ranges as their gaps allow. */
+export async function knownFlags(
+  { sync, folder }: Pick<FolderAt, 'sync' | 'folder'>,
+  uids: readonly number[],
+): Promise<ReadonlyMap<number, readonly string[]>> {
+  const ranges: { from: number; to: number }[] = [];
+  for (const uid of uids) {
+    const last = ranges.at(-1);
+    if (last && uid - last.to <= NEAR) last.to = uid;
+    else ranges.push({ from: uid, to: uid });
+  }
+  const known = new Map<number, readonly string[]>();
+  for (const { from, to } of ranges) {
+    for (const [uid, flags] of await sync.index.flagsOf(sync.keyOf(folder), from, to)) known.set(uid, flags);
+  }
+  return known;
+}

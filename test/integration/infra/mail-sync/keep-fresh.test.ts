@@ -1,0 +1,131 @@
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { appendMessages } from '../../../support/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+
+const mail = (id: string): string =>
+  `From: Ann <ann@example.com>\r\nTo: box@example.com\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
+
+describe('the copy of a mailbox', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+  let users = 0;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+  });
+  after(() => dovecot.dispose());
+  afterEach(() => rig.close());
+
+  const start = async (seeded = 3): Promise<void> => {
+    users += 1;
+    const user = `fresh${String(users)}`;
+    const seeds = Array.from({ length: seeded }, (_, at) => ({ raw: mail(`seed-${String(at)}`) }));
+    await appendMessages(dovecot.imap(), user, seeds);
+    rig = await startSyncRig(dovecot.imap(), user);
+  };
+  const isSame = async (): Promise<boolean> => (await rig.differences()).length === 0;
+
+  it('is complete after the first pass, which tells of no message', async () => {
+    await start(300);
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    expect(await rig.differences()).to.deep.equal([]);
+    expect(rig.told()).to.deep.equal([]);
+  });
+
+  it('shows new mail within 2 seconds, also the mail that follows another', async () => {
+    await start();
+    rig.work({ roundEveryMs: 60_000 });
+    await eventually(() => rig.entry().state === 'connected');
+    for (const id of ['first', 'second', 'third']) {
+      const at = performance.now();
+      await appendMessages(dovecot.imap(), `fresh${String(users)}`, [{ raw: mail(id) }]);
+      const before = rig.told().length;
+      await eventually(() => rig.told().length > before, 2_000);
+      expect(performance.now() - at).to.be.below(2_000);
+    }
+    expect(rig.told().map(({ kind, path, uid }) => [kind, path, uid])).to.deep.equal([
+      ['received', 'INBOX', 4],
+      ['received', 'INBOX', 5],
+      ['received', 'INBOX', 6],
+    ]);
+    await eventually(isSame);
+  });
+
+  it('follows what others do in any folder: flags, marks, moves, expunges', async () => {
+    await start(6);
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    await rig.client(async (own) => {
+      await own.mailboxOpen('INBOX');
+      await own.messageFlagsAdd('1', ['\\Flagged', '$Work'], { uid: true });
+      await own.messageMove('2', 'Archive', { uid: true });
+      await own.messageDelete('3', { uid: true });
+      await own.messageFlagsAdd('4', ['\\Deleted'], { uid: true });
+      await own.messageCopy('5', 'Junk', { uid: true });
+    });
+    await eventually(isSame);
+    await rig.client(async (own) => {
+      await own.mailboxOpen('INBOX');
+      await own.messageFlagsRemove('4', ['\\Deleted'], { uid: true });
+      await own.mailboxOpen('Junk');
+      await own.messageFlagsAdd('1', ['\\Seen'], { uid: true });
+    });
+    await eventually(async () => (await isSame()) && rig.told().length >= 8);
+    const told = rig.told().map(({ kind, path, uid, flags }) => [path, uid, kind, ...flags].join(' '));
+    expect(told.toSorted()).to.deep.equal(
+      [
+        'INBOX 1 updated $Work \\Flagged',
+        'INBOX 2 deleted',
+        'Archive 1 received',
+        'INBOX 3 deleted',
+        'INBOX 4 deleted',
+        'Junk 1 received',
+        'INBOX 4 updated',
+        'Junk 1 updated \\Seen',
+      ].toSorted(),
+    );
+  });
+
+  it('follows folders that are made, renamed, deleted, and made again under the same name', async () => {
+    await start();
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    const user = `fresh${String(users)}`;
+    await appendMessages(dovecot.imap(), user, [{ folder: 'Work', raw: mail('work') }]);
+    await eventually(isSame);
+    const { number } = rig.folder('Work');
+    await rig.client((own) => own.mailboxRename('Work', 'Office'));
+    await eventually(isSame);
+    expect(rig.folder('Office').number).to.equal(number);
+    await rig.client(async (own) => {
+      await own.mailboxDelete('Office');
+    });
+    await appendMessages(dovecot.imap(), user, [{ folder: 'Office', raw: mail('office') }]);
+    await eventually(isSame);
+    const resets = rig.events.all.filter(({ type }) => type === 'FolderReset');
+    expect(resets.map(({ data }) => data['folder'])).to.deep.equal([number]);
+    await rig.client((own) => own.mailboxDelete('Office'));
+    await eventually(() =>
+      rig.entry().folders.some((each) => each.number === number && each.availability === 'missing'),
+    );
+    await eventually(
+      async () =>
+        (await rig.index.folder({ mailboxNumber: rig.entry().number, folderNumber: number })) === null,
+    );
+  });
+
+  it('goes on after its connection was ended, and misses nothing', async () => {
+    await start();
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    const user = `fresh${String(users)}`;
+    await dovecot.kick(user);
+    await appendMessages(dovecot.imap(), user, [{ raw: mail('while-away') }]);
+    await eventually(() => rig.told().length === 1);
+    await eventually(isSame);
+  });
+});

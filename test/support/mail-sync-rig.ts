@@ -1,0 +1,181 @@
+/** Workers of mailboxes before a real mail server and a real index; log and directory are in memory. */
+import type { ImapFlow } from 'imapflow';
+import { type FeedChange, feedStream } from '../../commands/feed/feed-events.ts';
+import { appendFacts, streamOf } from '../../commands/kernel/decide-and-append.ts';
+import type { FolderEntry, MailboxEntry } from '../../commands/kernel/directory.ts';
+import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { addMailbox } from '../../commands/mailboxes/decide-settings.ts';
+import { mailbox } from '../../commands/mailboxes/mailbox.ts';
+import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
+import { PostgresMailIndex } from '../../infra/mail-index/postgres-mail-index.ts';
+import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
+import { runMailboxWorkers } from '../../infra/mail-sync/mailbox-workers.ts';
+import { mirroredFlags } from '../../infra/mail-sync/mirrored-flags.ts';
+import type { SyncTimes } from '../../infra/mail-sync/sync-times.ts';
+import { startLeases } from '../../infra/postgres/leases.ts';
+import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
+import { systemClock } from '../../infra/system-clock.ts';
+import { mailGateway } from './mail-gateway.ts';
+import { withClient } from './mail-append.ts';
+import { ADD, sealed } from './mailbox-facts.ts';
+import { memoryPorts } from './memory-gateway.ts';
+import type { MemoryEventStore } from './memory-event-store.ts';
+import { testDatabase } from './postgres.ts';
+import { silentLog } from './silent-log.ts';
+
+/** Everything happens within a test's patience. */
+export const QUICK: Partial<SyncTimes> = {
+  leaseMs: 2_000,
+  renewEveryMs: 300,
+  lookEveryMs: 50,
+  roundEveryMs: 300,
+  pollEveryMs: 200,
+  compareEveryMs: 60_000,
+  unreachable: [100, 400],
+  heldBack: [200, 400],
+  refused: [200, 400],
+};
+
+export interface SyncRig {
+  readonly ports: Ports;
+  readonly events: MemoryEventStore;
+  readonly index: PostgresMailIndex;
+  readonly gateway: ImapGateway;
+  readonly mailboxId: string;
+  /** Starts workers as a process of its own would; the answer ends them. */
+  work(times?: Partial<SyncTimes>): () => Promise<void>;
+  /** A client of somebody else. */
+  client<T>(work: (client: ImapFlow) => Promise<T>): Promise<T>;
+  entry(): MailboxEntry;
+  folder(path: string): FolderEntry;
+  /** Every change told so far, with the folder's path. */
+  told(): readonly (FeedChange & { readonly path: string; readonly uid: number })[];
+  /** What is not in the index as it is on the server; empty = the same. */
+  differences(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+let count = 0;
+
+/** A mailbox of `user`, known and not connected yet. */
+export async function startSyncRig(imap: HostSettings, user: string): Promise<SyncRig> {
+  const database = await testDatabase();
+  const pool = openPool({ url: database.url, log: silentLog });
+  const sql = postgresSql(pool);
+  const { ports: memory, events } = memoryPorts();
+  const index = new PostgresMailIndex(sql, memory.locators);
+  count += 1;
+  const mailboxId = `mbx_rig${String(count)}`;
+  const distrust = (_: string, folders: readonly number[]): Promise<void> =>
+    index.distrust(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
+  const base: Ports = { ...memory, sql, clock: systemClock, mailEchoes: createMailEchoes({ sql, distrust }) };
+  const { gateway } = mailGateway(imap, user);
+  await appendFacts(base, systemAuthor(base, 'org_1'), {
+    stream: streamOf(mailbox, mailboxId),
+    expected: 'no-stream',
+    catalogue: mailbox.catalogue,
+    facts: addMailbox(mailbox.initial, { ...ADD, email: sealed('sealed:x:box@example.com') }),
+  }).then(({ position }) => base.directory.waitFor(position));
+  const entry = (): MailboxEntry => {
+    const found = base.directory.state.mailboxes.get(mailboxId);
+    if (!found) throw new Error('the mailbox is unknown');
+    return found;
+  };
+  const closers: (() => Promise<void>)[] = [];
+  const client = <T>(work: (own: ImapFlow) => Promise<T>): Promise<T> => withClient(imap, user, work);
+  return {
+    ports: base,
+    events,
+    index,
+    gateway,
+    mailboxId,
+    client,
+    entry,
+    folder: (path) => {
+      const found = entry().folders.find((folder) => folder.path === path);
+      if (!found) throw new Error(`there is no folder ${path}`);
+      return found;
+    },
+    work: (times) => {
+      const leases = startLeases(sql, silentLog, { leaseMs: 2_000, renewEveryMs: 500 });
+      const stopping = new AbortController();
+      const ports = { ...base, leases };
+      const all = { ports, gateway, index, directUrl: database.url, times: { ...QUICK, ...times } };
+      const done = runMailboxWorkers(all, stopping.signal);
+      let ended: Promise<void> | null = null;
+      const end = (): Promise<void> => {
+        stopping.abort();
+        ended ??= done.then(() => leases.close());
+        return ended;
+      };
+      closers.push(end);
+      return end;
+    },
+    told: () => toldOf(base, mailboxId, events, entry().folders),
+    differences: () => differences(index, entry(), client),
+    close: async () => {
+      await Promise.all(closers.map((end) => end()));
+      gateway.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+function toldOf(
+  ports: Ports,
+  mailboxId: string,
+  events: MemoryEventStore,
+  folders: readonly FolderEntry[],
+): ReturnType<SyncRig['told']> {
+  const category = feedStream(mailboxId, new Date()).slice(0, -8);
+  const changed = events.all.filter(
+    ({ streamName, type }) => streamName.startsWith(category) && type === 'MailboxChangesObserved',
+  );
+  return changed.flatMap(({ data }) => {
+    const { folder, changes } = data as { folder: number; changes: FeedChange[] };
+    const path = folders.find(({ number }) => number === folder)?.path ?? '';
+    return changes.map((change) => ({
+      ...change,
+      path,
+      uid: ports.locators.openMessage(change.locator)?.uid ?? 0,
+    }));
+  });
+}
+
+const LAST_UID = 2 ** 32 - 1;
+
+async function differences(
+  index: PostgresMailIndex,
+  { number: mailboxNumber, folders }: MailboxEntry,
+  client: SyncRig['client'],
+): Promise<readonly string[]> {
+  return await client(async (own) => {
+    const found: string[] = [];
+    const listed = await own.list();
+    for (const { path, flags } of listed.filter(({ flags: own }) => !own.has('\\Noselect'))) {
+      const folder = folders.find((each) => each.path === path);
+      if (!folder) {
+        found.push(`${path} is unknown (${[...flags].join(' ')})`);
+        continue;
+      }
+      const key = { mailboxNumber, folderNumber: folder.number };
+      const opened = await own.mailboxOpen(path, { readOnly: true });
+      const mirror = await index.folder(key);
+      if (mirror?.indexedFrom !== 1 || mirror.uidValidity !== Number(opened.uidValidity))
+        found.push(`${path} is not complete`);
+      const there = new Map<number, string>();
+      if (opened.exists > 0)
+        for await (const message of own.fetch('1:*', { uid: true, flags: true }))
+          there.set(message.uid, mirroredFlags(message.flags).join(' '));
+      const known = await index.flagsOf(key, 1, LAST_UID);
+      for (const [uid, flags] of known)
+        if (there.get(uid) !== [...flags].sort().join(' '))
+          found.push(`${path}/${String(uid)}: ${flags.join(' ')} and not ${there.get(uid) ?? 'gone'}`);
+      for (const uid of there.keys()) if (!known.has(uid)) found.push(`${path}/${String(uid)} is missing`);
+    }
+    return found;
+  });
+}
