@@ -130,9 +130,8 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
   }
   const lease = holdLease(context.ports.leases, prepared.operationId);
   try {
-    const [steps, expectation] = await Promise.all([observeTargets(mail, prepared), expecting]);
-    const decided = { targets, policy, expectation, lease: await lease };
-    return await execute(mail, context, { ...prepared, steps }, decided);
+    const steps = await observeTargets(mail, prepared);
+    return await execute(mail, context, { ...prepared, steps }, { targets, policy, lease: await lease });
   } finally {
     giveUp(context.ports, prepared.operationId, lease);
   }
