@@ -7,7 +7,8 @@ import type { Context } from '../kernel/capability.ts';
 import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
+import type { Expectation } from '../kernel/mail-echoes.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import { type StoredEvent, WrongExpectedRevision } from '../kernel/ports.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
@@ -19,6 +20,7 @@ import { decideActionPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { operation, type OperationReply, replyOf, summarise } from './operation.ts';
 import type { ActionStep, ItemResult } from './operation-events.ts';
+import { intendedChanges, remainingChanges } from './own-changes.ts';
 import { previewOperation } from './preview-operation.ts';
 import { replayOperation } from './replay-operation.ts';
 import { runActions } from './run-actions.ts';
@@ -128,12 +130,25 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
       'This mail server offers neither MOVE nor UIDPLUS: a message cannot be moved without risk to others.',
     );
   }
-  const lease = holdLease(context.ports.leases, prepared.operationId);
+  const { ports } = context;
+  const lease = holdLease(ports.leases, prepared.operationId);
+  const originator = { mailboxId: mailbox.id, operationId: prepared.operationId };
+  const expecting = ports.mailEchoes.expect(originator, intendedChanges(prepared.steps, targets));
   try {
-    const steps = await observeTargets(mail, prepared);
-    return await execute(mail, context, { ...prepared, steps }, { targets, policy, lease: await lease });
+    const [steps, expectation] = await Promise.all([observeTargets(mail, prepared), expecting]);
+    const decided = { targets, policy, expectation, lease: await lease };
+    return await execute(mail, context, { ...prepared, steps }, decided);
   } finally {
-    giveUp(context.ports, prepared.operationId, lease);
+    // Whoever was first with this key expects its own changes.
+    if (!prepared.started.appended)
+      inPeace(
+        ports,
+        expecting.then((expectation) => expectation.settle([])),
+      );
+    inPeace(
+      ports,
+      lease.then((held) => held?.release()),
+    );
   }
 }
 
@@ -158,6 +173,8 @@ interface Decided {
   readonly policy: PolicyDecision;
   /** Null when another request runs this operation. */
   readonly lease: HeldLease | null;
+  /** Of the changes about to be made: the feed tells them as this operation's. */
+  readonly expectation: Expectation;
 }
 
 async function execute(
@@ -167,24 +184,38 @@ async function execute(
   decided: Decided,
 ): Promise<OperationReply> {
   const { ports } = context;
-  const { operationId, started, mailbox, steps } = prepared;
-  if (decided.lease === null) return await replayFirst(context, operationId);
-  const intent = await appendIntent(context, prepared, decided);
-  if (intent !== null) {
-    started.appended = true;
-    const plan = { mailbox, steps, targets: decided.targets, locators: ports.locators };
-    const results = await runActions(mail, plan);
-    if (await appendOutcomes(context, operationId, intent, results)) return replyOf(operationId, results);
+  const { operationId, started } = prepared;
+  const { lease } = decided;
+  const intent = lease && (await appendIntent(context, prepared, decided));
+  // Another request with this key is or was first.
+  if (lease === null || intent === null) return await replayFirst(context, operationId);
+  started.appended = true;
+  const { expectation, targets } = decided;
+  const { mailbox, steps } = prepared;
+  mail.guardWrites(() => {
+    lease.assertHeld();
+  });
+  try {
+    const results = await runActions(mail, { mailbox, steps, targets, locators: ports.locators });
+    lease.assertHeld();
+    const remaining = remainingChanges(steps, targets, results, ports.locators);
+    const [isTold] = await Promise.all([
+      appendOutcomes(context, operationId, intent, results),
+      expectation.settle(remaining),
+    ]);
+    if (isTold) return replyOf(operationId, results);
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    await expectation.settle(intendedChanges(steps, targets));
   }
-  // Another request with this key was first, or this process was held up for so long that its work was judged as cut off.
+  // This process was held up for so long that its work was judged as cut off.
   return await replayFirst(context, operationId);
 }
 
-/** Nobody waits for this: a lease that could not be given up runs out by itself. */
-function giveUp({ log }: Context['ports'], operationId: string, lease: Promise<HeldLease | null>): void {
-  const released = lease.then((held) => held?.release());
-  released.catch((error: unknown) => {
-    log.warn('a lease could not be given up', { operation_id: operationId, error: String(error) });
+/** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */
+function inPeace({ log }: Context['ports'], work: Promise<void>): void {
+  work.catch((error: unknown) => {
+    log.warn('the end of an operation could not be noted', { error: String(error) });
   });
 }
 
