@@ -10,7 +10,7 @@ import { createEgressGuard } from './mail/egress-guard.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
-import { PostgresMailIndex } from './mail-index/postgres-mail-index.ts';
+import { PostgresMailIndex } from './mail-index/postgres-mirror.ts';
 import { mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from './oauth/mail-logins.ts';
 import { createProviderClients } from './oauth/provider-clients.ts';

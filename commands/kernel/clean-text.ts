@@ -1,7 +1,6 @@
 /** Text from mail headers as it is kept: a header line holds no control characters, whatever its encoded words hide. */
 
 /** C0 controls and DEL (RFC 5322 2.2: a field body is printable US-ASCII and spaces, decoded words aside). */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 
 /** Controls become spaces, halves of surrogate pairs U+FFFD: what is left can be stored, compared and sent anywhere. */

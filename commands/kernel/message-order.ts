@@ -19,7 +19,10 @@ export const SORTED_CHARS = 200;
 const sortText = (text: string): string => {
   const folded = foldText(text);
   // Twice as many code units hold them all, so a long text is not taken apart whole.
-  return [...folded.slice(0, SORTED_CHARS * 2)].slice(0, SORTED_CHARS).join('').toWellFormed();
+  return Array.from(folded.slice(0, SORTED_CHARS * 2))
+    .slice(0, SORTED_CHARS)
+    .join('')
+    .toWellFormed();
 };
 
 /** What an order looks at. */

@@ -81,8 +81,11 @@ function leafOf(key: LeafKey, filter: Filter, holds: boolean, parameters: Parame
 }
 
 const FOUND_BY_KEY: ReadonlySet<LeafKey> = new Set([
-  'thread_id', 'message_id_header', 'body_contains', 'header',
-]); // prettier-ignore
+  'thread_id',
+  'message_id_header',
+  'body_contains',
+  'header',
+]);
 
 /** Bare columns stay recognisable to partial indexes. */
 const negated = (sql: string): string => (sql.startsWith('not m.') ? sql.slice('not '.length) : `not ${sql}`);
@@ -174,5 +177,10 @@ export function wordPatterns(filter: Filter): readonly string[] {
 }
 
 const TEXT_KEYS = [
-  'subject_contains', 'from_contains', 'to_contains', 'cc_contains', 'any_address', 'attachment_name_contains',
-] as const; // prettier-ignore
+  'subject_contains',
+  'from_contains',
+  'to_contains',
+  'cc_contains',
+  'any_address',
+  'attachment_name_contains',
+] as const;

@@ -63,7 +63,7 @@ export class FolderFreshness {
 
 /** A copy ahead of the look was true later than it. */
 export function isTrueOf(state: FolderState, counts: FolderCounts | null): boolean {
-  if (counts === null || state.uidValidity !== counts.uidValidity) return false;
+  if (counts?.uidValidity !== state.uidValidity) return false;
   if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;
   const { highestModseq: ours } = state;
   const { highestModseq: theirs } = counts;

@@ -24,8 +24,17 @@ export interface MessageRow extends Record<string, unknown> {
 }
 
 type InColumns =
-  | 'ref' | 'seen' | 'flagged' | 'answered' | 'draft' | 'keywords' | 'size' | 'receivedAt' | 'sentAt'
-  | 'hasAttachments' | 'text'; // prettier-ignore
+  | 'ref'
+  | 'seen'
+  | 'flagged'
+  | 'answered'
+  | 'draft'
+  | 'keywords'
+  | 'size'
+  | 'receivedAt'
+  | 'sentAt'
+  | 'hasAttachments'
+  | 'text';
 type Envelope = Omit<FetchedMessage, InColumns>;
 
 const EMPTY: Envelope = {
@@ -43,27 +52,42 @@ const EMPTY: Envelope = {
   threadRoot: null,
 };
 
+/** What is left out of a packed envelope. */
+const DEFAULTS: Envelope = { ...EMPTY, authenticationResults: [] };
+
+const isDefault = (name: string, value: unknown): boolean => {
+  const usual = DEFAULTS[name as keyof Envelope];
+  return Array.isArray(value) ? value.length === 0 && Array.isArray(usual) : value === null && usual === null;
+};
+
 const rootOf = ({ references, inReplyTo, messageId }: Envelope): string | null =>
   references[0] ?? inReplyTo ?? messageId;
 
 /** What no column holds, as JSON; what is empty or follows from the rest is left out. */
 export function packEnvelope(message: MirroredMessage): string {
-  // prettier-ignore
   const {
-    ref, seen, flagged, answered, draft, keywords, size, receivedAt, sentAt, hasAttachments, text, deleted,
+    ref,
+    seen,
+    flagged,
+    answered,
+    draft,
+    keywords,
+    size,
+    receivedAt,
+    sentAt,
+    hasAttachments,
+    text,
+    deleted,
     ...envelope
   } = message;
   const kept = Object.entries(envelope).filter(
-    ([name, value]) =>
-      value !== null &&
-      !(Array.isArray(value) && value.length === 0) &&
-      !(name === 'threadRoot' && value === rootOf(envelope)),
+    ([name, value]) => !isDefault(name, value) && !(name === 'threadRoot' && value === rootOf(envelope)),
   );
   return JSON.stringify(Object.fromEntries(kept));
 }
 
 function unpackEnvelope(text: string): Envelope {
-  const envelope = { ...EMPTY, ...(JSON.parse(text) as Partial<Envelope>) };
+  const envelope = { ...DEFAULTS, ...(JSON.parse(text) as Partial<Envelope>) };
   return { ...envelope, threadRoot: envelope.threadRoot ?? rootOf(envelope) };
 }
 

@@ -18,6 +18,8 @@ export interface QueryRouterOptions {
   readonly mailboxNumber: (mailboxId: string) => number | null;
   /** The position of the last event in the log. */
   readonly headPosition: () => Promise<Position>;
+  /** Milliseconds; `Date.now` when absent. */
+  readonly now?: () => number;
 }
 
 /** Runs `work` on a connection of the mailbox. */
@@ -25,10 +27,11 @@ export type OnMailbox = <T>(work: (session: ImapSession) => Promise<T>) => Promi
 
 export class QueryRouter {
   readonly #options: QueryRouterOptions;
-  readonly #freshness = new FolderFreshness();
+  readonly #freshness: FolderFreshness;
 
   constructor(options: QueryRouterOptions) {
     this.#options = options;
+    this.#freshness = new FolderFreshness(options.now);
   }
 
   /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the copy will answer it soon. */

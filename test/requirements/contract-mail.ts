@@ -47,6 +47,15 @@ export const contractMail = {
     'email_query',
     'More than 5,000 envelopes to evaluate: 422 filter_unsupported naming the limit.',
   ],
+  'contract:4:index-equals-live': [
+    'email_query',
+    'The index answers what the live path answers, by one predicate.',
+  ],
+  'contract:4:index-building': [
+    'email_query',
+    'Over the limits of the live path: 503 index_building with progress, or 422 where there is no index.',
+  ],
+  'contract:4:index-never-none': ['email_query', 'An incomplete index never answers "none".'],
   'contract:4:received-order': ['email_query', 'received order is INTERNALDATE, then UID.'],
   'contract:4:server-defined': [
     'email_query',
@@ -54,8 +63,11 @@ export const contractMail = {
   ],
   'contract:4:orders': ['email_query', 'All eight orders answer, received_desc by default.'],
   'contract:4:view-ids': ['email_query', 'ids answers items of {id}.'],
+  'contract:4:view-threads': ['email_query', 'threads answers items of {thread_id, message_ids[], latest}.'],
   'contract:4:view-count': ['email_query', 'count answers no items, a count and whether it is exact.'],
   'contract:4:page': [READS, 'page holds next_cursor, limit and as_of; next_cursor is null at the end.'],
+  'contract:4:as-of': [READS, 'page.as_of of messages is a wait cursor.'],
+  'contract:4:body-bytes-by-id': ['email_query', 'Bodies of messages by id are shortened to 4 MiB together.'],
   'contract:4:cursor-bound': [
     READS,
     'A cursor used with another route, caller, filter or order is cursor_invalid.',

@@ -9,7 +9,7 @@ import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { addMailbox } from '../../commands/mailboxes/decide-settings.ts';
 import { mailbox } from '../../commands/mailboxes/mailbox.ts';
 import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
-import { PostgresMailIndex } from '../../infra/mail-index/postgres-mail-index.ts';
+import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
 import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
 import { runMailboxWorkers } from '../../infra/mail-sync/mailbox-workers.ts';
 import { mirroredFlags } from '../../infra/mail-sync/mirrored-flags.ts';

@@ -12,7 +12,7 @@ import {
   type MailIndex,
   MIRRORED_FLAGS,
 } from './folder-mirror.ts';
-import { queryIndex } from './query-index.ts';
+import { queryIndex } from './query-copy.ts';
 import { CopyNotReady, PageReader } from './read-page.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 

@@ -1,0 +1,177 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../../../commands/kernel/mail-port.ts';
+import { matches } from '../../../../commands/kernel/matches.ts';
+import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/filled-mirror.ts';
+import { timesOf } from '../../../support/long.ts';
+import { appendMessages } from '../../../support/mail-append.ts';
+import {
+  ARCHIVE,
+  INBOX,
+  mailGateway,
+  type MailGatewayUnderTest,
+  queryOf,
+} from '../../../support/mail-gateway.ts';
+import { type Asked, askedQueries, seedMessages } from '../../../support/random-mailbox.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const PROJECT: FolderRef = { number: 3, path: 'Projekte/Größe & Co' };
+const FOLDERS = [INBOX, ARCHIVE, PROJECT];
+const MAILBOXES = timesOf(1, 12);
+const MESSAGES = timesOf(120, 600);
+const QUERIES = timesOf(90, 1_500);
+/** Pages of a query that the server is asked for; the index is asked for all. */
+const LIVE_PAGES = timesOf(3, 50);
+
+const placeOf = ({ ref }: FetchedMessage): string => `${ref.folder.path}/${String(ref.uid)}`;
+
+type Ask = (query: MailQuery) => Promise<{
+  readonly messages: readonly FetchedMessage[];
+  readonly threads?: readonly (readonly FetchedMessage[])[];
+  readonly next: Keyset | null;
+  readonly count: number | null;
+}>;
+
+/** The pages of a query, each as the places of its messages. */
+async function pagesOf(ask: Ask, asked: Asked, most = Infinity): Promise<readonly (readonly string[])[]> {
+  const pages: (readonly string[])[] = [];
+  let after: Keyset | null = null;
+  for (let page = 0; page <= MESSAGES; page += 1) {
+    if (page === most) return pages;
+    const answer = await ask(queryOf({ ...asked, folders: FOLDERS, after }));
+    pages.push(answer.messages.map(placeOf));
+    after = answer.next;
+    if (after === null) return pages;
+  }
+  throw new Error('the pages do not end');
+}
+
+/** What `matches` and `compareKeysets` say of all messages, cut into pages. */
+function naivePages(
+  all: readonly FetchedMessage[],
+  { filter, order, limit }: Asked,
+): readonly (readonly string[])[] {
+  const context = { threadId: (root: string) => `thr_${root}`, serverSays: () => false };
+  const hits = all
+    .filter((message) => matches(message, filter, context))
+    .toSorted((a, b) => compareKeysets(order, keysetOf(a, order), keysetOf(b, order)))
+    .map(placeOf);
+  const pages = Array.from({ length: Math.ceil(hits.length / limit) }, (_, at) =>
+    hits.slice(at * limit, (at + 1) * limit),
+  );
+  return pages.length === 0 ? [[]] : pages;
+}
+
+/** Every message that is not marked `\Deleted`, fetched by its place and not by a query. */
+async function everything({ mail }: MailGatewayUnderTest): Promise<readonly FetchedMessage[]> {
+  return await mail(async (session) => {
+    const all: FetchedMessage[] = [];
+    for (const folder of FOLDERS) {
+      const { uidValidity, uidNext } = await session.folderStatus(folder);
+      const refs = Array.from({ length: uidNext - 1 }, (_, at) => ({ folder, uidValidity, uid: at + 1 }));
+      const fetched = await session.fetch(refs, 'structure', null);
+      all.push(...fetched.filter((message) => message !== null));
+    }
+    return all;
+  });
+}
+
+describe('answers from the index', function () {
+  this.timeout(timesOf(60_000, 1_800_000));
+  let server: TestDovecot;
+
+  before(async function () {
+    server = await requireTestDovecot(this);
+  });
+  after(() => server.dispose());
+
+  for (let mailbox = 0; mailbox < MAILBOXES; mailbox += 1) {
+    describe(`of random mailbox ${String(mailbox + 1)}`, () => {
+      const user = `random${String(mailbox)}`;
+      let live: MailGatewayUnderTest;
+      let index: IndexUnderTest;
+      let all: readonly FetchedMessage[];
+      let fromIndex: Ask;
+      let fromServer: Ask;
+
+      before(async () => {
+        const seeds = fc.sample(seedMessages(FOLDERS.map(({ path }) => path)), {
+          numRuns: MESSAGES,
+          seed: 20_260 + mailbox,
+        });
+        await appendMessages(server.imap(), user, [
+          ...FOLDERS.map(({ path }) => ({ folder: path, raw: 'Subject: first\r\n\r\nHello\r\n' })),
+          ...seeds,
+        ]);
+        live = mailGateway(server.imap(), user);
+        index = await indexUnderTest(server.imap(), user);
+        await index.fill(FOLDERS);
+        all = await everything(live);
+        fromIndex = async (query) => {
+          const answer = await index.index.query(1, query);
+          if (answer === null) throw new Error('the index does not answer');
+          return answer;
+        };
+        fromServer = (query) => live.gateway.query(MAILBOX_ID, query);
+      });
+      after(async () => {
+        live.gateway.close();
+        await index[Symbol.asyncDispose]();
+      });
+
+      it(`are the live ones and the ones of plain evaluation, page by page, in every order ${verifies('contract:4:index-equals-live', 'contract:4:filter-keys', 'contract:4:filter-groups', 'contract:4:orders')}`, async () => {
+        const run = fc.asyncProperty(askedQueries, async (asked) => {
+          const naive = naivePages(all, asked);
+          expect(await pagesOf(fromIndex, asked), 'index').to.deep.equal(naive);
+          const live = await pagesOf(fromServer, asked, LIVE_PAGES);
+          expect(live, 'live').to.deep.equal(naive.slice(0, LIVE_PAGES));
+        });
+        await fc.assert(run, { numRuns: QUERIES, seed: 42 + mailbox });
+      });
+
+      it('count what there is', async () => {
+        const run = fc.asyncProperty(askedQueries, async ({ filter }) => {
+          const query = queryOf({ filter, folders: FOLDERS, countOnly: true });
+          const naive = naivePages(all, { filter, order: 'received_desc', limit: MESSAGES * 2 }).flat()
+            .length;
+          expect((await fromIndex(query)).count).to.equal(naive);
+          expect((await fromServer(query)).count).to.equal(naive);
+        });
+        await fc.assert(run, { numRuns: Math.floor(QUERIES / 3), seed: 77 + mailbox });
+      });
+
+      it('are the same messages to the last field', async () => {
+        const query = queryOf({ folders: FOLDERS, limit: 200, depth: 'structure' });
+        expect((await fromIndex(query)).messages).to.deep.equal((await fromServer(query)).messages);
+      });
+
+      it(`group by conversation as the live ones do ${verifies('contract:4:view-threads')}`, async () => {
+        const run = fc.asyncProperty(askedQueries, async (asked) => {
+          let after: Keyset | null = null;
+          const seen: string[] = [];
+          for (let page = 0; page <= MESSAGES; page += 1) {
+            const query = queryOf({ ...asked, folders: FOLDERS, byThread: true, after });
+            const [ours, theirs] = [await fromIndex(query), await fromServer(query)];
+            expect(ours.threads?.map((thread) => thread.map(placeOf))).to.deep.equal(
+              theirs.threads?.map((thread) => thread.map(placeOf)),
+            );
+            expect(ours.threads?.map(([newest]) => newest)).to.deep.equal(
+              theirs.threads?.map(([newest]) => newest),
+            );
+            expect(ours.next).to.deep.equal(theirs.next);
+            seen.push(...(ours.threads ?? []).flat().map(placeOf));
+            after = ours.next;
+            if (after === null) break;
+          }
+          expect(after).to.equal(null);
+          expect(seen.toSorted(), 'every match, once').to.deep.equal(
+            naivePages(all, asked).flat().toSorted(),
+          );
+        });
+        await fc.assert(run, { numRuns: Math.floor(QUERIES / 8), seed: 99 + mailbox });
+      });
+    });
+  }
+});

@@ -1,0 +1,177 @@
+import { expect } from 'chai';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+import {
+  FencedOff,
+  type FolderMirror,
+  type FolderUpdate,
+  type MirroredMessage,
+} from '../../../../infra/mail-index/folder-mirror.ts';
+import type { PostgresMailIndex } from '../../../../infra/mail-index/postgres-mirror.ts';
+import { FENCE_OF_TEST, MAILBOX_ID, MAILBOX_NUMBER, openIndex } from '../../../support/filled-mirror.ts';
+import { figure, isLong } from '../../../support/long.ts';
+import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const KEY = { mailboxNumber: MAILBOX_NUMBER, folderNumber: INBOX.number };
+
+const message = (uid: number, change: Partial<MirroredMessage> = {}): MirroredMessage => ({
+  ref: { folder: INBOX, uidValidity: 9, uid },
+  seen: false,
+  flagged: false,
+  answered: false,
+  draft: false,
+  deleted: false,
+  keywords: [],
+  size: 100 + uid,
+  receivedAt: new Date(1_700_000_000_000 + uid * 1_000),
+  sentAt: null,
+  messageId: `<${String(uid)}@example.com>`,
+  inReplyTo: null,
+  references: [],
+  subject: `Subject ${String(uid)}`,
+  from: [{ name: 'Anna', email: 'anna@example.com' }],
+  to: [],
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  autoSubmitted: null,
+  hasAttachments: false,
+  attachments: [],
+  threadRoot: `<${String(uid)}@example.com>`,
+  ...change,
+});
+
+const mirror: FolderMirror = {
+  uidValidity: 9,
+  uidNext: 100,
+  indexedFrom: 1,
+  highestModseq: 2n ** 60n,
+  total: 3,
+  checkedAt: new Date('2026-01-02T03:04:05.678Z'),
+  feedPosition: 12n,
+  distrusts: 0,
+};
+
+const update = (change: Partial<FolderUpdate> = {}): FolderUpdate => ({
+  ...KEY,
+  reset: false,
+  added: [],
+  flags: [],
+  removedUids: [],
+  mirror,
+  ...change,
+});
+
+describe('the index in Postgres', function () {
+  this.timeout(isLong ? 120_000 : 15_000);
+  let sql: Sql;
+  let index: PostgresMailIndex;
+  let close: () => Promise<void>;
+
+  beforeEach(async () => {
+    ({ sql, index, close } = await openIndex());
+  });
+  afterEach(() => close());
+
+  const apply = (change: Partial<FolderUpdate>): Promise<void> =>
+    index.apply(MAILBOX_ID, FENCE_OF_TEST, update(change));
+  const uids = async (): Promise<readonly number[]> => {
+    const answer = await index.query(MAILBOX_NUMBER, queryOf());
+    if (answer === null) throw new Error('the index does not answer');
+    return answer.messages.map(({ ref }) => ref.uid);
+  };
+
+  it('gives back what was written of a folder', async () => {
+    expect(await index.folder(KEY)).to.equal(null);
+    await apply({ added: [message(1)] });
+    expect(await index.folder(KEY)).to.deep.equal(mirror);
+    const changed = { ...mirror, highestModseq: null, feedPosition: null, uidNext: 200 };
+    await apply({ mirror: changed });
+    expect(await index.folder(KEY)).to.deep.equal(changed);
+  });
+
+  it('adds, changes and removes in one step, and counts what is there', async () => {
+    await apply({
+      added: [message(1), message(2, { keywords: ['$Work', 'Later'], seen: true }), message(3)],
+    });
+    await apply({
+      added: [message(4), message(2)],
+      flags: [{ uid: 3, flags: ['\\SEEN', '\\Flagged', 'Later', '\\Recent'] }],
+      removedUids: [1, 77],
+    });
+    expect(await uids()).to.deep.equal([4, 3, 2]);
+    expect(await index.progress(MAILBOX_NUMBER)).to.deep.equal({ indexed: 3, total: 3 });
+    expect(await index.flagsOf(KEY, 2, 3)).to.deep.equal(
+      new Map([
+        [2, []],
+        [3, ['\\Seen', '\\Flagged', 'Later']],
+      ]),
+    );
+    await apply({ reset: true, added: [message(50)] });
+    expect(await uids()).to.deep.equal([50]);
+    expect(await index.progress(MAILBOX_NUMBER)).to.deep.equal({ indexed: 1, total: 3 });
+  });
+
+  it('keeps a message marked for removal, shows it to nobody, and shows it again without the mark', async () => {
+    await apply({ added: [message(1, { deleted: true, seen: true }), message(2)] });
+    expect(await uids()).to.deep.equal([2]);
+    expect((await index.query(MAILBOX_NUMBER, queryOf({ countOnly: true })))?.count).to.equal(1);
+    expect((await index.flagsOf(KEY, 1, 1)).get(1)).to.deep.equal(['\\Seen', '\\Deleted']);
+    await apply({ flags: [{ uid: 1, flags: ['\\Seen'] }] });
+    expect(await uids()).to.deep.equal([2, 1]);
+  });
+
+  it('changes nothing for a worker whose mailbox another one holds', async () => {
+    await apply({ added: [message(1)] });
+    await sql.query('update work.mailbox_lease set fence = fence + 1');
+    expect(await rejection(apply({ added: [message(2)] }))).to.be.instanceOf(FencedOff);
+    expect(await rejection(index.vouch(MAILBOX_ID, FENCE_OF_TEST, KEY, 1_000))).to.be.instanceOf(FencedOff);
+    expect(await rejection(index.forget(MAILBOX_ID, FENCE_OF_TEST, [KEY]))).to.be.instanceOf(FencedOff);
+    expect(await uids()).to.deep.equal([1]);
+  });
+
+  it('lets nobody take the mailbox while an update is being written', async () => {
+    let taken = false;
+    await sql.transaction(async (inside) => {
+      await inside.query('update work.mailbox_lease set fence = fence + 1');
+      const late = rejection(apply({ added: [message(1)] })).finally(() => {
+        taken = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(taken, 'it waits for who holds the row').to.equal(false);
+      void late;
+    });
+    expect(await rejection(apply({ added: [message(1)] }))).to.be.instanceOf(FencedOff);
+    expect(await index.folder(KEY)).to.equal(null);
+  });
+
+  it('forgets folders, and whole mailboxes', async () => {
+    const other = { ...KEY, folderNumber: 2 };
+    await apply({ added: [message(1)] });
+    await apply({ ...other, added: [message(1)] });
+    await index.forget(MAILBOX_ID, FENCE_OF_TEST, [other]);
+    expect(await index.folder(other)).to.equal(null);
+    expect(await uids()).to.deep.equal([1]);
+    await index.erase(MAILBOX_NUMBER);
+    for (const table of ['folder', 'message', 'message_text']) {
+      expect(await sql.query(`select 1 from mirror.${table}`), table).to.deep.equal([]);
+    }
+  });
+
+  it('takes in at least 5,000 messages a second', async () => {
+    const [count, batch] = [isLong ? 100_000 : 5_000, 1_000];
+    const begin = performance.now();
+    for (let from = 1; from <= count; from += batch) {
+      await apply({ added: Array.from({ length: batch }, (_, at) => message(from + at)) });
+    }
+    const perSecond = (count / (performance.now() - begin)) * 1_000;
+    const [size] = await sql.query<{ bytes: number }>(
+      `select (pg_total_relation_size('mirror.message') + pg_total_relation_size('mirror.message_text'))::float8 as bytes`,
+    );
+    figure(
+      `index: ${perSecond.toFixed(0)} messages/s taken in, ${((size?.bytes ?? 0) / count).toFixed(0)} bytes each with its indexes`,
+    );
+    // A machine that does everything else too is given half.
+    expect(perSecond).to.be.greaterThan(isLong ? 5_000 : 2_500);
+  });
+});

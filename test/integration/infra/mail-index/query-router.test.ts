@@ -1,0 +1,189 @@
+import { expect } from 'chai';
+import type { MailAnswer, MailQuery } from '../../../../commands/kernel/mail-port.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import {
+  FENCE_OF_TEST,
+  type IndexUnderTest,
+  indexUnderTest,
+  MAILBOX_ID,
+  MAILBOX_NUMBER,
+} from '../../../support/filled-mirror.ts';
+import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
+import { ARCHIVE, INBOX, queryOf } from '../../../support/mail-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+/** Where the copies of a filled index say the feed is, and where the log ends: which of the two answered shows by it. */
+const OF_INDEX = 5n;
+const LIVE = 7n;
+
+describe('where a query is answered', function () {
+  this.timeout(30_000);
+  let server: TestDovecot;
+  let users = 0;
+
+  before(async function () {
+    server = await requireTestDovecot(this);
+  });
+  after(() => server.dispose());
+
+  async function filled(work: (index: IndexUnderTest, user: string) => Promise<void>): Promise<void> {
+    users += 1;
+    const user = `router${String(users)}`;
+    const seeds = ['one', 'two', 'three'].map((subject, at) => ({
+      raw: plainMessage({ subject, id: `<${subject}@example.com>`, text: `Text of ${subject}` }),
+      flags: at === 0 ? ['\\Seen'] : [],
+      receivedAt: new Date(Date.UTC(2025, 0, 1 + at)),
+    }));
+    await appendMessages(server.imap(), user, [
+      ...seeds,
+      { raw: plainMessage({ subject: 'old' }), folder: 'Archive' },
+    ]);
+    await using index = await indexUnderTest(server.imap(), user);
+    await index.fill([INBOX, ARCHIVE]);
+    await work(index, user);
+  }
+
+  const ask = ({ indexed }: IndexUnderTest, fields: Partial<MailQuery> = {}): Promise<MailAnswer> =>
+    indexed.gateway.query(MAILBOX_ID, queryOf(fields));
+  const subjects = ({ messages }: MailAnswer): readonly (string | null)[] =>
+    messages.map(({ subject }) => subject);
+
+  it('is the index while it has what the server has, and the server when a message came', async () => {
+    await filled(async (index, user) => {
+      const first = await ask(index);
+      expect(first.asOf).to.equal(OF_INDEX);
+      expect(subjects(first)).to.deep.equal(['three', 'two', 'one']);
+      // Looks of the last second count, and this mailbox was looked at just now.
+      await appendMessages(server.imap(), user, [{ raw: plainMessage({ subject: 'four' }) }]);
+      index.now += 1_000;
+      const second = await ask(index);
+      expect(second.asOf).to.equal(LIVE);
+      expect(subjects(second)[0]).to.equal('four');
+      expect((await ask(index, { folders: [ARCHIVE] })).asOf, 'other folders are not touched by it').to.equal(
+        OF_INDEX,
+      );
+      await index.fill([INBOX]);
+      const third = await ask(index);
+      expect(third.asOf).to.equal(OF_INDEX);
+      expect(subjects(third)[0]).to.equal('four');
+    });
+  });
+
+  it('is the server when another client changed a flag or removed a message', async () => {
+    await filled(async (index, user) => {
+      const unseen = { filter: { seen: false } };
+      await withClient(server.imap(), user, async (client) => {
+        await client.mailboxOpen('INBOX');
+        await client.messageFlagsAdd('3', ['\\Seen'], { uid: true });
+        await client.mailboxOpen('Archive');
+        await client.messageDelete('1', { uid: true });
+      });
+      const inbox = await ask(index, unseen);
+      expect(inbox.asOf).to.equal(LIVE);
+      expect(subjects(inbox)).to.deep.equal(['two']);
+      const archive = await ask(index, { folders: [ARCHIVE] });
+      expect(archive.asOf).to.equal(LIVE);
+      expect(archive.messages).to.deep.equal([]);
+    });
+  });
+
+  it('is the server while a copy is distrusted, until a look that began after that', async () => {
+    await filled(async (index) => {
+      const key = index.keyOf(INBOX);
+      const before = await index.index.folder(key);
+      await index.index.distrust([key]);
+      expect((await ask(index)).asOf).to.equal(LIVE);
+      if (before === null) throw new Error('no copy');
+      const update = { ...key, reset: false, added: [], flags: [], removedUids: [] };
+      // This look began before the copy was distrusted: it may lack what made it so.
+      await index.index.apply(MAILBOX_ID, FENCE_OF_TEST, { ...update, mirror: before });
+      expect((await ask(index)).asOf).to.equal(LIVE);
+      const now = await index.index.folder(key);
+      if (now === null) throw new Error('no copy');
+      await index.index.apply(MAILBOX_ID, FENCE_OF_TEST, { ...update, mirror: now });
+      expect((await ask(index)).asOf).to.equal(OF_INDEX);
+    });
+  });
+
+  it(`is the server while a folder asked for is not complete, or has no copy ${verifies('contract:4:index-never-none')}`, async () => {
+    await filled(async (index) => {
+      const folders = [INBOX, ARCHIVE];
+      expect((await ask(index, { folders })).asOf).to.equal(OF_INDEX);
+      const mirror = await index.index.folder(index.keyOf(ARCHIVE));
+      if (mirror === null) throw new Error('no copy');
+      const update = { ...index.keyOf(ARCHIVE), reset: true, added: [], flags: [], removedUids: [] };
+      await index.index.apply(MAILBOX_ID, FENCE_OF_TEST, {
+        ...update,
+        mirror: { ...mirror, indexedFrom: 2 },
+      });
+      const building = await ask(index, { folders });
+      expect(building.asOf).to.equal(LIVE);
+      expect(building.messages, 'an incomplete copy never answers "none"').to.have.length(4);
+      await index.index.forget(MAILBOX_ID, FENCE_OF_TEST, [index.keyOf(ARCHIVE)]);
+      expect((await ask(index, { folders })).asOf).to.equal(LIVE);
+    });
+  });
+
+  it(`says that the index is being built where only that can answer, or that there is none ${verifies('contract:4:live-limit', 'contract:4:index-building')}`, async () => {
+    await filled(async (index, user) => {
+      await using narrow = await indexUnderTest(server.imap(), user, { maxEvaluated: 1 });
+      const filter = { subject_contains: 'o' };
+      const none = await rejection(ask(narrow, { filter }));
+      expect(none).to.include({ code: 'filter_unsupported' });
+      await narrow.fill([INBOX]);
+      expect(subjects(await ask(narrow, { filter }))).to.deep.equal(['two', 'one']);
+      await narrow.index.distrust([narrow.keyOf(INBOX)]);
+      const building = await rejection(ask(narrow, { filter }));
+      expect(building).to.include({ code: 'index_building' });
+      expect(building).to.have.property('details').that.deep.equals({ indexed: 3, total: 3 });
+      expect(building).to.have.property('retryAfterSeconds').that.is.greaterThan(0);
+      expect((await ask(index, { filter })).asOf).to.equal(OF_INDEX);
+    });
+  });
+
+  it('asks the server about a folder once a second at most, and not at all while a worker vouches for it', async () => {
+    await filled(async (index) => {
+      const key = index.keyOf(INBOX);
+      await Promise.all(Array.from({ length: 20 }, () => ask(index)));
+      // Nobody can ask a server that is away; a look of this second still counts.
+      await server.stop();
+      try {
+        expect((await ask(index)).asOf).to.equal(OF_INDEX);
+        index.now += 1_000;
+        expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
+        await index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, 60_000);
+        expect((await ask(index)).asOf).to.equal(OF_INDEX);
+        await index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, 0);
+        expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
+      } finally {
+        await server.start();
+      }
+    });
+  });
+
+  it('leaves to the server what only the server knows, and fetches texts for a page of the index', async () => {
+    await filled(async (index) => {
+      const found = await ask(index, { filter: { body_contains: 'Text of two' } });
+      expect(found.asOf).to.equal(LIVE);
+      expect(found.evaluatedBy).to.equal('mail_server');
+      expect(subjects(found)).to.deep.equal(['two']);
+      const read = await ask(index, { filter: { subject_contains: 'two' }, textChars: 100 });
+      expect(read.asOf).to.equal(OF_INDEX);
+      expect(read.messages[0]?.text?.content.trim()).to.equal('Text of two');
+    });
+  });
+
+  it('is the server after the folder was made anew under its name', async () => {
+    await filled(async (index, user) => {
+      await withClient(server.imap(), user, async (client) => {
+        await client.mailboxDelete('Archive');
+        await client.mailboxCreate('Archive');
+      });
+      const answer = await ask(index, { folders: [ARCHIVE] });
+      expect(answer.asOf).to.equal(LIVE);
+      expect(answer.messages).to.deep.equal([]);
+      expect(await index.index.progress(MAILBOX_NUMBER)).to.deep.equal({ indexed: 4, total: 4 });
+    });
+  });
+});
