@@ -1,6 +1,7 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
 import { accountEvents, EmailReserved } from './accounts/account.ts';
 import { quotaEvents } from './drafts/sending/send-quota.ts';
+import { draftEvents } from './drafts/draft-events.ts';
 import { sendEvents } from './drafts/sending/send-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
 import { BodiesRead, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
@@ -25,6 +26,7 @@ export const allEvents = [
   ...policyEvents,
   ...mailboxEvents,
   ...operationEvents,
+  ...draftEvents,
   ...sendEvents,
   ...quotaEvents,
   ...feedEvents,

@@ -59,7 +59,8 @@ function mailboxPlace({ properties, required }: ObjectSchema): MailboxPlace {
 /** A rule that does not look at its input holds for every input: then the schema itself can ask for the key. */
 function keyRule({ effect, idempotency }: Capability): Tool['key'] {
   if (effect === 'read' || idempotency.kind === 'none') return 'none';
-  if (idempotency.kind !== 'operation' || idempotency.required.length > 0) return 'optional';
+  if (idempotency.kind === 'claim') return idempotency.required ? 'required' : 'optional';
+  if (idempotency.required.length > 0) return 'optional';
   return idempotency.required(undefined) ? 'required' : 'optional';
 }
 

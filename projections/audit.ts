@@ -120,12 +120,13 @@ function subjectOf(streamName: string): { readonly type: string; readonly id: st
   return { type: category.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), id };
 }
 
-/** Only the first event of an operation names its mailbox; the others have it from there. */
+/** Only the first event of an operation or a draft names its mailbox; the others have it from there. */
 async function fillMailboxes(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
   const known = new Map<string, string>();
   const unknown: AuditRow[] = [];
   for (const row of rows) {
-    if (row.resource_type !== 'operation' || row.resource_id === null) continue;
+    if (row.resource_id === null) continue;
+    if (row.resource_type !== 'operation' && row.resource_type !== 'draft') continue;
     row.mailbox_id ??= known.get(row.resource_id) ?? null;
     if (row.mailbox_id === null) unknown.push(row);
     else known.set(row.resource_id, row.mailbox_id);
@@ -134,7 +135,7 @@ async function fillMailboxes(sql: Sql, table: string, rows: readonly AuditRow[])
   const earlier = await sql.query<{ org_id: string; resource_id: string; mailbox_id: string }>(
     `select distinct a.org_id, a.resource_id, a.mailbox_id
      from unnest($1::text[], $2::text[]) as o(org_id, resource_id) join ${table} a using (org_id, resource_id)
-     where a.resource_type = 'operation' and a.mailbox_id is not null`,
+     where a.resource_type in ('operation', 'draft') and a.mailbox_id is not null`,
     [unknown.map(({ org_id }) => org_id), unknown.map(({ resource_id }) => resource_id)],
   );
   const found = new Map(

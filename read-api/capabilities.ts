@@ -1,4 +1,9 @@
 /** Every capability that exists. One that is not here has no route, no tool, no scope check and no documentation. */
+import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
+import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
+import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
+import { startDraftCapability } from '../commands/drafts/start-draft.ts';
+import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
 import { createMailbox } from '../commands/mailboxes/create-mailbox.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
@@ -21,6 +26,7 @@ import { deleteToken } from '../commands/organisation/withdraw-token.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
 import { defineRegistry } from './capability-registry.ts';
+import { getDraft, listDrafts, readDraft, readDraftContent } from './drafts/read-drafts.ts';
 import { queryEmail } from './email/query-email.ts';
 import { getOpenapi } from './http/get-openapi.ts';
 import { getIdentity } from './identity/get-identity.ts';
@@ -44,6 +50,17 @@ export const capabilities = defineRegistry([
   markAsSpam,
   archiveMessages,
   setFlags,
+  startDraftCapability,
+  replyToThreadCapability,
+  listDrafts,
+  readDraft,
+  readDraftContent,
+  getDraft,
+  editDraftCapability,
+  patchDraftCapability,
+  discardDraftCapability,
+  deleteDraftCapability,
+  uploadAttachment,
   listMailboxes,
   createMailbox,
   getMailbox,

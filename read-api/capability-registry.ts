@@ -22,10 +22,10 @@ const RULES: readonly Rule[] = [
   [
     'its bodyField is no field of its input, or its method takes no body',
     (capability) => {
-      const { bodyField, method } = capability.rest ?? {};
-      if (bodyField === undefined) return false;
+      const { bodyField, bodyBytes = bodyField, method } = capability.rest ?? {};
+      if (bodyBytes === undefined) return false;
       return (
-        method === 'get' || method === 'delete' || !(bodyField in (inputOf(capability).properties ?? {}))
+        method === 'get' || method === 'delete' || !(bodyBytes in (inputOf(capability).properties ?? {}))
       );
     },
   ],

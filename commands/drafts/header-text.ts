@@ -20,12 +20,11 @@ export const headerText = (most: number) =>
 
 /** A received text made fit for a header of ours: what may not be in it becomes a space. */
 export const asHeaderText = (text: string, most = MAX_HEADER_CHARS): string =>
-  [
-    ...text
-      .toWellFormed()
-      .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-      .replaceAll('=?', '= ?'),
-  ]
+  text
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replaceAll('=?', '= ?')
     .slice(0, most)
-    .join('')
+    // The cut may have left half a character.
+    .replace(/[\ud800-\udbff]$/, '')
     .trim();

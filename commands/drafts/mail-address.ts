@@ -15,7 +15,7 @@ const LOCAL_PART = new RegExp(`^(?:${ATOM})+(?:\\.(?:${ATOM})+)*$`, 'u');
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const DOMAIN = new RegExp(`^(?:${LABEL}\\.)*${LABEL}$`);
 /** Dots and label characters; anything else would be decoded by the conversion before it is looked at. */
-const INTERNATIONAL_DOMAIN = /^(?:[a-z0-9.-]|[^\x00-\x7f])+$/u; // eslint-disable-line no-control-regex -- ASCII
+const INTERNATIONAL_DOMAIN = /^(?:[a-z0-9.-]|[^\x00-\x7f])+$/u;
 
 /** The domain in its ASCII form, lower case; null when it is none. Address literals are none here. */
 export function wireDomain(domain: string): string | null {
@@ -38,7 +38,7 @@ export function wireAddress(email: string): string | null {
 
 /** Only servers with SMTPUTF8 (RFC 6531) take an address whose local part is not ASCII. */
 export const needsSmtpUtf8 = (email: string): boolean =>
-  /[^\x00-\x7f]/.test(email.slice(0, email.lastIndexOf('@'))); // eslint-disable-line no-control-regex -- ASCII
+  /[^\x00-\x7f]/.test(email.slice(0, email.lastIndexOf('@')));
 
 /** Two spellings of one address, as far as anybody but its own server can tell. */
 export const sameAddress = (a: string, b: string): boolean => addressKey(a) === addressKey(b);

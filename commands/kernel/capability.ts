@@ -70,6 +70,8 @@ export type IdempotencyRule<Input, Output> =
    */
   | {
       readonly kind: 'claim';
+      /** Every request needs a key; absent = it may have one. */
+      readonly required?: true;
       readonly replay: (
         targetId: string,
         input: Input,
@@ -104,6 +106,8 @@ export interface CapabilityDefinition<Input, Output> {
     readonly location?: (output: Output) => string;
     /** The whole body is this input field (`GET|PUT folder-roles` take a bare map). */
     readonly bodyField?: string;
+    /** The whole body is this input field as a stream of bytes (`UploadedBytes`); the other fields are in the query. */
+    readonly bodyBytes?: string;
   } | null;
   readonly tool: {
     readonly surface: 'advertised' | 'granular';

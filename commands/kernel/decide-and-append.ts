@@ -95,16 +95,17 @@ export interface FactsToAppend {
   readonly expected: ExpectedRevision;
   readonly catalogue: EventCatalogue;
   readonly facts: readonly { readonly type: string; readonly data: unknown }[];
+  /** Absent = now. */
+  readonly occurredAt?: Date;
 }
 
 /** Appends facts under a fresh attempt id; each is checked against its schema first. */
 export async function appendFacts(
   writer: Writer,
   author: Author,
-  { stream, expected, catalogue, facts }: FactsToAppend,
+  { stream, expected, catalogue, facts, occurredAt = writer.clock.now() }: FactsToAppend,
 ): Promise<Appended> {
   const attemptId = writer.ids.newUuid();
-  const now = writer.clock.now();
   const events = facts.map((fact, index): NewEvent => {
     const definition = catalogue.get(fact.type);
     if (!definition) throw new Error(`${stream} has no event called ${fact.type}`);
@@ -113,7 +114,7 @@ export async function appendFacts(
       id: uuidV5(stream, attemptId, String(index)),
       type: fact.type,
       data: fact.data as NewEvent['data'],
-      metadata: envelope(author, definition, now),
+      metadata: envelope(author, definition, occurredAt),
     };
   });
   return await writer.events.append(stream, expected, events);
@@ -137,14 +138,17 @@ export async function decideAndAppend<State, D extends EventDefinition>(
     const { state, revision, position } = await loadAggregate(writer.events, aggregate, command.id);
     const facts = command.decide(state);
     if (facts.length === 0) return { state, appended: null, position };
+    // The state answered is the one that is read back later, to the millisecond.
+    const occurredAt = writer.clock.now();
     try {
       const appended = await appendFacts(writer, author, {
         stream,
         expected: revision,
         catalogue: aggregate.catalogue,
         facts,
+        occurredAt,
       });
-      const after = foldFacts(aggregate, state, facts, { author, at: writer.clock.now() });
+      const after = foldFacts(aggregate, state, facts, { author, at: occurredAt });
       return { state: after, appended, position: appended.position };
     } catch (error) {
       if (!(error instanceof WrongExpectedRevision)) throw error;

@@ -47,7 +47,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
   authorise(caller, ports.directory.state, capability, input);
   if (request.idempotencyKey !== null) checkKey(request.idempotencyKey);
   const rule = capability.idempotency;
-  if (rule.kind === 'operation' && rule.required(input) && request.idempotencyKey === null) {
+  if (request.idempotencyKey === null && needsKey(rule, input)) {
     throw new GatewayError(
       'idempotency_key_required',
       'This write needs an Idempotency-Key (on MCP: idempotency_key).',
@@ -90,6 +90,9 @@ async function run(invocation: Invocation): Promise<Outcome> {
       : await (capability.handle(input, context) as Promise<unknown>);
   return { output: checkOutput(capability, output, ports), ...answer, stale };
 }
+
+const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
+  rule.kind === 'operation' ? rule.required(input) : rule.kind === 'claim' && rule.required === true;
 
 function parseInput(schema: z.ZodType, input: unknown): unknown {
   const parsed = schema.safeParse(input);

@@ -1,7 +1,8 @@
 /** Every read model there is, in the order in which one subscription feeds them. */
 import { audit } from '../../projections/audit.ts';
 import { directory } from '../../projections/directory.ts';
+import { drafts } from '../../projections/drafts.ts';
 import { operations } from '../../projections/operations.ts';
 import type { Projection } from '../../projections/projection.ts';
 
-export const READ_MODELS: readonly Projection[] = [directory, operations, audit];
+export const READ_MODELS: readonly Projection[] = [directory, operations, drafts, audit];

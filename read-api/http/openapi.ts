@@ -53,22 +53,25 @@ const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   'If-Position': 'The Position of an earlier answer: waits up to a second until reads include it.',
 };
 
-function parametersOf({ rest, input, effect, idempotency, etag }: Capability): readonly Json[] {
+const headersOf = ({ effect, idempotency, etag }: Capability): readonly string[] => [
+  ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
+  ...(etag && effect === 'write' ? ['If-Match'] : []),
+  ...(effect === 'read' ? ['If-Position'] : []),
+];
+
+function parametersOf(capability: Capability): readonly Json[] {
+  const { rest, input } = capability;
   const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const inPath = pathParametersOf(rest?.path ?? '');
-  const inQuery = rest?.method === 'get' || rest?.method === 'delete';
+  const inQuery = rest?.method === 'get' || rest?.method === 'delete' || rest?.bodyBytes !== undefined;
   const fields = Object.entries(properties).flatMap(([name, schema]): Json[] => {
     if (inPath.has(name)) return [{ name, in: 'path', required: true, schema }];
+    if (name === rest?.bodyBytes) return [];
     return inQuery ? [{ name, in: 'query', required: required.includes(name), schema }] : [];
   });
-  const headers = [
-    ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
-    ...(etag && effect === 'write' ? ['If-Match'] : []),
-    ...(effect === 'read' ? ['If-Position'] : []),
-  ];
   return [
     ...fields,
-    ...headers.map((name) => ({
+    ...headersOf(capability).map((name) => ({
       name,
       in: 'header',
       description: REQUEST_HEADERS[name],
@@ -83,6 +86,9 @@ const pathParametersOf = (path: string): ReadonlySet<string> =>
 /** The input without what the path already names. Without a required field the body may be left out. */
 function bodyOf({ rest, input }: Capability): Json | undefined {
   if (!rest || rest.method === 'get' || rest.method === 'delete') return undefined;
+  if (rest.bodyBytes !== undefined) {
+    return { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+  }
   const { properties, required, ...schema } = schemaOf(input, 'input') as JsonObjectSchema;
   const inPath = pathParametersOf(rest.path);
   const own = Object.entries(properties ?? {}).filter(([name]) => !inPath.has(name));

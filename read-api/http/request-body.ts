@@ -1,6 +1,7 @@
 /** Reads the body of a POST itself: no middleware has parsed, copied or buffered it before. */
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { UploadedBytes } from '../../commands/kernel/uploaded-bytes.ts';
 
 /**
  * The whole body. Throws `payload_too_large` as soon as it is known to exceed `maxBytes`, and
@@ -29,6 +30,24 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     request.on('error', gone);
     request.on('close', gone);
   });
+}
+
+/** The body as it comes, read by whoever iterates it; that throws `ClientGone` when the client ends before its request does. */
+export function uploadOf(request: IncomingMessage): UploadedBytes {
+  const { 'content-type': contentType = null, 'content-length': length } = request.headers;
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw new GatewayError('unsupported_media_type', 'Send the bytes without Content-Encoding.');
+  }
+  return { contentType, length: length === undefined ? null : Number(length), bytes: piecesOf(request) };
+}
+
+async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    // Left undestroyed: a refusal in the middle is still answered on this connection.
+    for await (const piece of request.iterator({ destroyOnReturn: false })) yield piece as Buffer;
+  } catch (error) {
+    throw request.complete ? error : new ClientGone();
+  }
 }
 
 /** The connection ended before the request did: there is nobody to answer. */

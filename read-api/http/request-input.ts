@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import { readBody } from './request-body.ts';
+import { readBody, uploadOf } from './request-body.ts';
 
 /** Deeper JSON than any request of ours needs: refused before it can exhaust a stack. */
 const MOST_DEPTH = 32;
@@ -39,10 +39,9 @@ export class RequestInput {
 
   /** The input. Throws `invalid_request`, `unsupported_media_type` or `payload_too_large`. */
   async read(request: IncomingMessage, path: Readonly<Record<string, string>>): Promise<unknown> {
-    const { bodyField, method } = this.#capability.rest ?? {};
+    const { method } = this.#capability.rest ?? {};
     const query = this.#query(request.url ?? '');
-    const body = await readJson(request, this.#maxBytes);
-    const fields = bodyField === undefined ? body : { [bodyField]: body };
+    const fields = await this.#fields(request);
     for (const name of Object.keys(fields)) {
       if (method === 'get' || method === 'delete') throw refuse(name, 'This request takes no body.');
       if (Object.hasOwn(query, name))
@@ -53,6 +52,13 @@ export class RequestInput {
         throw refuse(name, 'This field is named by the path already.');
     }
     return { ...query, ...fields, ...path };
+  }
+
+  async #fields(request: IncomingMessage): Promise<Record<string, unknown>> {
+    const { bodyField, bodyBytes } = this.#capability.rest ?? {};
+    if (bodyBytes !== undefined) return { [bodyBytes]: uploadOf(request) };
+    const body = await readJson(request, this.#maxBytes);
+    return bodyField === undefined ? body : { [bodyField]: body };
   }
 
   #query(url: string): Record<string, unknown> {

@@ -26,6 +26,13 @@ const result = {
 
 const rejected = { address: sealed, smtp_status: 550, response: sealed };
 const refusal = { code: 'provider_rejected', smtp_status: 554, response: sealed };
+const draftVersion = {
+  version: 1,
+  envelope: sealed,
+  content_id: '00000000-0000-7000-8000-000000000001',
+  content_hash: 'abc',
+  attachments: [{ id: 'upl_1', size: 5, sha256: 'abc' }],
+};
 const sendError = { code: 'outcome_unknown', message: 'Nobody knows yet.', smtp_status: null };
 
 export const SAMPLE_EVENTS: Samples = {
@@ -149,6 +156,29 @@ export const SAMPLE_EVENTS: Samples = {
   SendIntended: { mailbox_id: 'mbx_1', draft_id: 'drf_1', draft_version: 3 },
   SendOutcomeRecorded: { outcome: 'unknown', error: sendError },
   SendReconciled: { outcome: 'done', error: null },
+  DraftStarted: {
+    mailbox_id: 'mbx_1',
+    kind: 'reply',
+    source_message_id: 'msg_1',
+    in_reply_to: '<1@example.com>',
+    references: ['<1@example.com>'],
+    draft: draftVersion,
+  },
+  DraftEdited: { draft: { ...draftVersion, version: 2 } },
+  DraftDiscarded: { reason: 'caller' },
+  DraftFrozen: {
+    operation_id: 'opn_1',
+    version: 2,
+    content_hash: 'abc',
+    message_id: '<2@example.com>',
+    mime_id: '00000000-0000-7000-8000-000000000002',
+    mime_sha256: 'def',
+    mime_size: 2_048,
+    smtp_envelope: sealed,
+    needs_smtputf8: false,
+    recipient_count: 1,
+    frozen_at: at,
+  },
   SendStarted: { operation_id: 'opn_1', content_hash: 'abc', attempt: 1, run_id: 'run-1', date: at },
   SendDataBegun: { operation_id: 'opn_1', attempt: 1, rejected: [rejected] },
   SendPostponed: { operation_id: 'opn_1', attempt: 1, ...refusal, phase: 'envelope', retry_at: at },

@@ -1,0 +1,75 @@
+/** A version of a draft as the message it would be. */
+import { GatewayError } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import type { Address } from '../kernel/mail-port.ts';
+import type { ComposedAttachment, MessageToCompose } from '../kernel/message-composer.ts';
+import { receivedBytes } from './received-attachment.ts';
+import type { DraftState } from './draft.ts';
+import { loadBody } from './draft-body.ts';
+import { attachmentsOf, type DraftAttachment, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
+import type { DraftPorts } from './draft-ports.ts';
+import { needsSmtpUtf8, wireAddress, wireDomain } from './mail-address.ts';
+
+export interface ComposedDraft {
+  readonly envelope: DraftEnvelope;
+  readonly attachments: readonly DraftAttachment[];
+  readonly from: Address;
+  readonly message: MessageToCompose;
+}
+
+const erased = (): GatewayError => new GatewayError('conflict', 'The content of this draft was erased.');
+
+/** The message without Date and Bcc. Throws `conflict` when its content was erased. */
+export async function messageOf(
+  ports: DraftPorts,
+  mailbox: MailboxEntry,
+  { current, inReplyTo, references }: DraftState,
+  messageId: string,
+): Promise<ComposedDraft> {
+  if (current === null) throw erased();
+  const envelope = await openEnvelope(ports.personal, current);
+  const body = envelope && (await loadBody(ports.content, current.content_id));
+  if (envelope === null || body === null) throw erased();
+  const from = envelope.from ?? { name: mailbox.displayName, email: mailbox.email };
+  const attachments = attachmentsOf(current, envelope);
+  const message: MessageToCompose = {
+    messageId,
+    from: onTheWire(from),
+    to: envelope.to.map(onTheWire),
+    cc: envelope.cc.map(onTheWire),
+    replyTo: envelope.reply_to.map(onTheWire),
+    subject: envelope.subject,
+    inReplyTo,
+    references,
+    headers: Object.entries(envelope.headers).map(([name, value]) => ({ name, value })),
+    text: body.text,
+    html: body.html,
+    attachments: attachments.map((attachment) => composedAttachment(ports, mailbox, attachment)),
+    date: null,
+  };
+  return { envelope, attachments, from, message };
+}
+
+/** Domains in ASCII, but for an address that only SMTPUTF8 can carry anyway. */
+function onTheWire({ name, email }: Address): Address {
+  const wire = wireAddress(email);
+  if (wire === null) throw new Error('an address of a draft was not checked');
+  return { name, email: needsSmtpUtf8(wire) ? email : wire };
+}
+
+const composedAttachment = (
+  ports: DraftPorts,
+  mailbox: MailboxEntry,
+  { id, filename, content_type: contentType, content_id: contentId }: DraftAttachment,
+): ComposedAttachment => ({
+  filename,
+  contentType,
+  contentId,
+  bytes: () => (id.startsWith('upl_') ? ports.content.open(id) : receivedBytes(ports, mailbox, id)),
+});
+
+/** RFC 5322 3.6.4: unique for ever, under the mailbox's own domain. */
+export const newMessageId = (ports: Pick<DraftPorts, 'ids'>, mailbox: MailboxEntry): string => {
+  const domain = mailbox.email.slice(mailbox.email.lastIndexOf('@') + 1);
+  return `<${ports.ids.newUuid()}@${wireDomain(domain) ?? 'mail.invalid'}>`;
+};

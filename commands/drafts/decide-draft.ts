@@ -1,0 +1,70 @@
+/** What may happen to a draft (`contract.md` 10). Pure. */
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { DraftFact, DraftState, DraftStatus } from './draft.ts';
+import type { DraftVersion } from './draft-events.ts';
+
+/** A version before it has its number. */
+export type NextVersion = Omit<DraftVersion, 'version'>;
+
+type StartedData = Extract<DraftFact, { readonly type: 'DraftStarted' }>['data'];
+
+/** Nothing when it was started before: the id is taken by one request only, which then goes on where it was cut off. */
+export const startDraft = (
+  state: DraftState,
+  started: Omit<StartedData, 'draft'>,
+  first: NextVersion,
+): readonly DraftFact[] =>
+  state.mailboxId === null
+    ? [{ type: 'DraftStarted', data: { ...started, draft: { version: 1, ...first } } }]
+    : [];
+
+const EDITABLE: ReadonlySet<DraftStatus> = new Set(['open', 'in_review', 'send_failed']);
+
+/** Throws `draft_locked` while it is sent and once it is sent or discarded. */
+export function assertEditable({ status }: DraftState): void {
+  if (!EDITABLE.has(status)) throw locked(status);
+}
+
+const locked = (status: DraftStatus): GatewayError =>
+  new GatewayError(
+    'draft_locked',
+    `The draft is ${status.replace('_', ' ')}; it cannot be changed any more.`,
+    {
+      details: { status },
+    },
+  );
+
+/** Throws `version_conflict` when the caller, or the change itself, rests on another version; null fits every one. */
+export function assertVersion({ current }: DraftState, expected: number | null): void {
+  if (expected === null || expected === current?.version) return;
+  throw new GatewayError('version_conflict', 'The draft changed since that version; read it again.', {
+    details: { version: current?.version ?? null },
+  });
+}
+
+/** A change that is there already is no new version: the same request may come twice. */
+export function editDraft(
+  state: DraftState,
+  next: NextVersion,
+  expected: number | null,
+): readonly DraftFact[] {
+  if (state.current === null) throw notFound('draft');
+  assertEditable(state);
+  if (state.current.content_hash === next.content_hash) return [];
+  assertVersion(state, expected);
+  return [{ type: 'DraftEdited', data: { draft: { version: state.current.version + 1, ...next } } }];
+}
+
+/** Throws `draft_locked` unless it is surely unsent; one that waits for its next attempt is. Nothing when it is discarded. */
+export function discardDraft(
+  state: DraftState,
+  reason: 'caller' | 'mailbox_removed',
+  expected: number | null,
+): readonly DraftFact[] {
+  if (state.current === null) throw notFound('draft');
+  if (state.status === 'discarded') return [];
+  const isWaiting = state.status === 'sending' && state.send?.retryAt != null;
+  if (!isWaiting) assertEditable(state);
+  assertVersion(state, expected);
+  return [{ type: 'DraftDiscarded', data: { reason } }];
+}

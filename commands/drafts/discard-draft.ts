@@ -1,0 +1,77 @@
+/** discard_draft and DELETE: throws a draft away unsent, and what was stored for it. */
+import { z } from 'zod';
+import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { discardDraft as decideDiscard } from './decide-draft.ts';
+import { draft } from './draft.ts';
+import { DiscardDraftInput, DraftId } from './draft-input.ts';
+import { Draft, draftPayload } from './draft-payload.ts';
+import type { TakeKey } from './edit-draft.ts';
+import { expectedVersionOf, loadDraft } from './load-draft.ts';
+
+/** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
+export async function discardDraft(
+  context: Context,
+  input: DiscardDraftInput,
+  takeKey: TakeKey,
+): Promise<Draft> {
+  const { ports, author, writer } = context;
+  const { id, state } = await loadDraft(context, input.draft_id, ['drafts:discard']);
+  const expected = expectedVersionOf(context, input.expected_version);
+  decideDiscard(state, 'caller', expected);
+  await takeKey();
+  const { state: after, position } = await decideAndAppend(writer, author, draft, {
+    id,
+    decide: (now) => decideDiscard(now, 'caller', expected),
+  });
+  context.notePosition(position);
+  // Cut off here, a pass in the background does it.
+  await ports.content.eraseDraft(id);
+  return await draftPayload(ports, id, after);
+}
+
+const common: Pick<
+  CapabilityDefinition<DiscardDraftInput, Draft>,
+  'effect' | 'access' | 'idempotency' | 'output' | 'etag' | 'handle'
+> = {
+  effect: 'write',
+  access: { any: ['drafts:discard'] },
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { draft_id }, context, settled) =>
+      settled
+        ? await draftPayload(context.ports, draft_id, (await loadDraft(context, draft_id, [])).state)
+        : null,
+  },
+  output: Draft,
+  etag: ({ version }) => String(version),
+  handle: (input, context) => discardDraft(context, input, () => context.claim('req')),
+};
+
+export const discardDraftCapability = defineCapability<DiscardDraftInput, Draft>({
+  ...common,
+  name: 'discard_draft',
+  title: 'Discard a draft',
+  summary: 'Throws a draft away unsent.',
+  description:
+    'Throw a draft away unsent; its content is erased and cannot be brought back. Refused while it is being sent; a send ' +
+    'that waits for its next attempt ends with it.',
+  rest: { method: 'post', path: '/drafts/:draft_id/discard_draft' },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: false, destructive: true, idempotent: true, openWorld: false },
+  },
+  input: DiscardDraftInput,
+});
+
+/** A DELETE takes no body: the version it rests on comes as `If-Match`. */
+export const deleteDraftCapability = defineCapability<DiscardDraftInput, Draft>({
+  ...common,
+  name: 'delete_draft',
+  title: 'Delete a draft',
+  summary: 'Throws a draft away unsent, as discard_draft does.',
+  description: 'The same as discard_draft, without an answer.',
+  rest: { method: 'delete', path: '/drafts/:draft_id', status: 204 },
+  tool: null,
+  input: z.strictObject({ draft_id: DraftId }),
+});

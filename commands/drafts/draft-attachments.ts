@@ -1,0 +1,166 @@
+/** The attachments a caller names, checked and brought into the form a version holds. */
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { Context } from '../kernel/capability.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import { inOnePiece } from './draft-body.ts';
+import type { DraftAttachment } from './draft-envelope.ts';
+import { type AttachmentInput, MAX_ATTACHMENTS, mediaTypeOf } from './draft-input.ts';
+import { asHeaderText } from './header-text.ts';
+import { assertScopes } from './load-draft.ts';
+import { attachmentPlace, describeReceived } from './received-attachment.ts';
+
+/** `contract.md` 7: what a draft takes without an upload, decoded, all together. */
+const MAX_INLINE_BYTES = 256 * 1024;
+
+export interface AttachmentsOf {
+  readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
+  /** Null = not started yet: then there are no uploads of it. */
+  readonly draftId: string | null;
+  /** Those it has already; they may be named again without being looked up. */
+  readonly present: readonly DraftAttachment[];
+}
+
+/** An attachment whose bytes came with the request and are not stored yet. */
+interface InlineBytes {
+  readonly attachment: DraftAttachment;
+  readonly bytes: Buffer;
+}
+
+export interface NamedAttachments {
+  readonly attachments: readonly DraftAttachment[];
+  readonly inline: readonly InlineBytes[];
+}
+
+type Inline = Extract<AttachmentInput, { readonly content_base64: string }>;
+type Reference = Exclude<AttachmentInput, Inline>;
+const isInline = (input: AttachmentInput): input is Inline => 'content_base64' in input;
+
+/** Looks everything up before anything is written. Throws `not_found`, `insufficient_scope`, `payload_too_large`. */
+export async function nameAttachments(
+  context: Context,
+  on: AttachmentsOf,
+  inputs: readonly AttachmentInput[],
+): Promise<NamedAttachments> {
+  const inline: InlineBytes[] = [];
+  const attachments: DraftAttachment[] = [];
+  let inlineBytes = 0;
+  for (const input of inputs) {
+    if (!isInline(input)) {
+      attachments.push(await referenced(context, on, input));
+      continue;
+    }
+    const named = inlineAttachment(context, input);
+    inlineBytes += named.bytes.length;
+    if (inlineBytes > MAX_INLINE_BYTES) throw tooMuchInline();
+    inline.push(named);
+    attachments.push(named.attachment);
+  }
+  return { attachments: checkList(attachments), inline };
+}
+
+const tooMuchInline = (): GatewayError =>
+  new GatewayError(
+    'payload_too_large',
+    'Inline attachments are 256 KiB in all; upload larger ones with POST /drafts/<id>/attachments.',
+    { details: { max_bytes: MAX_INLINE_BYTES } },
+  );
+
+/** Throws `invalid_request` when an attachment is named twice, or there are too many. */
+export function checkList(attachments: readonly DraftAttachment[]): readonly DraftAttachment[] {
+  const invalid = (message: string): GatewayError =>
+    new GatewayError('invalid_request', message, {
+      details: { issues: [{ path: 'attachments', code: 'custom', message }] },
+    });
+  if (attachments.length > MAX_ATTACHMENTS) {
+    throw invalid(`A draft has at most ${String(MAX_ATTACHMENTS)} attachments.`);
+  }
+  if (new Set(attachments.map(({ id }) => id)).size < attachments.length) {
+    throw invalid('Each attachment may be named once.');
+  }
+  return attachments;
+}
+
+function inlineAttachment({ ports }: Context, input: Inline): InlineBytes {
+  const bytes = Buffer.from(input.content_base64, 'base64');
+  const attachment: DraftAttachment = {
+    id: ports.ids.newId('upl'),
+    filename: input.filename,
+    content_type: mediaTypeOf(input.content_type ?? 'application/octet-stream'),
+    content_id: input.content_id ?? null,
+    size: bytes.length,
+    sha256: null,
+  };
+  return { attachment, bytes };
+}
+
+async function referenced(context: Context, on: AttachmentsOf, input: Reference): Promise<DraftAttachment> {
+  const found =
+    on.present.find(({ id }) => id === input.id) ??
+    (input.id.startsWith('att_')
+      ? await received(context, on, input.id)
+      : await uploaded(context, on, input.id));
+  return {
+    ...found,
+    ...(input.filename === undefined ? {} : { filename: input.filename }),
+    ...(input.content_id === undefined ? {} : { content_id: input.content_id }),
+  };
+}
+
+/** An upload is good for the draft it was made for: it is erased with it. */
+async function uploaded(
+  { ports }: Context,
+  { draftId }: AttachmentsOf,
+  id: string,
+): Promise<DraftAttachment> {
+  const stored = draftId === null ? null : await ports.content.describe(id);
+  if (stored?.kind !== 'upload' || stored.owner.draftId !== draftId) throw notFound('attachment');
+  const { filename, contentType, size, sha256 } = stored;
+  return { id, filename, content_type: contentType, content_id: null, size, sha256 };
+}
+
+async function received(
+  { ports }: Context,
+  { mailbox, access }: AttachmentsOf,
+  id: string,
+): Promise<DraftAttachment> {
+  assertScopes(access, ['attachments:read']);
+  assertFolderAllowed(access, mailbox, attachmentPlace(mailbox, ports.locators, id).ref.folder);
+  const part = await describeReceived(ports, mailbox, id);
+  return {
+    id,
+    filename: receivedName(part.filename),
+    content_type: mediaTypeOf(part.contentType),
+    content_id: null,
+    size: part.size,
+    sha256: null,
+  };
+}
+
+/** A sender's file name, as far as one of ours may look like it. */
+export const receivedName = (name: string | null): string | null =>
+  name === null ? null : asHeaderText(name.replaceAll(/[/\\]/g, '_'), 150) || null;
+
+/** Stores what came with the request and keeps the uploads named: after it a version may be appended that names them. */
+export async function storeAttachments(
+  { ports }: Context,
+  owner: { readonly mailboxId: string; readonly draftId: string },
+  { attachments, inline }: NamedAttachments,
+): Promise<readonly DraftAttachment[]> {
+  const hashes = new Map<string, string>();
+  for (const { attachment, bytes } of inline) {
+    const { id, filename, content_type: contentType } = attachment;
+    const content = { id, kind: 'upload', owner, filename, contentType, expiresAt: null } as const;
+    const { sha256 } = await ports.content.put({ ...content, maxBytes: MAX_INLINE_BYTES }, inOnePiece(bytes));
+    hashes.set(id, sha256);
+  }
+  const uploads = attachments.flatMap(({ id }) => (id.startsWith('upl_') ? [id] : []));
+  const kept = await ports.content.keep(uploads);
+  if (uploads.some((id) => !kept.has(id))) throw notFound('attachment');
+  return attachments.map((attachment) => ({
+    ...attachment,
+    sha256: hashes.get(attachment.id) ?? attachment.sha256,
+  }));
+}

@@ -1,0 +1,43 @@
+/** The body of one version, kept in the content store: the parts as they will be sent, and the Markdown they came from. */
+import { z } from 'zod';
+import { type ContentOwner, type ContentStore, readText } from '../kernel/content-store.ts';
+import { GatewayError } from '../kernel/errors.ts';
+
+export const DraftBody = z.object({
+  text: z.string(),
+  /** Null = sent as plain text alone. */
+  html: z.string().nullable(),
+  /** What a caller wrote, when it was Markdown. */
+  markdown: z.string().nullable(),
+});
+export type DraftBody = z.output<typeof DraftBody>;
+
+/** Rendered, quoted and escaped it is still far below this. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** Stores a body under a fresh id, which is never erased before its draft: a version will name it. */
+export async function storeBody(
+  content: ContentStore,
+  id: string,
+  owner: ContentOwner,
+  body: DraftBody,
+): Promise<string> {
+  const facts = { id, kind: 'body', owner, filename: null, contentType: 'application/json' } as const;
+  const bytes = Buffer.from(JSON.stringify(body));
+  await content.put({ ...facts, maxBytes: MAX_BODY_BYTES, expiresAt: null }, inOnePiece(bytes));
+  return id;
+}
+
+export async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes;
+}
+
+/** Null when it was erased with its draft. */
+export async function loadBody(content: ContentStore, contentId: string): Promise<DraftBody | null> {
+  try {
+    return DraftBody.parse(JSON.parse(await readText(content, contentId)));
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'not_found') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+/** What a draft says beside its body: sealed as one JSON text in each version's event. */
+import { z } from 'zod';
+import type { Address } from '../kernel/mail-port.ts';
+import type { PersonalData, Sealed } from '../kernel/ports.ts';
+import type { AttachmentReference, DraftVersion } from './draft-events.ts';
+
+const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });
+const addresses = z.array(StoredAddress);
+
+/** How an attachment is shown; its bytes, size and hash stand in the event itself. */
+const AttachmentLabel = z.object({
+  id: z.string(),
+  filename: z.string().nullable(),
+  content_type: z.string(),
+  /** Names it inside the HTML (`cid:`), without brackets; null = an ordinary attachment. */
+  content_id: z.string().nullable(),
+});
+
+export const DraftEnvelope = z.object({
+  /** Null = the mailbox's own address and name as they are when the message is made. */
+  from: StoredAddress.nullable(),
+  to: addresses,
+  cc: addresses,
+  bcc: addresses,
+  reply_to: addresses,
+  subject: z.string(),
+  headers: z.record(z.string(), z.string()),
+  attachments: z.array(AttachmentLabel),
+});
+export type DraftEnvelope = z.output<typeof DraftEnvelope>;
+
+export type DraftAttachment = z.output<typeof AttachmentLabel> & AttachmentReference;
+
+/** Everyone it goes to. */
+export const recipientsOf = ({ to, cc, bcc }: DraftEnvelope): readonly Address[] => [...to, ...cc, ...bcc];
+
+export const sealEnvelope = (
+  personal: PersonalData,
+  mailboxId: string,
+  envelope: DraftEnvelope,
+): Promise<Sealed> => personal.seal(mailboxId, JSON.stringify(envelope));
+
+/** Null when the mailbox's key was erased. */
+export async function openEnvelope(
+  personal: PersonalData,
+  { envelope }: Pick<DraftVersion, 'envelope'>,
+): Promise<DraftEnvelope | null> {
+  const text = await personal.open(envelope);
+  return text === null ? null : DraftEnvelope.parse(JSON.parse(text));
+}
+
+/** Labels and references put together, in the order of the references. */
+export const attachmentsOf = (
+  { attachments }: Pick<DraftVersion, 'attachments'>,
+  envelope: DraftEnvelope | null,
+): readonly DraftAttachment[] =>
+  attachments.map((reference) => {
+    const label = envelope?.attachments.find(({ id }) => id === reference.id);
+    const erased = { filename: null, content_type: 'application/octet-stream', content_id: null };
+    return { ...erased, ...label, ...reference };
+  });

@@ -1,0 +1,187 @@
+/** Fields a caller writes a draft with. What could end a header line is refused here, whatever field it stands in. */
+import { z } from 'zod';
+import { MailboxIdParameter } from '../kernel/select.ts';
+import { headerText, MAX_HEADER_CHARS } from './header-text.ts';
+import { AddressInput } from './mail-address.ts';
+
+/** `contract.md` 15, To, Cc and Bcc together; the sum is checked once the draft is put together. */
+const addresses = z.array(AddressInput).max(100);
+const MAX_BODY_CHARS = 500_000;
+const MAX_HEADERS = 20;
+export const MAX_ATTACHMENTS = 100;
+const MAX_FILENAME_CHARS = 150;
+
+/** Fields a sender may add: what tells something to readers, not what routes, dates or signs the message. */
+const ADDABLE = /^(?:x-[a-z0-9-]{1,60}|list-(?:id|help|archive|owner|post|subscribe|unsubscribe|unsubscribe-post)|importance|priority|sensitivity|keywords|organization|auto-submitted|precedence)$/i; // prettier-ignore
+/** Relays read their orders from these, recipients and all. */
+const ORDERS = /^x-(?:smtpapi|mc-|mailgun-|mailjet-|mj-|ses-|pm-|postmark-|sparkpost-|sg-|bcc|original-|envelope-|rcpt-|forward|mailbox-gateway)/i; // prettier-ignore
+
+const HeaderName = z
+  .string()
+  .refine(
+    (name) => ADDABLE.test(name) && !ORDERS.test(name),
+    'This header cannot be set here; X- and List- fields can.',
+  );
+
+export const Headers = z
+  .record(HeaderName, headerText(MAX_HEADER_CHARS).min(1))
+  .refine((headers) => Object.keys(headers).length <= MAX_HEADERS, `At most ${String(MAX_HEADERS)} headers.`)
+  .refine((headers) => {
+    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    return new Set(names).size === names.length;
+  }, 'Each header may be named once.')
+  .describe('Extra header fields: X-…, List-…, Importance, Auto-Submitted and the like.');
+
+export const Filename = headerText(MAX_FILENAME_CHARS)
+  .min(1)
+  .refine((name) => !/[/\\]/.test(name) && !/^\.{1,2}$/.test(name), 'A name without folders.');
+
+/** RFC 6838 4.2, with a charset at most: other parameters are not sent on. */
+const MEDIA_TYPE = /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})(?:\s*;\s*charset="?([\w.:+-]{1,40})"?)?$/i; // prettier-ignore
+
+export const isMediaType = (text: string): boolean => MEDIA_TYPE.test(text);
+
+/** Lower case, the charset without quotes. Of a text that `isMediaType` accepts. */
+export function mediaTypeOf(text: string): string {
+  const [, type = 'application/octet-stream', charset] = MEDIA_TYPE.exec(text) ?? [];
+  return charset === undefined
+    ? type.toLowerCase()
+    : `${type.toLowerCase()}; charset=${charset.toLowerCase()}`;
+}
+
+const MediaType = z.string().refine(isMediaType, 'A media type such as application/pdf.');
+const ContentId = z
+  .string()
+  .regex(/^[\w.+-]{1,100}(?:@[a-zA-Z0-9.-]{1,100})?$/)
+  .describe('Makes it an inline part that the HTML names as cid:….');
+
+/** 256 KiB in all are taken inline (`contract.md` 7); this bounds one of them, encoded. */
+const MAX_INLINE_CHARS = 352_000;
+
+export const AttachmentInput = z
+  .union([
+    z.strictObject({
+      id: z.string().min(1).max(80),
+      filename: Filename.optional(),
+      content_id: ContentId.optional(),
+    }),
+    z.strictObject({
+      filename: Filename,
+      content_type: MediaType.optional(),
+      content_base64: z.base64().max(MAX_INLINE_CHARS),
+      content_id: ContentId.optional(),
+    }),
+  ])
+  .describe('An upl_ or att_ id, or a small file as content_base64 (256 KiB in all).');
+export type AttachmentInput = z.output<typeof AttachmentInput>;
+
+const attachmentList = z.array(AttachmentInput).max(MAX_ATTACHMENTS);
+const bodyText = z.string().max(MAX_BODY_CHARS);
+const subject = headerText(MAX_HEADER_CHARS);
+
+const bodyFields = {
+  text: bodyText.optional(),
+  html: bodyText.optional(),
+  markdown: bodyText.optional(),
+};
+
+export interface BodyInput {
+  readonly text?: string | null | undefined;
+  readonly html?: string | null | undefined;
+  readonly markdown?: string | null | undefined;
+}
+
+const bodiesIn = ({ text, html, markdown }: BodyInput): number =>
+  [text, html, markdown].filter((body) => body != null).length;
+const ONE_BODY = { message: 'Give the body as one of text, html and markdown.', path: ['text'] };
+const atMostOneBody = (input: BodyInput): boolean => bodiesIn(input) <= 1;
+const exactlyOneBody = (input: BodyInput): boolean => bodiesIn(input) === 1;
+
+const AddressField = AddressInput.describe('Only the mailbox’s own address; the name may differ.');
+const expectedVersion = z.int().min(1).optional().describe('The version this change is based on.');
+export const DraftId = z.string().min(1).max(64);
+
+const newFields = {
+  to: addresses.optional(),
+  cc: addresses.optional(),
+  bcc: addresses.optional(),
+  from: AddressField.optional(),
+  reply_to: addresses.optional(),
+  subject: subject.optional(),
+  headers: Headers.optional(),
+  ...bodyFields,
+  attachments: attachmentList.optional(),
+};
+
+/** What a draft is started with, wherever it is asked for. */
+export const NewDraftFields = {
+  ...newFields,
+  forward_of: z
+    .string()
+    .min(1)
+    .max(80)
+    .optional()
+    .describe('A message id: its text and attachments are added, and the subject is made of its own.'),
+};
+export const StartDraftInput = z
+  .strictObject({ mailbox_id: MailboxIdParameter, ...NewDraftFields })
+  .refine(atMostOneBody, ONE_BODY);
+export type StartDraftInput = z.output<typeof StartDraftInput>;
+
+export const ReplyFields = {
+  message_id: z.string().min(1).max(80).describe('The message to answer, as a query named it.'),
+  reply_all: z.boolean().optional().describe('To everyone of the message; else to its sender alone.'),
+  ...bodyFields,
+  to_add: addresses.optional().describe('Further recipients.'),
+  attachments: attachmentList.optional(),
+};
+export const ReplyInput = z
+  .strictObject({ mailbox_id: MailboxIdParameter, ...ReplyFields })
+  .refine(exactlyOneBody, ONE_BODY);
+export type ReplyInput = z.output<typeof ReplyInput>;
+
+export const EditDraftInput = z
+  .strictObject({
+    draft_id: DraftId,
+    expected_version: expectedVersion,
+    to: addresses,
+    cc: addresses,
+    bcc: addresses,
+    subject,
+    ...bodyFields,
+    attachments: attachmentList,
+    from: AddressField.optional(),
+    reply_to: addresses.optional(),
+    headers: Headers.optional(),
+  })
+  .refine(exactlyOneBody, ONE_BODY);
+export type EditDraftInput = z.output<typeof EditDraftInput>;
+
+/** Absent = keep, null = clear. */
+export const PatchFields = {
+  to: addresses.nullable().optional(),
+  cc: addresses.nullable().optional(),
+  bcc: addresses.nullable().optional(),
+  from: AddressField.nullable().optional(),
+  reply_to: addresses.nullable().optional(),
+  subject: subject.nullable().optional(),
+  headers: Headers.nullable().optional(),
+  text: bodyText.nullable().optional().describe('Replaces the whole body; null empties it.'),
+  html: bodyText.nullable().optional().describe('Replaces the whole body; null leaves its plain text.'),
+  markdown: bodyText.nullable().optional().describe('Replaces the whole body; null leaves its plain text.'),
+  attachments: z
+    .strictObject({
+      add: attachmentList.optional(),
+      remove: z.array(z.string().min(1).max(80)).max(MAX_ATTACHMENTS).optional().describe('Attachment ids.'),
+    })
+    .nullable()
+    .optional()
+    .describe('What to add and to remove; null removes all.'),
+};
+export const PatchDraftInput = z
+  .strictObject({ draft_id: DraftId, expected_version: expectedVersion, ...PatchFields })
+  .refine(atMostOneBody, ONE_BODY);
+export type PatchDraftInput = z.output<typeof PatchDraftInput>;
+
+export const DiscardDraftInput = z.strictObject({ draft_id: DraftId, expected_version: expectedVersion });
+export type DiscardDraftInput = z.output<typeof DiscardDraftInput>;

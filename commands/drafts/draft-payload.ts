@@ -1,0 +1,122 @@
+/** A draft as callers see it (`contract.md` 7). */
+import { z } from 'zod';
+import type { PersonalData } from '../kernel/ports.ts';
+import { DRAFT_STATUSES, type DraftState } from './draft.ts';
+import { DRAFT_KINDS } from './draft-events.ts';
+import { attachmentsOf, type DraftAttachment, openEnvelope } from './draft-envelope.ts';
+
+const Address = z.object({ name: z.string().nullable(), email: z.string() });
+const addresses = z.array(Address).nullable();
+
+export const Attachment = z.object({
+  id: z.string(),
+  filename: z.string().nullable(),
+  content_type: z.string(),
+  size: z.int(),
+  sha256: z.string().nullable(),
+  inline: z.boolean(),
+  content_id: z.string().nullable(),
+});
+export type Attachment = z.output<typeof Attachment>;
+
+export const Draft = z.object({
+  id: z.string(),
+  mailbox_id: z.string(),
+  status: z.enum(DRAFT_STATUSES),
+  kind: z.enum(DRAFT_KINDS),
+  source_message_id: z.string().nullable(),
+  from: Address.nullable().describe('Null = the address of the mailbox.'),
+  to: addresses,
+  cc: addresses,
+  bcc: addresses,
+  reply_to: addresses,
+  subject: z.string().nullable(),
+  headers: z.record(z.string(), z.string()).nullable(),
+  attachments: z.array(Attachment),
+  in_reply_to: z.string().nullable(),
+  content_hash: z.string(),
+  version: z.int(),
+  approval_id: z.string().nullable(),
+  message_id: z
+    .string()
+    .nullable()
+    .describe('Message-ID it was or will be sent with; null until it is fixed.'),
+  rejected: z
+    .array(
+      z.object({ address: z.string().nullable(), smtp_status: z.int(), response: z.string().nullable() }),
+    )
+    .optional(),
+  created_by: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type Draft = z.output<typeof Draft>;
+
+export const DraftContent = z.object({
+  text: z.string().nullable(),
+  html: z.string().nullable(),
+  markdown: z.string().nullable().describe('What was written, when it was Markdown.'),
+  attachments: z.array(Attachment),
+});
+export type DraftContent = z.output<typeof DraftContent>;
+
+export const attachmentPayload = ({ content_id, id, ...shown }: DraftAttachment): Attachment => ({
+  id,
+  filename: shown.filename,
+  content_type: shown.content_type,
+  size: shown.size,
+  sha256: shown.sha256,
+  inline: content_id !== null,
+  content_id,
+});
+
+const ERASED = { from: null, to: null, cc: null, bcc: null, reply_to: null, subject: null, headers: null };
+
+/** Personal fields are null once the mailbox's key is erased. `state` is of a draft that was started. */
+export async function draftPayload(
+  { personal }: { readonly personal: PersonalData },
+  id: string,
+  state: DraftState,
+): Promise<Draft> {
+  const { current, createdAt, updatedAt } = state;
+  if (current === null || createdAt === null) throw new Error(`draft ${id} was never started`);
+  const envelope = await openEnvelope(personal, current);
+  const { from, to, cc, bcc, reply_to, subject, headers } = envelope ?? ERASED;
+  const rejected = await rejectedOf(personal, state);
+  return {
+    id,
+    mailbox_id: state.mailboxId ?? '',
+    status: state.status,
+    kind: state.kind,
+    source_message_id: state.sourceMessageId,
+    from,
+    to,
+    cc,
+    bcc,
+    reply_to,
+    subject,
+    headers,
+    attachments: attachmentsOf(current, envelope).map(attachmentPayload),
+    in_reply_to: state.inReplyTo,
+    content_hash: current.content_hash,
+    version: current.version,
+    approval_id: null,
+    message_id: state.send?.frozen.message_id ?? null,
+    ...(rejected.length > 0 ? { rejected } : {}),
+    created_by: state.createdBy ?? '',
+    created_at: createdAt,
+    updated_at: updatedAt ?? createdAt,
+  };
+}
+
+const rejectedOf = (
+  personal: PersonalData,
+  { outcome }: DraftState,
+): Promise<NonNullable<Draft['rejected']>> =>
+  Promise.all(
+    (outcome?.rejected ?? []).map(async ({ address, smtp_status, response }) => ({
+      address: await personal.open(address),
+      smtp_status,
+      response: await personal.open(response),
+    })),
+  );

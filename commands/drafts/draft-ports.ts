@@ -1,0 +1,7 @@
+import type { Ports } from '../kernel/ports.ts';
+
+/** What drafts are made of. */
+export type DraftPorts = Pick<
+  Ports,
+  'clock' | 'ids' | 'events' | 'personal' | 'content' | 'composer' | 'directory' | 'locators' | 'mail' | 'log'
+>;

@@ -1,0 +1,176 @@
+/** edit_draft replaces what a draft says, patch_draft changes parts of it. */
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { assertEditable, editDraft as decideEdit } from './decide-draft.ts';
+import { draft } from './draft.ts';
+import { type DraftBody, loadBody } from './draft-body.ts';
+import { checkList, nameAttachments, type NamedAttachments } from './draft-attachments.ts';
+import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
+import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
+import { Draft, draftPayload } from './draft-payload.ts';
+import { expectedVersionOf, loadDraft, type LoadedDraft } from './load-draft.ts';
+import { type AddressInput, addressOf } from './mail-address.ts';
+import { EMPTY_BODY, renderBody } from './render-body.ts';
+import {
+  checkRecipients,
+  type EnvelopeFields,
+  fieldsOf,
+  senderOf,
+  storeVersion,
+  type VersionParts,
+} from './write-version.ts';
+
+/** Takes the Idempotency-Key; called once nothing else can be refused. */
+export type TakeKey = () => Promise<unknown>;
+
+/**
+ * Replaces recipients, subject, body and attachments. Throws `not_found`, `insufficient_scope`, `draft_locked`,
+ * `version_conflict`, `invalid_request`, `payload_too_large`, `message_stale`.
+ */
+export const editDraft = (context: Context, input: EditDraftInput, takeKey: TakeKey): Promise<Draft> =>
+  writeEdit(context, input, takeKey, async ({ loaded, present }) => {
+    const { mailbox, access, id: draftId } = loaded;
+    const on = { mailbox, access, draftId, present: attachmentsOf(present.version, present.envelope) };
+    const attachments = await nameAttachments(context, on, input.attachments);
+    return { fields: fieldsOf(mailbox, input), body: renderBody(input) ?? EMPTY_BODY, attachments };
+  });
+
+/** Changes the fields named: absent = keep, null = clear. Throws like `editDraft`. */
+export const patchDraft = (context: Context, input: PatchDraftInput, takeKey: TakeKey): Promise<Draft> =>
+  writeEdit(context, input, takeKey, async ({ loaded, present }) => ({
+    fields: patchedFields(loaded, present.envelope, input),
+    body: await patchedBody(context, present.version.content_id, input),
+    attachments: await patchedAttachments(context, loaded, present, input.attachments),
+  }));
+
+interface Present {
+  readonly version: NonNullable<LoadedDraft['state']['current']>;
+  readonly envelope: DraftEnvelope;
+}
+
+interface Editing {
+  readonly loaded: LoadedDraft;
+  readonly present: Present;
+}
+
+/** Refuses what the state shows before the key is taken; the append refuses what happened since. */
+async function writeEdit(
+  context: Context,
+  input: { readonly draft_id: string; readonly expected_version?: number | undefined },
+  takeKey: TakeKey,
+  change: (editing: Editing) => Promise<VersionParts>,
+): Promise<Draft> {
+  const { ports, author, writer } = context;
+  const loaded = await loadDraft(context, input.draft_id, ['drafts:write']);
+  const { id, state, mailbox } = loaded;
+  const expected = expectedVersionOf(context, input.expected_version);
+  assertEditable(state);
+  const version = state.current;
+  const envelope = version && (await openEnvelope(ports.personal, version));
+  if (version === null || envelope === null) throw contentErased();
+  const parts = await change({ loaded, present: { version, envelope } });
+  checkRecipients(parts.fields);
+  await takeKey();
+  const next = await storeVersion(context, { mailboxId: mailbox.id, draftId: id }, parts);
+  const { state: after, position } = await decideAndAppend(writer, author, draft, {
+    id,
+    // What was not named was taken from this version, so the change rests on it, whatever the caller expected.
+    decide: (now) => decideEdit(now, next, expected ?? version.version),
+  });
+  context.notePosition(position);
+  return await draftPayload(ports, id, after);
+}
+
+const contentErased = (): GatewayError =>
+  new GatewayError('conflict', 'The content of this draft was erased; start a new one.');
+
+const addressesOr = (
+  before: DraftEnvelope['to'],
+  input: readonly AddressInput[] | null | undefined,
+): DraftEnvelope['to'] => (input === undefined ? before : (input ?? []).map(addressOf));
+
+function patchedFields(
+  { mailbox }: LoadedDraft,
+  before: DraftEnvelope,
+  input: PatchDraftInput,
+): EnvelopeFields {
+  return {
+    from: input.from === undefined ? before.from : senderOf(mailbox, input.from),
+    to: addressesOr(before.to, input.to),
+    cc: addressesOr(before.cc, input.cc),
+    bcc: addressesOr(before.bcc, input.bcc),
+    reply_to: addressesOr(before.reply_to, input.reply_to),
+    subject: input.subject === undefined ? before.subject : (input.subject ?? ''),
+    headers: input.headers === undefined ? before.headers : (input.headers ?? {}),
+  };
+}
+
+async function patchedBody({ ports }: Context, contentId: string, input: BodyInput): Promise<DraftBody> {
+  const rendered = renderBody(input);
+  if (rendered !== null) return rendered;
+  if (input.text === null) return EMPTY_BODY;
+  const before = await loadBody(ports.content, contentId);
+  if (before === null) throw contentErased();
+  return input.html === null || input.markdown === null ? { ...before, html: null, markdown: null } : before;
+}
+
+async function patchedAttachments(
+  context: Context,
+  { id: draftId, mailbox, access }: LoadedDraft,
+  { version, envelope }: Present,
+  input: PatchDraftInput['attachments'],
+): Promise<NamedAttachments> {
+  const present = attachmentsOf(version, envelope);
+  const { add = [], remove = present.map(({ id }) => id) } = input === null ? {} : { remove: [], ...input };
+  const kept = present.filter(({ id }) => !remove.includes(id));
+  const added = await nameAttachments(context, { mailbox, access, draftId, present: [] }, add);
+  return { ...added, attachments: checkList([...kept, ...added.attachments]) };
+}
+
+const settledDraft = async (context: Context, draftId: string, settled: boolean): Promise<Draft | null> =>
+  settled ? await draftPayload(context.ports, draftId, (await loadDraft(context, draftId, [])).state) : null;
+
+const hints = { readOnly: false, destructive: false, idempotent: true, openWorld: false };
+
+export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
+  name: 'edit_draft',
+  title: 'Edit a draft',
+  summary: 'Replaces recipients, subject, body and attachments of a draft.',
+  description:
+    'Replace everything a draft says; what is not named is gone, quoted text included. To change single fields use ' +
+    'patch_draft. expected_version makes sure nobody changed it meanwhile. A draft under review goes back to open.',
+  effect: 'write',
+  access: { any: ['drafts:write'] },
+  rest: { method: 'post', path: '/drafts/:draft_id/edit_draft' },
+  tool: { surface: 'granular', hints: { ...hints, destructive: true } },
+  idempotency: {
+    kind: 'claim',
+    replay: (_, { draft_id }, context, settled) => settledDraft(context, draft_id, settled),
+  },
+  input: EditDraftInput,
+  output: Draft,
+  etag: ({ version }) => String(version),
+  handle: (input, context) => editDraft(context, input, () => context.claim('req')),
+});
+
+export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
+  name: 'patch_draft',
+  title: 'Patch a draft',
+  summary: 'Changes single fields of a draft.',
+  description:
+    'Change only the fields you name; null clears one. A body given as text, html or markdown replaces the whole body. ' +
+    'attachments takes {"add": […], "remove": [ids]}. expected_version makes sure nobody changed it meanwhile.',
+  effect: 'write',
+  access: { any: ['drafts:write'] },
+  rest: { method: 'post', path: '/drafts/:draft_id/patch_draft' },
+  tool: { surface: 'granular', hints },
+  idempotency: {
+    kind: 'claim',
+    replay: (_, { draft_id }, context, settled) => settledDraft(context, draft_id, settled),
+  },
+  input: PatchDraftInput,
+  output: Draft,
+  etag: ({ version }) => String(version),
+  handle: (input, context) => patchDraft(context, input, () => context.claim('req')),
+});

@@ -1,0 +1,71 @@
+/** Fixes the exact message of one send: its bytes without Date, its Message-ID, its recipients (`contract.md` 7). */
+import type { z } from 'zod';
+import { GatewayError } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import type { SmtpEnvelope } from '../kernel/submission-port.ts';
+import type { DraftFrozen } from './draft-events.ts';
+import type { DraftState } from './draft.ts';
+import { messageOf, newMessageId } from './compose-draft.ts';
+import { recipientsOf } from './draft-envelope.ts';
+import type { DraftPorts } from './draft-ports.ts';
+import { needsSmtpUtf8, wireAddress } from './mail-address.ts';
+
+/** `contract.md` 15: of the encoded message. */
+export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
+/** `contract.md` 15: To, Cc and Bcc together. */
+export const MAX_RECIPIENTS = 100;
+
+export interface Freeze {
+  readonly draftId: string;
+  readonly operationId: string;
+  readonly mailbox: MailboxEntry;
+  readonly state: DraftState;
+}
+
+/**
+ * Writes the message into the content store and answers what a `DraftFrozen` event says of it; nothing is appended, and a
+ * freeze that is not used is erased with the draft. Throws `payload_too_large`, `invalid_request` without a recipient,
+ * `message_stale` when a received attachment went away, and what the mail server and the stores throw.
+ */
+export async function freezeDraft(
+  ports: DraftPorts,
+  { draftId, operationId, mailbox, state }: Freeze,
+): Promise<z.input<typeof DraftFrozen.data>> {
+  const messageId = newMessageId(ports, mailbox);
+  const { envelope, message, from } = await messageOf(ports, mailbox, state, messageId);
+  const smtp = smtpEnvelope(
+    from.email,
+    recipientsOf(envelope).map(({ email }) => email),
+  );
+  const facts = { kind: 'mime', filename: null, contentType: 'message/rfc822', expiresAt: null } as const;
+  const owner = { mailboxId: mailbox.id, draftId };
+  const mime = await ports.content.put(
+    { id: ports.ids.newUuid(), owner, maxBytes: MAX_MESSAGE_BYTES, ...facts },
+    ports.composer.compose(message),
+  );
+  return {
+    operation_id: operationId,
+    version: state.current?.version ?? 0,
+    content_hash: state.current?.content_hash ?? '',
+    message_id: messageId,
+    mime_id: mime.id,
+    mime_sha256: mime.sha256,
+    mime_size: mime.size,
+    smtp_envelope: await ports.personal.seal(mailbox.id, JSON.stringify(smtp)),
+    needs_smtputf8: [smtp.from, ...smtp.to].some(needsSmtpUtf8),
+    recipient_count: smtp.to.length,
+    frozen_at: ports.clock.now().toISOString(),
+  };
+}
+
+/** Addresses in their wire form, each recipient once. */
+function smtpEnvelope(from: string, recipients: readonly string[]): SmtpEnvelope {
+  const to = new Set(recipients.flatMap((email) => wireAddress(email) ?? []));
+  if (to.size === 0) {
+    const message = 'A message needs at least one recipient; add one to the draft first.';
+    throw new GatewayError('invalid_request', message, {
+      details: { issues: [{ path: 'to', code: 'too_small', message }] },
+    });
+  }
+  return { from: wireAddress(from) ?? from, to: [...to] };
+}

@@ -1,0 +1,88 @@
+/** A draft for a caller: what he must not see does not exist, a grant without the verb is told so. */
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { Context } from '../kernel/capability.ts';
+import { loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { type PastFact, readEvent } from '../kernel/event.ts';
+import type { ExpectedRevision } from '../kernel/ports.ts';
+import type { MailboxScope } from '../kernel/scopes.ts';
+import { draft, type DraftState } from './draft.ts';
+
+export interface LoadedDraft {
+  readonly id: string;
+  readonly state: DraftState;
+  readonly revision: ExpectedRevision;
+  readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
+}
+
+type Who = Pick<Context, 'ports' | 'caller'>;
+
+const FORM = /^drf_[0-9a-z]{26}$/;
+
+/** The mailbox of a draft and the caller's access to it. Throws `not_found`, or `insufficient_scope` naming the scopes. */
+export function mailboxFor(
+  { ports, caller }: Who,
+  mailboxId: string | null,
+  needed: readonly MailboxScope[],
+): Pick<LoadedDraft, 'mailbox' | 'access'> {
+  const mailbox = mailboxId === null ? undefined : ports.directory.state.mailboxes.get(mailboxId);
+  const access = mailboxId === null ? undefined : caller.mailboxes.get(mailboxId);
+  if (mailbox?.orgId !== caller.org.id || !access) throw notFound('draft');
+  assertScopes(access, needed);
+  return { mailbox, access };
+}
+
+/** Throws `insufficient_scope` with what is missing. */
+export function assertScopes(access: MailboxAccess, needed: readonly MailboxScope[]): void {
+  const required = needed.filter((scope) => !access.scopes.has(scope));
+  if (required.length === 0) return;
+  throw new GatewayError('insufficient_scope', `This token lacks the scope ${required.join(' and ')}.`, {
+    details: { required },
+  });
+}
+
+/** Throws `not_found` and `insufficient_scope`. */
+export async function loadDraft(who: Who, id: string, needed: readonly MailboxScope[]): Promise<LoadedDraft> {
+  if (!FORM.test(id)) throw notFound('draft');
+  const { state, revision } = await loadAggregate(who.ports.events, draft, id);
+  return { id, state, revision, ...mailboxFor(who, state.mailboxId, needed) };
+}
+
+/** As `loadDraft`, folded up to what had occurred by then; today's rights decide. Throws `not_found` for a time before it. */
+export async function loadDraftAsOf(
+  who: Who,
+  id: string,
+  needed: readonly MailboxScope[],
+  asOf: Date,
+): Promise<LoadedDraft> {
+  const now = await loadDraft(who, id, needed);
+  const stored = await who.ports.events.readStream(streamOf(draft, id));
+  const facts = stored.map(
+    (event) => readEvent(draft.catalogue, event) as Parameters<typeof draft.evolve>[1] | null,
+  );
+  const state = facts
+    .filter((fact) => fact !== null && hasOccurred(fact, asOf))
+    .reduce((before, fact) => (fact === null ? before : draft.evolve(before, fact)), draft.initial);
+  if (state.current === null) throw notFound('draft');
+  return { ...now, state };
+}
+
+const hasOccurred = ({ meta }: Pick<PastFact, 'meta'>, asOf: Date): boolean =>
+  Date.parse(meta.occurred_at) <= asOf.getTime();
+
+/** The version a request says it rests on: in its input or as `If-Match`. Throws `invalid_request` when both differ. */
+export function expectedVersionOf(
+  { request }: Pick<Context, 'request'>,
+  expected: number | undefined,
+): number | null {
+  const { ifMatch } = request;
+  const matched =
+    ifMatch === null || ifMatch === '*' ? null : /^\d{1,9}$/.test(ifMatch) ? Number(ifMatch) : 0;
+  if (expected === undefined || matched === null || matched === expected) return expected ?? matched;
+  const message = 'If-Match and expected_version name different versions.';
+  throw new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'expected_version', code: 'custom', message }] },
+  });
+}

@@ -1,0 +1,48 @@
+/** Attachments of received mail that a draft refers to: described when they are named, read when the message is made. */
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { MessageRef, PartDescription } from '../kernel/mail-port.ts';
+import type { Locators } from '../kernel/ports.ts';
+import { ReceivedPart } from '../kernel/received-part.ts';
+import type { DraftPorts } from './draft-ports.ts';
+
+export interface ReceivedPlace {
+  readonly ref: MessageRef;
+  readonly part: number;
+}
+
+/** The place behind an `att_` id of this mailbox. Throws `not_found` for forged ids and other mailboxes' alike. */
+export function attachmentPlace(mailbox: MailboxEntry, locators: Locators, id: string): ReceivedPlace {
+  const opened = locators.openAttachment(id);
+  const folder = mailbox.folders.find(({ number }) => number === opened?.place.folderNumber);
+  if (opened?.place.mailboxNumber !== mailbox.number || !folder) throw notFound('attachment');
+  const { uidValidity, uid } = opened.place;
+  return { ref: { folder, uidValidity, uid }, part: opened.part };
+}
+
+/** Throws `message_stale` when the message is not at its place any more. */
+export async function describeReceived(
+  { mail, locators }: Pick<DraftPorts, 'mail' | 'locators'>,
+  mailbox: MailboxEntry,
+  id: string,
+): Promise<PartDescription> {
+  const { ref, part } = attachmentPlace(mailbox, locators, id);
+  const found = await mail.withMailbox(mailbox.id, 'interactive', (session) =>
+    session.describePart(ref, part),
+  );
+  if (found !== null) return found;
+  throw new GatewayError('message_stale', 'The message of this attachment moved or went away.', {
+    details: { attachment_id: id },
+  });
+}
+
+/** The decoded bytes. Throws like `describeReceived`, also in the middle. */
+export async function* receivedBytes(
+  ports: Pick<DraftPorts, 'mail' | 'locators'>,
+  mailbox: MailboxEntry,
+  id: string,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { ref } = attachmentPlace(mailbox, ports.locators, id);
+  const description = await describeReceived(ports, mailbox, id);
+  yield* new ReceivedPart(description).read({ mail: ports.mail, mailboxId: mailbox.id, ref }, 0);
+}

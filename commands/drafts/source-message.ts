@@ -1,0 +1,124 @@
+/** The received message a draft answers or forwards. */
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { Context } from '../kernel/capability.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { readHtml } from '../kernel/html/read-html.ts';
+import type { Address, FetchedMessage } from '../kernel/mail-port.ts';
+import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import { asHeaderText } from './header-text.ts';
+import { sameAddress, sendable } from './mail-address.ts';
+import type { Appendix } from './render-body.ts';
+
+/** What is quoted of a long message; the rest is in the mailbox. */
+const MAX_QUOTED_CHARS = 100_000;
+
+export interface SourceMessage {
+  readonly id: string;
+  readonly message: FetchedMessage;
+  /** Null when the caller may not read bodies. */
+  readonly text: string | null;
+}
+
+/**
+ * Reads the message, its text only for who may read bodies: that read is recorded. Throws `not_found` for an id of another
+ * mailbox and `message_stale` when it is not at its place any more.
+ */
+export async function readSource(
+  context: Context,
+  mailbox: MailboxEntry,
+  access: MailboxAccess,
+  messageId: string,
+): Promise<SourceMessage> {
+  const place = context.ports.locators.openMessage(messageId);
+  const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
+  if (place?.mailboxNumber !== mailbox.number || !folder) throw notFound('message');
+  assertFolderAllowed(access, mailbox, folder);
+  const ref = { folder, uidValidity: place.uidValidity, uid: place.uid };
+  const mayRead = access.scopes.has('messages:body');
+  const [message] = await context.ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
+    mail.fetch([ref], 'structure', mayRead ? MAX_QUOTED_CHARS : null),
+  );
+  if (!message) throw new GatewayError('message_stale', 'The message moved or went away; look it up again.');
+  if (!mayRead) return { id: messageId, message, text: null };
+  await context.recordRead({ mailboxId: mailbox.id, messageIds: [messageId], what: 'text' });
+  return { id: messageId, message, text: await textOf(message) };
+}
+
+async function textOf({ text }: FetchedMessage): Promise<string> {
+  if (text === undefined) return '';
+  const content = text.isHtml ? (await readHtml(text.content, 'text', () => null)).content : text.content;
+  const isCut = text.truncated || content.length > MAX_QUOTED_CHARS;
+  return isCut ? `${content.slice(0, MAX_QUOTED_CHARS)}\n[…]` : content;
+}
+
+/** RFC 5322 3.6.4. A message without Message-ID is answered without naming it. */
+export function threadingOf({ message }: SourceMessage): {
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+} {
+  const { messageId, inReplyTo, references } = message;
+  if (messageId === null || !isMessageId(messageId)) return { inReplyTo: null, references: [] };
+  const parents = references.length > 0 || inReplyTo === null ? references : [inReplyTo];
+  const known = [...new Set([...parents, messageId])].filter(isMessageId);
+  return {
+    inReplyTo: messageId,
+    references: [...known.slice(0, 1), ...known.slice(1).slice(-MOST_REFERENCES)],
+  };
+}
+
+/** The first and the newest are enough to put a thread together. */
+const MOST_REFERENCES = 50;
+
+/** Fit for a header line of ours: brackets, visible ASCII, no spaces. */
+const isMessageId = (id: string): boolean =>
+  id.length <= 500 && /^<[\u0021-\u003b\u003d\u003f-\u007e]+>$/.test(id);
+
+export interface Recipients {
+  readonly to: readonly Address[];
+  readonly cc: readonly Address[];
+}
+
+/** Whom an answer goes to: Reply-To before From, own messages to whom they went, the own address only when nobody else is left. */
+export function replyRecipients({ message }: SourceMessage, own: string, all: boolean): Recipients {
+  const isOwn = message.from.some(({ email }) => sameAddress(email, own));
+  const sender = message.replyTo.length > 0 ? message.replyTo : message.from;
+  const primary = sendable(isOwn && message.to.length > 0 ? message.to : sender);
+  const others = primary.filter(({ email }) => !sameAddress(email, own));
+  const to = others.length > 0 ? others : primary;
+  if (!all) return { to, cc: [] };
+  const rest = sendable([...(isOwn ? [] : message.to), ...message.cc], to);
+  return { to, cc: rest.filter(({ email }) => !sameAddress(email, own)) };
+}
+
+/** The subject with its prefix once, whatever prefixes of that kind it came with. */
+export function prefixed(prefix: 'Re' | 'Fwd', subject: string | null): string {
+  const pattern = prefix === 'Re' ? /^(?:re|aw|sv|antw)(?:\[\d+\])?\s*:\s*/i : /^(?:fwd?|wg|tr)\s*:\s*/i;
+  let rest = asHeaderText(subject ?? '');
+  while (pattern.test(rest)) rest = rest.replace(pattern, '');
+  return asHeaderText(`${prefix}: ${rest}`);
+}
+
+const nameOf = ({ name, email }: Address): string =>
+  asHeaderText(name === null ? email : `${name} <${email}>`);
+
+/** The text an answer stands above; null when there is none to be read. */
+export function quotedHistory({ message, text }: SourceMessage): Appendix | null {
+  if (text === null) return null;
+  const when = (message.sentAt ?? message.receivedAt).toUTCString().replace('GMT', '+0000');
+  const [who] = message.from;
+  return { intro: `On ${when}, ${who ? nameOf(who) : 'somebody'} wrote:`, quoted: text, as: 'quote' };
+}
+
+export function forwardedText({ message, text }: SourceMessage): Appendix {
+  const { from, to, cc, subject } = message;
+  const lines = [
+    '---------- Forwarded message ----------',
+    `From: ${from.map(nameOf).join(', ')}`,
+    `Date: ${(message.sentAt ?? message.receivedAt).toUTCString().replace('GMT', '+0000')}`,
+    `Subject: ${asHeaderText(subject ?? '')}`,
+    `To: ${to.map(nameOf).join(', ')}`,
+    ...(cc.length > 0 ? [`Cc: ${cc.map(nameOf).join(', ')}`] : []),
+  ];
+  return { intro: `${lines.join('\n')}\n`, quoted: text ?? '', as: 'below' };
+}

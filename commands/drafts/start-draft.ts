@@ -1,0 +1,135 @@
+/** start_draft: a new message, or a forward of one. */
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import type { Scope } from '../kernel/scopes.ts';
+import { startDraft as decideStart } from './decide-draft.ts';
+import { draft } from './draft.ts';
+import { nameAttachments, type NamedAttachments } from './draft-attachments.ts';
+import type { DraftKind } from './draft-events.ts';
+import { type AttachmentInput, StartDraftInput } from './draft-input.ts';
+import { Draft, draftPayload } from './draft-payload.ts';
+import { loadDraft, mailboxFor } from './load-draft.ts';
+import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
+import { forwardedText, prefixed, readSource, type SourceMessage, threadingOf } from './source-message.ts';
+import { checkRecipients, fieldsOf, storeVersion, type VersionParts } from './write-version.ts';
+
+/** Takes the Idempotency-Key and gives the id of what is made; called once nothing else can be refused. */
+export type TakeId = () => Promise<string>;
+
+/** Received attachments are read in the caller's name. */
+export const scopesForAttachments = (inputs: readonly AttachmentInput[] | undefined): readonly Scope[] =>
+  inputs?.some((input) => 'id' in input && input.id.startsWith('att_')) ? ['attachments:read'] : [];
+
+export const scopesToStart = ({
+  forward_of,
+  attachments,
+}: Pick<StartDraftInput, 'forward_of' | 'attachments'>): readonly Scope[] => [
+  'drafts:write',
+  ...(forward_of === undefined
+    ? scopesForAttachments(attachments)
+    : (['messages:body', 'attachments:read'] as const)),
+];
+
+/** Starts a draft. Throws `not_found`, `insufficient_scope`, `invalid_request`, `payload_too_large`, `message_stale`. */
+export async function startDraft(context: Context, input: StartDraftInput, takeId: TakeId): Promise<Draft> {
+  const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);
+  const forwarded =
+    input.forward_of === undefined ? null : await readSource(context, mailbox, access, input.forward_of);
+  const subject = input.subject ?? (forwarded ? prefixed('Fwd', forwarded.message.subject) : '');
+  const fields = fieldsOf(mailbox, { ...input, subject });
+  checkRecipients(fields);
+  const own = renderBody(input) ?? EMPTY_BODY;
+  const on = { mailbox, access, draftId: null, present: [] };
+  const named = [
+    ...(input.attachments ?? []),
+    ...(forwarded ? partsOf(context, mailbox.number, forwarded) : []),
+  ];
+  const attachments: NamedAttachments = await nameAttachments(context, on, named);
+  return await writeStart(context, mailbox.id, takeId, {
+    kind: forwarded ? 'forward' : 'new',
+    source: forwarded,
+    threading: { inReplyTo: null, references: forwarded ? threadingOf(forwarded).references : [] },
+    parts: { fields, body: forwarded ? withAppendix(own, forwardedText(forwarded)) : own, attachments },
+  });
+}
+
+/** Every attachment of a forwarded message, by reference. */
+const partsOf = (
+  { ports }: Context,
+  mailboxNumber: number,
+  { message: { ref, attachments } }: SourceMessage,
+): readonly AttachmentInput[] => {
+  const { folder, uidValidity, uid } = ref;
+  const place = { mailboxNumber, folderNumber: folder.number, uidValidity, uid };
+  return attachments.map(({ part }) => ({ id: ports.locators.attachment(place, part) }));
+};
+
+export interface Start {
+  readonly kind: DraftKind;
+  readonly source: SourceMessage | null;
+  readonly threading: { readonly inReplyTo: string | null; readonly references: readonly string[] };
+  readonly parts: VersionParts;
+}
+
+/** Takes the id, stores what the first version names and appends it. */
+export async function writeStart(
+  context: Context,
+  mailboxId: string,
+  takeId: TakeId,
+  { kind, source, threading, parts }: Start,
+): Promise<Draft> {
+  const { ports, author, writer } = context;
+  const draftId = await takeId();
+  const first = await storeVersion(context, { mailboxId, draftId }, parts);
+  const started = {
+    mailbox_id: mailboxId,
+    kind,
+    source_message_id: source?.id ?? null,
+    in_reply_to: threading.inReplyTo,
+    references: [...threading.references],
+  };
+  const { state, position } = await decideAndAppend(writer, author, draft, {
+    id: draftId,
+    decide: (before) => decideStart(before, started, first),
+  });
+  context.notePosition(position);
+  return await draftPayload(ports, draftId, state);
+}
+
+/** The draft behind a key that was used before; null when it was never made. */
+export async function startedBefore(context: Context, draftId: string): Promise<Draft | null> {
+  const stored = await context.ports.events.readStream(`draft-${draftId}`);
+  if (stored.length === 0) return null;
+  return await draftPayload(context.ports, draftId, (await loadDraft(context, draftId, [])).state);
+}
+
+export const startDraftCapability = defineCapability<StartDraftInput, Draft>({
+  name: 'start_draft',
+  title: 'Start a draft',
+  summary: 'Starts a draft: a new message, or a forward of one.',
+  description:
+    'Start a draft in a mailbox; nothing is sent. Give the body as one of text, html and markdown. forward_of takes over ' +
+    'the text and attachments of a message. To answer a message use reply_to_thread. The answer is the draft with its id ' +
+    'and version; change it with patch_draft, send it with send_draft or wants_to_send_draft. Recipients are 100 at most.',
+  effect: 'write',
+  access: { any: ['drafts:write'], mailbox: ({ mailbox_id }) => mailbox_id, needs: scopesToStart },
+  rest: {
+    method: 'post',
+    path: '/mailboxes/:mailbox_id/start_draft',
+    status: 201,
+    location: ({ id }) => `/drafts/${id}`,
+  },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
+  },
+  idempotency: {
+    kind: 'claim',
+    required: true,
+    replay: (targetId, _, context) => startedBefore(context, targetId),
+  },
+  input: StartDraftInput,
+  output: Draft,
+  etag: ({ version }) => String(version),
+  handle: (input, context) => startDraft(context, input, () => context.claim('drf')),
+});

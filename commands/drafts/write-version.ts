@@ -1,0 +1,92 @@
+/** A version put together: everything checked first, then stored, then named by one event. */
+import type { Context } from '../kernel/capability.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { canonicalJson } from '../kernel/idempotency.ts';
+import type { Address } from '../kernel/mail-port.ts';
+import type { NextVersion } from './decide-draft.ts';
+import { type DraftBody, storeBody } from './draft-body.ts';
+import { type NamedAttachments, storeAttachments } from './draft-attachments.ts';
+import { type DraftEnvelope, recipientsOf, sealEnvelope } from './draft-envelope.ts';
+import { MAX_RECIPIENTS } from './freeze-draft.ts';
+import { type AddressInput, addressOf, sameAddress } from './mail-address.ts';
+
+/** The envelope before its attachments are known. */
+export type EnvelopeFields = Omit<DraftEnvelope, 'attachments'>;
+
+export interface VersionParts {
+  readonly fields: EnvelopeFields;
+  readonly body: DraftBody;
+  readonly attachments: NamedAttachments;
+}
+
+type Addresses = readonly AddressInput[] | undefined;
+
+export interface NewFields {
+  readonly from?: AddressInput | undefined;
+  readonly to?: Addresses;
+  readonly cc?: Addresses;
+  readonly bcc?: Addresses;
+  readonly reply_to?: Addresses;
+  readonly subject?: string | undefined;
+  readonly headers?: Record<string, string> | undefined;
+}
+
+const invalid = (path: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
+
+/** Throws `invalid_request` for more recipients than a message may have. */
+export function checkRecipients(fields: EnvelopeFields): void {
+  const count = recipientsOf({ ...fields, attachments: [] }).length;
+  if (count <= MAX_RECIPIENTS) return;
+  throw invalid('to', `A message has at most ${String(MAX_RECIPIENTS)} recipients, To, Cc and Bcc together.`);
+}
+
+/** Null = the mailbox's own address as it is when the message is made. Throws `invalid_request` for any other one. */
+export function senderOf(mailbox: MailboxEntry, input: AddressInput | null | undefined): Address | null {
+  if (input == null) return null;
+  const from = addressOf(input);
+  if (!sameAddress(from.email, mailbox.email)) throw invalid('from', 'From is the address of the mailbox.');
+  return { name: from.name ?? mailbox.displayName, email: mailbox.email };
+}
+
+/** The fields of a draft that is written whole: what is not named is empty. */
+export const fieldsOf = (
+  mailbox: MailboxEntry,
+  { from, to = [], cc = [], bcc = [], reply_to = [], subject = '', headers = {} }: NewFields,
+): EnvelopeFields => ({
+  from: senderOf(mailbox, from),
+  to: to.map(addressOf),
+  cc: cc.map(addressOf),
+  bcc: bcc.map(addressOf),
+  reply_to: reply_to.map(addressOf),
+  subject,
+  headers,
+});
+
+/** Stores body and attachments; what the event names exists before it is written. */
+export async function storeVersion(
+  context: Context,
+  owner: { readonly mailboxId: string; readonly draftId: string },
+  { fields, body, attachments: named }: VersionParts,
+): Promise<NextVersion> {
+  const { ids, personal, content } = context.ports;
+  const attachments = await storeAttachments(context, owner, named);
+  const labels = attachments.map(({ id, filename, content_type, content_id }) => ({
+    id,
+    filename,
+    content_type,
+    content_id,
+  }));
+  // Bytes that were sent twice have two ids and one hash: the same content is then the same version.
+  const meant = attachments.map(({ id, sha256, ...shown }) => ({ ...shown, bytes: sha256 ?? id }));
+  return {
+    envelope: await sealEnvelope(personal, owner.mailboxId, { ...fields, attachments: labels }),
+    content_id: await storeBody(content, ids.newUuid(), owner, body),
+    // Keyed: a plain hash of a short text could be guessed.
+    content_hash: ids.reservationName(
+      canonicalJson({ draft: owner.draftId, fields, body, attachments: meant }),
+    ),
+    attachments: attachments.map(({ id, size, sha256 }) => ({ id, size, sha256 })),
+  };
+}

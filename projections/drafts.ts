@@ -1,0 +1,93 @@
+/** `read.draft`: every draft as its stream tells it, for lists and for the loops that look after drafts. */
+import { draft, type DraftState, type DraftStatus } from '../commands/drafts/draft.ts';
+import type { Sql } from '../commands/kernel/ports.ts';
+import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
+
+type DraftEvent = Parameters<typeof draft.evolve>[1];
+
+interface Row extends Record<string, unknown> {
+  readonly id: string;
+  readonly org_id: string | null;
+  readonly state: DraftState;
+}
+
+export const drafts: Projection = {
+  name: 'drafts',
+  version: 1,
+  tables: ['draft'],
+  // The state is the one of the write side, sealed texts sealed: single reads and lists then show the same.
+  create: (tableOf) => [
+    `create table ${tableOf('draft')} (
+       id text primary key, org_id text, mailbox_id text not null, status text not null, version int not null,
+       state jsonb not null, updated_at timestamptz not null)`,
+  ],
+  indexes: (tableOf) => [
+    `create index on ${tableOf('draft')} (mailbox_id, id desc)`,
+    `create index on ${tableOf('draft')} (updated_at)`,
+  ],
+  apply: async ({ events, sql, tableOf }) => {
+    const ofDrafts = events.filter(({ fact }) => draft.catalogue.has(fact.type));
+    if (ofDrafts.length === 0) return;
+    await foldInto(sql, tableOf('draft'), ofDrafts);
+  },
+};
+
+async function foldInto(sql: Sql, table: string, events: readonly ProjectedEvent[]): Promise<void> {
+  const byDraft = Map.groupBy(events, ({ streamName }) => splitStreamName(streamName).id);
+  const before = await sql.query<Row>(`select id, org_id, state from ${table} where id = any($1::text[])`, [
+    [...byDraft.keys()],
+  ]);
+  const known = new Map(before.map((row) => [row.id, row]));
+  const rows = [...byDraft].flatMap(([id, some]) => {
+    const row = known.get(id);
+    const state = some.reduce(
+      (now, { fact }) => draft.evolve(now, fact as DraftEvent),
+      row?.state ?? draft.initial,
+    );
+    const orgId = row ? row.org_id : (some[0]?.fact.meta.org_id ?? null);
+    return state.current === null ? [] : [{ id, orgId, state, version: state.current.version }];
+  });
+  await sql.query(
+    `insert into ${table} (id, org_id, mailbox_id, status, version, state, updated_at)
+     select id, org_id, mailbox_id, status, version, state, updated_at
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[])
+       as r(id, org_id, mailbox_id, status, version, state, updated_at)
+     on conflict (id) do update set status = excluded.status, version = excluded.version, state = excluded.state,
+       updated_at = excluded.updated_at`,
+    [
+      rows.map(({ id }) => id),
+      rows.map(({ orgId }) => orgId),
+      rows.map(({ state }) => state.mailboxId),
+      rows.map(({ state }) => state.status),
+      rows.map(({ version }) => version),
+      rows.map(({ state }) => JSON.stringify(state)),
+      rows.map(({ state }) => state.updatedAt),
+    ],
+  );
+}
+
+export interface ListedDraft {
+  readonly id: string;
+  readonly state: DraftState;
+}
+
+export interface DraftQuery {
+  readonly mailboxIds: readonly string[];
+  readonly status: DraftStatus | null;
+  /** Ids below this one; null = from the newest. */
+  readonly before: string | null;
+  readonly limit: number;
+}
+
+/** Drafts of these mailboxes, the newest first. */
+export async function listDraftStates(
+  sql: Sql,
+  { mailboxIds, status, before, limit }: DraftQuery,
+): Promise<readonly ListedDraft[]> {
+  return await sql.query<{ id: string; state: DraftState }>(
+    `select id, state from read.draft
+     where mailbox_id = any($1::text[]) and ($2::text is null or status = $2) and ($3::text is null or id < $3)
+     order by id desc limit $4`,
+    [mailboxIds, status, before, limit],
+  );
+}

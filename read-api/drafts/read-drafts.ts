@@ -1,0 +1,181 @@
+/** Drafts read: one, what it says, and the list. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
+import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
+import { DRAFT_STATUSES } from '../../commands/drafts/draft.ts';
+import { loadBody } from '../../commands/drafts/draft-body.ts';
+import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelope.ts';
+import { DraftId } from '../../commands/drafts/draft-input.ts';
+import { attachmentPayload, Draft, DraftContent, draftPayload } from '../../commands/drafts/draft-payload.ts';
+import {
+  assertScopes,
+  loadDraft,
+  loadDraftAsOf,
+  type LoadedDraft,
+} from '../../commands/drafts/load-draft.ts';
+import { listDraftStates } from '../../projections/drafts.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
+
+const AsOf = z.iso
+  .datetime({ offset: true })
+  .optional()
+  .describe('The draft as it was at this time (RFC 3339).');
+const Status = z.enum(DRAFT_STATUSES).optional();
+
+const OneInput = z.strictObject({ draft_id: DraftId, as_of: AsOf });
+type OneInput = z.output<typeof OneInput>;
+
+const loadOne = (context: Context, { draft_id, as_of }: OneInput): Promise<LoadedDraft> =>
+  as_of === undefined
+    ? loadDraft(context, draft_id, ['drafts:read'])
+    : loadDraftAsOf(context, draft_id, ['drafts:read'], new Date(as_of));
+
+async function contentOf({ ports }: Context, { state }: LoadedDraft): Promise<DraftContent> {
+  const { current } = state;
+  if (current === null) throw notFound('draft');
+  const envelope = await openEnvelope(ports.personal, current);
+  const body = await loadBody(ports.content, current.content_id);
+  return {
+    text: body?.text ?? null,
+    html: body?.html ?? null,
+    markdown: body?.markdown ?? null,
+    attachments: attachmentsOf(current, envelope).map(attachmentPayload),
+  };
+}
+
+const DraftPage = collectionOf(Draft);
+type DraftPage = z.output<typeof DraftPage>;
+
+const listFields = {
+  status: Status,
+  mailbox_id: z.string().min(1).max(64).optional().describe('Only drafts of this mailbox.'),
+  ...pageFields,
+};
+const ListInput = z.strictObject(listFields);
+type ListInput = z.output<typeof ListInput>;
+
+/** Mailboxes whose drafts the caller may read. Throws `not_found`, `insufficient_scope` for the one that is named. */
+function readableMailboxes({ caller }: Context, mailboxId: string | undefined): readonly string[] {
+  if (mailboxId === undefined) {
+    return [...caller.mailboxes].flatMap(([id, { scopes }]) => (scopes.has('drafts:read') ? [id] : []));
+  }
+  const access = caller.mailboxes.get(mailboxId);
+  if (!access) throw notFound('mailbox');
+  assertScopes(access, ['drafts:read']);
+  return [mailboxId];
+}
+
+async function listPage(context: Context, input: ListInput): Promise<DraftPage> {
+  const { ports } = context;
+  const { status = null, mailbox_id } = input;
+  const mailboxIds = readableMailboxes(context, mailbox_id);
+  const limit = pageLimit(context, input.limit);
+  const binding = { route: 'drafts', query: { status, mailbox_id } };
+  const before =
+    input.cursor === undefined ? null : decodeCursor(context, binding, input.cursor, z.string().max(64));
+  const asOf = ports.clock.now().toISOString();
+  const found = await listDraftStates(ports.sql, { mailboxIds, status, before, limit: limit + 1 });
+  const shown = found.slice(0, limit);
+  const last = found.length > limit ? shown.at(-1) : undefined;
+  return {
+    items: await Promise.all(shown.map(({ id, state }) => draftPayload(ports, id, state))),
+    page: { next_cursor: last ? encodeCursor(context, binding, last.id) : null, limit, as_of: asOf },
+  };
+}
+
+export const listDrafts = defineCapability<ListInput, DraftPage>({
+  name: 'list_drafts',
+  title: 'List drafts',
+  summary: 'Drafts of every mailbox the caller may read drafts of, the newest first.',
+  description: 'Drafts the newest first, sent and discarded ones too; narrowed by status and mailbox_id.',
+  effect: 'read',
+  access: { any: ['drafts:read'] },
+  rest: { method: 'get', path: '/drafts' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: ListInput,
+  output: DraftPage,
+  handle: (input, context) => listPage(context, input),
+});
+
+export const readDraft = defineCapability<OneInput, Draft>({
+  name: 'read_draft',
+  title: 'Read a draft',
+  summary: 'One draft: recipients, subject, attachments and where it stands.',
+  description: 'One draft without its body; as_of shows it as it was. Its version is the ETag.',
+  effect: 'read',
+  access: { any: ['drafts:read'] },
+  rest: { method: 'get', path: '/drafts/:draft_id' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: OneInput,
+  output: Draft,
+  etag: ({ version }) => String(version),
+  handle: async (input, context) => {
+    const { id, state } = await loadOne(context, input);
+    return await draftPayload(context.ports, id, state);
+  },
+});
+
+export const readDraftContent = defineCapability<OneInput, DraftContent>({
+  name: 'read_draft_content',
+  title: 'Read what a draft says',
+  summary: 'The body of a draft as it will be sent, and its attachments.',
+  description:
+    'text and html are the parts as they will be sent; markdown is what was written, when it was Markdown.',
+  effect: 'read',
+  access: { any: ['drafts:read'] },
+  rest: { method: 'get', path: '/drafts/:draft_id/content' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: OneInput,
+  output: DraftContent,
+  handle: async (input, context) => contentOf(context, await loadOne(context, input)),
+});
+
+const ToolInput = z.strictObject({
+  draft_id: DraftId.optional().describe('Without it the drafts are listed.'),
+  include_content: z.boolean().optional().describe('With draft_id: its body and attachments as well.'),
+  ...listFields,
+});
+type ToolInput = z.output<typeof ToolInput>;
+
+/** One flat object, as tools have it: the fields of a draft, or those of a page. */
+const ToolOutput = Draft.partial().extend({ content: DraftContent.optional(), ...DraftPage.partial().shape });
+type ToolOutput = z.output<typeof ToolOutput>;
+
+async function oneOrMany(input: ToolInput, context: Context): Promise<ToolOutput> {
+  const { draft_id, include_content: withContent = false, ...list } = input;
+  if (draft_id === undefined) {
+    if (withContent) throw misplaced('include_content', 'Content is read of one draft: name draft_id.');
+    return await listPage(context, list);
+  }
+  const [extra] = Object.keys(list);
+  if (extra !== undefined) throw misplaced(extra, 'This narrows the list; leave it out with draft_id.');
+  const loaded = await loadDraft(context, draft_id, ['drafts:read']);
+  const shown = await draftPayload(context.ports, loaded.id, loaded.state);
+  return withContent ? { ...shown, content: await contentOf(context, loaded) } : shown;
+}
+
+const misplaced = (path: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
+
+export const getDraft = defineCapability<ToolInput, ToolOutput>({
+  name: 'get_draft',
+  title: 'Get drafts',
+  summary: 'One draft, or the list of drafts.',
+  description:
+    'With draft_id: one draft, and with include_content what it says. Without: drafts the newest first, narrowed by ' +
+    'status and mailbox_id, a page at a time. version is what expected_version of patch_draft and send_draft means.',
+  effect: 'read',
+  access: { any: ['drafts:read'] },
+  rest: null,
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+  },
+  idempotency: { kind: 'none' },
+  input: ToolInput,
+  output: ToolOutput,
+  handle: oneOrMany,
+});
