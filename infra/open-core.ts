@@ -8,6 +8,7 @@ import { openDirectory } from './directory-copy.ts';
 import { messageComposer } from './mail/compose-message.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
+import { createMailCopies } from './mail-sync/mail-copies.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from './mail-index/postgres-mirror.ts';
@@ -98,6 +99,7 @@ async function openPorts(
     directory,
     accessLog,
     log,
+    mailCopies: createMailCopies(sql, mailIndex),
     mailEchoes: createMailEchoes({
       sql,
       distrust: async (mailboxId, folders) => {

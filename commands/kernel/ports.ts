@@ -5,6 +5,7 @@
 import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from './ids.ts';
+import type { MailCopies } from './mail-copies.ts';
 import type { MailEchoes } from './mail-echoes.ts';
 import type { MailLogins } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
@@ -272,6 +273,7 @@ export interface Ports {
   readonly mail: MailPort;
   readonly logins: MailLogins;
   readonly mailEchoes: MailEchoes;
+  readonly mailCopies: MailCopies;
   readonly content: ContentStore;
   readonly composer: MessageComposer;
   readonly directory: Directory;

@@ -6,7 +6,7 @@ import { eraseMailbox, isDueForErasure } from './decide-settings.ts';
 import { mailbox } from './mailbox.ts';
 
 /**
- * Erases credentials first and notes it then, so that a crash in between erases again and never too little. Returns the
+ * Erases credentials and index first and notes it then, so that a crash in between erases again and never too little. Returns the
  * ids of the mailboxes erased now. Throws `store_unavailable`.
  */
 export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]> {
@@ -15,10 +15,11 @@ export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]
     ({ state, eraseAt }) => state === 'removed' && eraseAt !== null && Date.parse(eraseAt) <= now.getTime(),
   );
   const erased: string[] = [];
-  for (const { id, orgId } of candidates) {
+  for (const { id, number, orgId } of candidates) {
     const { state } = await loadAggregate(ports.events, mailbox, id);
     if (!isDueForErasure(state, now)) continue;
     await ports.secrets.eraseMailCredentials(id);
+    await ports.mailCopies.erase({ id, number });
     const author = systemAuthor(ports, orgId);
     const decide = (current: typeof state) => eraseMailbox(current, now);
     const { appended } = await decideAndAppend(ports, author, mailbox, { id, decide });

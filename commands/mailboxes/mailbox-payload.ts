@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { lineOfText } from '../kernel/line-of-text.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
+import type { SyncStatus } from '../kernel/mail-copies.ts';
 import type { Ports } from '../kernel/ports.ts';
 
 /** Hosts as callers write them; which of them may be reached is the egress guard's business. */
@@ -44,6 +45,15 @@ export const Mailbox = z.object({
   folder_roles: z.record(z.string(), z.string()).describe('Role → fld_ id.'),
   capabilities: z.array(z.string()).describe("The mail server's own words."),
   trusted_authserv_ids: z.array(z.string()),
+  sync: z.object({
+    last_event_at: z.string().nullable().describe('When the mail server last changed something.'),
+    lag_seconds: z
+      .number()
+      .optional()
+      .describe('Since the gateway last knew all there is; absent before the first time.'),
+    indexed: z.int().describe('Messages in the index.'),
+    total: z.int().describe('Messages in the mailbox.'),
+  }),
   limits: z.object({ provider_connections: z.int() }),
   created_at: z.string(),
   updated_at: z.string(),
@@ -52,8 +62,36 @@ export const Mailbox = z.object({
 });
 export type Mailbox = z.output<typeof Mailbox>;
 
-/** The mailbox as the directory knows it. */
-export const describeMailbox = (ports: Pick<Ports, 'locators' | 'server'>, entry: MailboxEntry): Mailbox => ({
+type PayloadPorts = Pick<Ports, 'locators' | 'server' | 'clock' | 'mailCopies'>;
+
+/** The mailbox as the directory and its worker know it. Throws `store_unavailable`. */
+export async function describeMailbox(ports: PayloadPorts, entry: MailboxEntry): Promise<Mailbox> {
+  const [described] = await describeMailboxes(ports, [entry]);
+  if (!described) throw new Error('one mailbox was asked for');
+  return described;
+}
+
+/** As `describeMailbox`, in the order given. */
+export async function describeMailboxes(
+  ports: PayloadPorts,
+  entries: readonly MailboxEntry[],
+): Promise<Mailbox[]> {
+  const statuses = await ports.mailCopies.statusOf(entries);
+  return entries.map((entry) => payloadOf(ports, entry, statuses.get(entry.id)));
+}
+
+function syncOf({ clock }: PayloadPorts, status: SyncStatus | undefined): Mailbox['sync'] {
+  const { lastEventAt = null, currentAt = null, indexed = 0, total = 0 } = status ?? {};
+  const lagMs = currentAt && Math.max(0, clock.now().getTime() - currentAt.getTime());
+  return {
+    last_event_at: lastEventAt?.toISOString() ?? null,
+    ...(lagMs === null ? {} : { lag_seconds: Math.round(lagMs / 1_000) }),
+    indexed,
+    total,
+  };
+}
+
+const payloadOf = (ports: PayloadPorts, entry: MailboxEntry, status: SyncStatus | undefined): Mailbox => ({
   id: entry.id,
   email: entry.email,
   display_name: entry.displayName,
@@ -71,6 +109,7 @@ export const describeMailbox = (ports: Pick<Ports, 'locators' | 'server'>, entry
   ),
   capabilities: [...entry.capabilities],
   trusted_authserv_ids: [...entry.trustedAuthservIds],
+  sync: syncOf(ports, status),
   limits: { provider_connections: ports.server.limits.providerConnections },
   created_at: entry.createdAt,
   updated_at: entry.updatedAt,

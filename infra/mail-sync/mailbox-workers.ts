@@ -70,7 +70,7 @@ class MailboxWorkers {
   async #look(): Promise<void> {
     const wanted = new Map<string, MailboxEntry>();
     for (const [id, entry] of this.#options.ports.directory.state.mailboxes) {
-      if (entry.state !== 'paused' && entry.state !== 'removed') wanted.set(id, entry);
+      if (isWanted(entry)) wanted.set(id, entry);
     }
     await this.#end([...this.#running.keys()].filter((id) => !wanted.has(id)));
     for (const [id, { settings }] of this.#running) {
@@ -139,6 +139,9 @@ class MailboxWorkers {
     };
   }
 }
+
+const isWanted = ({ state, awaitsAuthorization }: MailboxEntry): boolean =>
+  state !== 'paused' && state !== 'removed' && awaitsAuthorization !== true;
 
 /** A mailbox whose settings or credentials are new waits to be connected under a version it never had before. */
 const settingsOf = ({ state, version }: MailboxEntry): string =>

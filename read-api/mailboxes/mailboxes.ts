@@ -5,7 +5,7 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import { MailboxIdParameter } from '../../commands/kernel/select.ts';
 import { entryOf } from '../../commands/mailboxes/change-mailbox.ts';
 import { describeFolderRoles, FolderRoleMap } from '../../commands/mailboxes/folder-roles-payload.ts';
-import { describeMailbox, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
+import { describeMailbox, describeMailboxes, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
 import { collectionOf, pageFields } from '../page.ts';
 import { pageOfEntries } from '../page-of-entries.ts';
 
@@ -34,8 +34,9 @@ export const listMailboxes = defineCapability<z.output<typeof ListInput>, z.outp
       ({ id, orgId, state }) =>
         orgId === caller.org.id && state !== 'removed' && (all || caller.mailboxes.has(id)),
     );
-    const describe = (entry: (typeof entries)[number]) => describeMailbox(ports, entry);
-    return pageOfEntries(context, { route: 'mailboxes', query: null }, input, { entries, describe });
+    const describe = (entry: (typeof entries)[number]) => entry;
+    const shown = pageOfEntries(context, { route: 'mailboxes', query: null }, input, { entries, describe });
+    return { ...shown, items: await describeMailboxes(ports, shown.items) };
   },
 });
 
@@ -53,7 +54,8 @@ export const getMailbox = defineCapability<GetInput, Mailbox>({
   input: GetInput,
   output: Mailbox,
   etag: ({ version }) => String(version),
-  handle: async ({ mailbox_id }, context) => describeMailbox(context.ports, entryOf(context, mailbox_id)),
+  handle: async ({ mailbox_id }, context) =>
+    await describeMailbox(context.ports, entryOf(context, mailbox_id)),
 });
 
 export const getFolderRoles = defineCapability<GetInput, FolderRoleMap>({

@@ -3,6 +3,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { callerOf, type Caller } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
+import type { MailCopies } from '../../commands/kernel/mail-copies.ts';
 import type { MailEchoes } from '../../commands/kernel/mail-echoes.ts';
 import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
 import type { Leases, PersonalData, Ports, Sealed } from '../../commands/kernel/ports.ts';
@@ -56,6 +57,15 @@ export class MemorySecrets implements Secrets {
   }
 }
 
+/** Nothing is indexed. */
+const noCopies: MailCopies = {
+  statusOf: (mailboxes) => {
+    const empty = { lastEventAt: null, currentAt: null, indexed: 0, total: 0 };
+    return Promise.resolve(new Map(mailboxes.map(({ id }) => [id, empty])));
+  },
+  erase: () => Promise.resolve(),
+};
+
 /** Nobody watches the mailbox. */
 const silentEchoes: MailEchoes = {
   expect: () => Promise.resolve({ settle: () => Promise.resolve() }),
@@ -105,6 +115,7 @@ export function memoryPorts() {
     directory: new MemoryDirectory(events, plainPersonalData),
     leases: memoryLeases('run_1'),
     mailEchoes: silentEchoes,
+    mailCopies: noCopies,
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },

@@ -169,7 +169,7 @@ describe('mailboxes', () => {
     });
   });
 
-  it(`are removed, restored, and erased after a week ${verifies('contract:4:mailbox-removed')}`, async () => {
+  it(`are removed, restored, and erased after a week, index and all ${verifies('contract:4:mailbox-removed', 'contract:12:mailbox-index-erased')}`, async () => {
     const { id } = await add();
     const removed = await gateway.call<Mailbox>(deleteMailbox, { mailbox_id: id });
     expect(removed).to.include({ state: 'removed' });
@@ -184,7 +184,13 @@ describe('mailboxes', () => {
     expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([]);
     expect(gateway.secrets.mail.has(id)).to.equal(true);
     gateway.clock.advance(1);
-    expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([id]);
+    const erased: string[] = [];
+    const mailCopies = {
+      ...gateway.ports.mailCopies,
+      erase: async (mailbox: { readonly id: string }) => void erased.push(mailbox.id),
+    };
+    expect(await eraseDueMailboxes({ ...gateway.ports, mailCopies })).to.deep.equal([id]);
+    expect(erased).to.deep.equal([id]);
     expect(gateway.secrets.mail.has(id)).to.equal(false);
     expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([]);
     expect(await rejection(patch(id, { restore: true }))).to.include({ code: 'not_found' });

@@ -1,0 +1,40 @@
+/** The `MailCopies` port on the workers' leases and the index. */
+import type { MailCopies, SyncStatus } from '../../commands/kernel/mail-copies.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { MailIndex } from '../mail-index/folder-mirror.ts';
+
+const TOLD = `
+  select asked.mailbox_id, current_at, last_event_at, coalesce(sum(indexed), 0)::float8 as indexed,
+    coalesce(sum(greatest(total, indexed)), 0)::float8 as total
+  from unnest($1::text[], $2::int[]) as asked (mailbox_id, mailbox_number)
+  left join work.mailbox_lease as lease on lease.mailbox_id = asked.mailbox_id
+  left join mirror.folder as folder on folder.mailbox_number = asked.mailbox_number
+  group by asked.mailbox_id, current_at, last_event_at`;
+
+interface Row extends Record<string, unknown> {
+  readonly mailbox_id: string;
+  readonly current_at: Date | null;
+  readonly last_event_at: Date | null;
+  readonly indexed: number;
+  readonly total: number;
+}
+
+export const createMailCopies = (sql: Sql, index: Pick<MailIndex, 'erase'>): MailCopies => ({
+  statusOf: async (mailboxes) => {
+    if (mailboxes.length === 0) return new Map();
+    const rows = await sql.query<Row>(TOLD, [
+      mailboxes.map(({ id }) => id),
+      mailboxes.map(({ number }) => number),
+    ]);
+    return new Map(
+      rows.map(({ mailbox_id, current_at, last_event_at, indexed, total }): [string, SyncStatus] => [
+        mailbox_id,
+        { currentAt: current_at, lastEventAt: last_event_at, indexed, total },
+      ]),
+    );
+  },
+  erase: async ({ id, number }) => {
+    await index.erase(number);
+    await sql.query('delete from work.mail_echo where mailbox_id = $1', [id]);
+  },
+});

@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import type { Pool } from 'pg';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+import { MailboxLeases } from '../../../../infra/mail-sync/mailbox-leases.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+
+const IDS = ['mbx_1', 'mbx_2', 'mbx_3'];
+const news = (...ids: string[]) => new Map(ids.map((id) => [id, { isCurrent: true, lastEventAt: null }]));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('leases of mailboxes', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+  const leases = (run: string, leaseMs = 30_000) => new MailboxLeases(sql, run, { leaseMs });
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  beforeEach(() => sql.query('delete from work.mailbox_lease'));
+
+  it('go to one of all that ask at once, and are not free then', async () => {
+    const runs = Array.from({ length: 8 }, (_, at) => leases(`run-${String(at)}`));
+    const taken = (await Promise.all(runs.map((run) => run.take(IDS)))).flat();
+    expect(taken.map(({ mailboxId }) => mailboxId).toSorted()).to.deep.equal(IDS);
+    expect(taken.every((lease) => lease.isHeld())).to.equal(true);
+    expect(await leases('late').free([...IDS, 'mbx_4'])).to.deep.equal(['mbx_4']);
+  });
+
+  it('have a higher fence with every taking, also by the same process', async () => {
+    const [ours, theirs] = [leases('ours'), leases('theirs')];
+    const fences: bigint[] = [];
+    for (const run of [ours, theirs, theirs]) {
+      const [lease] = await run.take(['mbx_1']);
+      fences.push(lease?.fence ?? 0n);
+      await run.release(['mbx_1']);
+      expect(lease?.isHeld()).to.equal(false);
+    }
+    expect(fences).to.deep.equal([1n, 2n, 3n]);
+  });
+
+  it('are lost for good once they ran out, whether or not somebody took them', async () => {
+    const slow = leases('slow', 200);
+    const [lease] = await slow.take(['mbx_1']);
+    await slow.renew(news('mbx_1'));
+    expect(lease?.isHeld()).to.equal(true);
+    await pause(220);
+    expect(lease?.isHeld(), 'by its own clock').to.equal(false);
+    await slow.renew(news('mbx_1'));
+    expect(lease?.isHeld(), 'not revived').to.equal(false);
+    expect(await leases('next').take(['mbx_1'])).to.have.length(1);
+    await slow.release(['mbx_1']);
+    expect(await leases('third').free(['mbx_1']), 'not released by another').to.deep.equal([]);
+  });
+
+  it('keep what their workers tell with a renewal', async () => {
+    const run = leases('run');
+    const [first] = await run.take(['mbx_1']);
+    expect(first?.currentAt).to.equal(null);
+    await run.renew(news('mbx_1'));
+    await run.release(['mbx_1']);
+    const [second] = await run.take(['mbx_1']);
+    expect(second?.currentAt).to.be.instanceOf(Date);
+  });
+});

@@ -1,0 +1,31 @@
+import type { RequirementTable } from './requirement.ts';
+
+/** How a mailbox is kept in step with its mail server: sections 4, 5 and 11. */
+export const contractSync = {
+  'contract:4:mailbox-syncs': [
+    'get_mailbox',
+    'A mailbox goes connecting, syncing, connected; sync tells how many messages are indexed, and of how many.',
+  ],
+  'contract:4:mailbox-degraded': [
+    'get_mailbox',
+    'A mailbox in use whose provider holds the gateway back is degraded, not failed.',
+  ],
+  'contract:4:flag-check': [
+    'get_mailbox',
+    'Without CONDSTORE flags are compared as a whole, which capabilities tell.',
+  ],
+  'contract:4:uidvalidity': [
+    'list_messages',
+    'A folder of a new UIDVALIDITY is indexed anew and told as mailbox.sync_reset.',
+  ],
+  'contract:11:feed': [
+    'monitor_inbox',
+    'What the mail server changes after the first sync is an event, at most 100 changes each, ids and flags only.',
+  ],
+  'contract:11:first-sync': ['monitor_inbox', 'The first sync of a folder writes one FolderIndexed.'],
+  'contract:11:own-changes': [
+    'monitor_inbox',
+    'A change matched to an own operation carries operation_id and is never received.',
+  ],
+  'contract:12:mailbox-index-erased': ['delete_mailbox', 'Erasing a mailbox deletes its index rows.'],
+} as const satisfies RequirementTable;

@@ -1,0 +1,120 @@
+import { expect } from 'chai';
+import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
+import { type Difference, observeChanges } from '../../../../commands/feed/observe-changes.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const place = { mailboxNumber: 1, folderNumber: 2, uidValidity: 7 };
+const locators = { message: ({ uid }: { uid: number }) => `msg_${String(uid)}` };
+const difference = (uid: number, change: Partial<Difference>): Difference => ({
+  uid,
+  before: null,
+  after: null,
+  isNew: false,
+  messageId: null,
+  ...change,
+});
+const arrives = (change: object = {}): OwnChange => ({
+  kind: 'arrives',
+  folder: 2,
+  uidValidity: null,
+  fromUid: 10,
+  uid: null,
+  messageId: '<a@b>',
+  previousId: 'msg_old',
+  ...change,
+});
+const at = { folder: 2, uidValidity: 7 };
+const observe = (differences: Difference[], own: OwnChange[] = [], operationId: string | null = 'opn_1') => {
+  const expected = own.map((change, index) => ({ id: String(index), operationId, change }));
+  const { changes, seen } = observeChanges(place, differences, expected, locators);
+  return { changes, seen: [...seen] };
+};
+const arrived = (uid: number, messageId: string | null = '<a@b>') =>
+  difference(uid, { after: ['\\Seen'], isNew: true, messageId });
+
+describe('what changed in a folder', () => {
+  it('is told as what it means to somebody who reads it', () => {
+    const { changes } = observe([
+      arrived(10),
+      difference(1, { before: [], after: ['\\Flagged'] }),
+      difference(2, { before: ['\\Seen'] }),
+      difference(3, { before: [], after: ['\\Deleted'] }),
+      difference(4, { before: ['\\Deleted'], after: [] }),
+    ]);
+    expect(changes).to.deep.equal([
+      { kind: 'received', locator: 'msg_10', flags: ['\\Seen'] },
+      { kind: 'updated', locator: 'msg_1', flags: ['\\Flagged'], flags_before: [] },
+      { kind: 'deleted', locator: 'msg_2', flags: [] },
+      { kind: 'deleted', locator: 'msg_3', flags: [] },
+      { kind: 'updated', locator: 'msg_4', flags: [], flags_before: ['\\Deleted'] },
+    ]);
+  });
+
+  it('is not told where nobody could see it', () => {
+    const { changes } = observe([
+      difference(1, { before: ['\\Deleted'] }),
+      difference(2, { before: ['\\Deleted'], after: ['\\Deleted', '\\Seen'] }),
+      difference(10, { after: ['\\Deleted'], isNew: true }),
+    ]);
+    expect(changes).to.deep.equal([]);
+  });
+
+  it('is no arrival when the message was only missing in the copy', () => {
+    expect(observe([difference(3, { after: [] })]).changes).to.deep.equal([
+      { kind: 'updated', locator: 'msg_3', flags: [], flags_before: [] },
+    ]);
+  });
+
+  it(`is an own operation's when that was about to do it ${verifies('contract:11:own-changes')}`, () => {
+    const { changes, seen } = observe(
+      [arrived(10), difference(1, { before: [] })],
+      [arrives(), { kind: 'leaves', ...at, uid: 1, moved: true }],
+    );
+    expect(changes).to.deep.equal([
+      { kind: 'moved', locator: 'msg_10', flags: ['\\Seen'], operation_id: 'opn_1', previous: 'msg_old' },
+      { kind: 'moved', locator: 'msg_1', flags: [], operation_id: 'opn_1' },
+    ]);
+    expect(seen).to.have.members(['0', '1']);
+  });
+
+  it('explains one arrival each, by the place the server told before the Message-ID', () => {
+    const own = [arrives({ previousId: null }), arrives({ uid: 11, uidValidity: 7, previousId: null })];
+    const { changes } = observe([arrived(11), arrived(12), arrived(13)], own);
+    expect(changes.map(({ operation_id }) => operation_id)).to.deep.equal(['opn_1', 'opn_1', undefined]);
+  });
+
+  it('is somebody else’s with another Message-ID, UIDVALIDITY, folder, or from before the intent', () => {
+    const foreign: [Difference, OwnChange][] = [
+      [arrived(10, '<c@d>'), arrives()],
+      [arrived(9), arrives()],
+      [arrived(10), arrives({ uidValidity: 8 })],
+      [arrived(10), arrives({ folder: 3 })],
+      [arrived(10), arrives({ uid: 11 })],
+      [difference(1, { before: [] }), { kind: 'leaves', ...at, uidValidity: 8, uid: 1, moved: true }],
+    ];
+    for (const [seen, own] of foreign) {
+      expect(observe([seen], [own]).changes)
+        .to.have.length(1)
+        .and.not.to.have.nested.property('0.operation_id');
+    }
+  });
+
+  it('of flags is own only when own changes explain all of it', () => {
+    const own: OwnChange = { kind: 'flags', ...at, uid: 1, add: ['\\Seen'], remove: ['$old'] };
+    const told = (before: string[], after: string[]) => observe([difference(1, { before, after })], [own]);
+    expect(told(['$Old'], ['\\Seen']).changes[0]).to.include({ operation_id: 'opn_1' });
+    const mixed = told(['$Old'], ['\\Seen', '\\Flagged']);
+    expect(mixed.changes[0]).not.to.have.property('operation_id');
+    expect(mixed.seen, 'seen all the same').to.deep.equal(['0']);
+    const later = told([], ['\\Flagged']);
+    expect(later.changes[0]).not.to.have.property('operation_id');
+    expect(later.seen, 'not seen yet').to.deep.equal([]);
+  });
+
+  it('is told to nobody when it is a copy the gateway keeps for itself', () => {
+    const own: OwnChange[] = [arrives(), { kind: 'leaves', ...at, uid: 1, moved: false }];
+    const { changes, seen } = observe([arrived(10), difference(1, { before: [] })], own, null);
+    expect(changes).to.deep.equal([]);
+    expect(seen).to.have.length(2);
+  });
+});
