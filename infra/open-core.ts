@@ -20,6 +20,7 @@ import type { Metrics } from './observability/metrics.ts';
 import { openStorage, type Storage } from './open-storage.ts';
 import type { StoresOptions } from './open-stores.ts';
 import { startLeases } from './postgres/leases.ts';
+import { PostgresMcpTasks } from './postgres/mcp-tasks.ts';
 import { PostgresMcpSessions } from './postgres/mcp-sessions.ts';
 import { createIds } from './security/ids.ts';
 import { createLocators } from './security/locators.ts';
@@ -79,6 +80,10 @@ async function openPorts(
   opened.defer(() => {
     sessions.close();
   });
+  const tasks = new PostgresMcpTasks(sql, leases, log);
+  opened.defer(() => {
+    tasks.close();
+  });
   const directory = await openDirectory({ sql, epochSql, events, personal, clock, log });
   opened.defer(() => directory.close());
   const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
@@ -96,6 +101,7 @@ async function openPorts(
     personal,
     leases,
     sessions,
+    tasks,
     directory,
     accessLog,
     log,

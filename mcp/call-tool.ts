@@ -48,18 +48,19 @@ export interface ToolAnswer {
  * arguments that break the schema; everything else that goes wrong is a result with `isError`.
  */
 export async function callTool(toolbox: Toolbox, call: ToolCall): Promise<ToolAnswer> {
-  const tool = toolbox.catalogue.named(call.name);
-  if (!tool) {
-    throw new JSONRPCErrorException(
-      `Unknown tool: ${call.name.slice(0, 64)}; see tools/list.`,
-      INVALID_PARAMS,
-    );
-  }
+  const tool = toolNamed(toolbox, call.name);
   try {
     return await run(toolbox, tool, call);
   } catch (error) {
     return failed(toolbox, tool, call, error);
   }
+}
+
+/** Throws a JSON-RPC error for a name nobody has. */
+export function toolNamed({ catalogue }: Toolbox, name: string): Tool {
+  const tool = catalogue.named(name);
+  if (tool) return tool;
+  throw new JSONRPCErrorException(`Unknown tool: ${name.slice(0, 64)}; see tools/list.`, INVALID_PARAMS);
 }
 
 async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAnswer> {
@@ -127,6 +128,18 @@ function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown):
 
 const describe = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+/** The input of a call whose arguments fit the schema of its tool. Throws a JSON-RPC error when they do not. */
+export function inputOf(tool: Tool, call: ToolCall): Readonly<Record<string, unknown>> {
+  try {
+    const { input } = readArguments(tool, call.args, call.caller);
+    const issues = schemaIssues(tool, input);
+    if (issues.length === 0) return input;
+    throw new InvalidArguments(issues);
+  } catch (error) {
+    throw error instanceof InvalidArguments ? invalidParams(tool, error.issues) : error;
+  }
+}
 
 /** A handler refuses input with `invalid_request` too; only what breaks the schema itself is a JSON-RPC error. */
 function brokenSchema(tool: Tool, { args, caller }: ToolCall): readonly ArgumentIssue[] {

@@ -15,6 +15,10 @@ import { GatewayError } from '../commands/kernel/errors.ts';
 import type { McpSession, Sealed } from '../commands/kernel/ports.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import { callTool, INVALID_PARAMS, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
+import { startTask } from './tasks/start-task.ts';
+import { TaskMethods, type TaskRequest } from './tasks/task-methods.ts';
+import type { TaskRuns } from './tasks/run-tasks.ts';
+import { taskTtl } from './tasks/task-payload.ts';
 import { initializeResult, readClientHello } from './initialize.ts';
 import type { RequestMessage } from './json-rpc-messages.ts';
 import { negotiateRevision, type ProtocolRevision } from './protocol-revisions.ts';
@@ -45,9 +49,11 @@ export interface OpenSession {
 export interface MethodOptions {
   readonly toolbox: Toolbox;
   readonly positions: SessionPositions;
+  readonly taskRuns: TaskRuns;
 }
 
 const INTERNAL_ERROR = -32603;
+const METHOD_NOT_FOUND = -32601;
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -57,15 +63,36 @@ export class JsonRpcMethods {
     errorListener: () => undefined,
   });
   readonly #options: MethodOptions;
+  readonly #tasks: TaskMethods;
 
   constructor(options: MethodOptions) {
     this.#options = options;
+    this.#tasks = new TaskMethods(options.toolbox, options.taskRuns);
     const server = this.#server;
     server.mapErrorToJSONRPCErrorResponse = (id, error) => this.#errorResponse(id, error);
     server.addMethod('initialize', (params: Params, exchange) => this.#initialize(params, exchange));
     server.addMethod('ping', () => '{}');
     server.addMethod('tools/list', (params: Params, exchange) => this.#listTools(params, exchange));
     server.addMethod('tools/call', (params: Params, exchange) => this.#callTool(params, exchange));
+    server.addMethod(
+      'tasks/get',
+      this.#ofTasks((request) => this.#tasks.get(request)),
+    );
+    server.addMethod(
+      'tasks/list',
+      this.#ofTasks((request) => this.#tasks.list(request)),
+    );
+    server.addMethod(
+      'tasks/cancel',
+      this.#ofTasks((request) => this.#tasks.cancel(request)),
+    );
+    server.addMethod(
+      'tasks/result',
+      this.#ofTasks((request, exchange) => {
+        exchange.admit({ effect: 'read', waits: true });
+        return this.#tasks.result(request);
+      }),
+    );
   }
 
   /** The JSON text of the response. Throws a `GatewayError` when the answer is an HTTP status. */
@@ -118,8 +145,8 @@ export class JsonRpcMethods {
   }
 
   async #callTool(params: Params, exchange: Exchange): Promise<string> {
-    const { positions } = this.#options;
-    const { row } = sessionOf(exchange);
+    const { positions, toolbox, taskRuns } = this.#options;
+    const { row, revision } = sessionOf(exchange);
     const { caller, client, requestId, admit, gone } = exchange;
     const call: ToolCall = {
       ...readCall(params),
@@ -131,11 +158,23 @@ export class JsonRpcMethods {
       sessionId: row.id,
       ifPosition: positions.lastOf(row.id),
     };
+    const ttlMs = revision.tasks ? taskTtl(params) : null;
+    if (ttlMs !== null) return await startTask(toolbox, taskRuns, call, ttlMs);
     const { result, isError, position } = await this.#call(call, exchange);
     if (position !== null) positions.note(row.id, position);
     if (call.name === toggleAdvancedTools.name && !isError)
       this.#switched(exchange, call.args['enabled'] === true);
     return result;
+  }
+
+  /** A method that only revisions with tasks have. */
+  #ofTasks(work: (request: TaskRequest, exchange: Exchange) => Promise<string>) {
+    return async (params: Params, exchange: Exchange): Promise<string> => {
+      if (!sessionOf(exchange).revision.tasks) {
+        throw new JSONRPCErrorException('Method not found', METHOD_NOT_FOUND);
+      }
+      return await work({ params, caller: exchange.caller, gone: exchange.gone() }, exchange);
+    };
   }
 
   /** Inside a batch there is one HTTP status for all, so a refusal of one call is that call's result. */
@@ -166,7 +205,7 @@ function sessionOf({ session }: Exchange): OpenSession {
   return session;
 }
 
-/** The parts of `CallToolRequest` used here; others, such as `task` and `_meta`, mean nothing yet and are let pass. */
+/** The parts of `CallToolRequest` used here; others, such as `_meta`, are let pass. */
 function readCall({ name, arguments: args = {} }: Params): Pick<ToolCall, 'name' | 'args'> {
   if (typeof name !== 'string')
     throw new JSONRPCErrorException('name: expected the name of a tool', INVALID_PARAMS);

@@ -9,7 +9,7 @@ export interface ToolView {
   readonly caller: Caller;
   /** The session's switch. */
   readonly advancedTools: boolean;
-  readonly revision: Pick<ProtocolRevision, 'describesOutput'>;
+  readonly revision: Pick<ProtocolRevision, 'describesOutput' | 'tasks'>;
 }
 
 /** Distinct lists kept as text; there are as many as there are sets of scopes in use. */
@@ -38,12 +38,11 @@ export class ToolCatalogue {
   /** The result of `tools/list` as JSON text. One page holds them all, so there is never a next cursor. */
   list(view: ToolView): string {
     const listed = this.#listed(view);
-    const key = `${view.revision.describesOutput ? 'described' : 'plain'} ${listed.map(({ name }) => name).join(' ')}`;
+    const kind = kindFor(view.revision);
+    const key = `${kind} ${listed.map(({ name }) => name).join(' ')}`;
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
-    const definitions = listed.map(({ definition }) =>
-      view.revision.describesOutput ? definition.described : definition.plain,
-    );
+    const definitions = listed.map(({ definition }) => definition[kind]);
     const json = `{"tools":[${definitions.join(',')}]}`;
     this.#keep(key, json);
     return json;
@@ -61,3 +60,6 @@ export class ToolCatalogue {
     this.#kept.set(key, json);
   }
 }
+
+const kindFor = ({ describesOutput, tasks }: ToolView['revision']): keyof Tool['definition'] =>
+  tasks ? 'asTask' : describesOutput ? 'described' : 'plain';

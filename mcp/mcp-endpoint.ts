@@ -37,6 +37,7 @@ import {
   SESSION_HEADER,
   sessionIdOf,
 } from './request-headers.ts';
+import { TaskRuns } from './tasks/run-tasks.ts';
 import { SessionPositions } from './session-positions.ts';
 import { unknownSession } from './unknown-session.ts';
 
@@ -46,16 +47,24 @@ export interface McpOptions {
   readonly door: Door;
 }
 
+export interface Mcp {
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Resolves when the tasks of this process are over. */
+  close(): Promise<void>;
+}
+
 /** A tools/call may use a copy of the session this old; whatever shows or changes it reads the row. */
 const SESSION_COPY_MS = 1_000;
 
 /** The request handler of `/mcp`, for every method. It reads the raw body, so it stands before any body parser. */
-export function mcpHandler(
-  options: McpOptions,
-): (request: IncomingMessage, response: ServerResponse) => void {
-  const endpoint = new McpEndpoint(options);
-  return (request, response) => {
-    void endpoint.handle(request, response);
+export function openMcp(options: McpOptions): Mcp {
+  const taskRuns = new TaskRuns(options.ports);
+  const endpoint = new McpEndpoint(options, taskRuns);
+  return {
+    handle: (request, response) => {
+      void endpoint.handle(request, response);
+    },
+    close: () => taskRuns.settled(),
   };
 }
 
@@ -64,13 +73,14 @@ class McpEndpoint {
   readonly #positions = new SessionPositions();
   readonly #methods: JsonRpcMethods;
 
-  constructor(options: McpOptions) {
+  constructor(options: McpOptions, taskRuns: TaskRuns) {
     this.#options = options;
     const { registry, ports } = options;
     const catalogue = new ToolCatalogue(registry);
     this.#methods = new JsonRpcMethods({
       toolbox: { catalogue, registry, ports },
       positions: this.#positions,
+      taskRuns,
     });
   }
 

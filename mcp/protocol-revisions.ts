@@ -10,6 +10,8 @@ export interface ProtocolRevision {
   readonly versionHeaderRequired: boolean;
   /** Tools have `title` and `outputSchema`; before, the title is one of the annotations. */
   readonly describesOutput: boolean;
+  /** Calls of some tools may run as tasks; elsewhere a wish for one is ignored. */
+  readonly tasks: boolean;
 }
 
 export const NEWEST_REVISION: ProtocolRevision = Object.freeze({
@@ -17,6 +19,7 @@ export const NEWEST_REVISION: ProtocolRevision = Object.freeze({
   batches: false,
   versionHeaderRequired: true,
   describesOutput: true,
+  tasks: true,
 });
 
 export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
@@ -26,12 +29,14 @@ export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
     batches: false,
     versionHeaderRequired: true,
     describesOutput: true,
+    tasks: false,
   }),
   Object.freeze({
     name: '2025-03-26',
     batches: true,
     versionHeaderRequired: false,
     describesOutput: false,
+    tasks: false,
   }),
 ]);
 

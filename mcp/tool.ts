@@ -22,8 +22,14 @@ export interface Tool {
   /** True when the length of bodies can be asked for (`max_body_chars`). */
   readonly bodies: boolean;
   readonly key: 'none' | 'optional' | 'required';
-  /** The entry of `tools/list` as JSON text: with and without title and output schema. */
-  readonly definition: { readonly described: string; readonly plain: string };
+  /** The entry of `tools/list` as JSON text, for each kind of revision. */
+  readonly definition: {
+    /** Without title and output schema. */
+    readonly plain: string;
+    readonly described: string;
+    /** With what is said of tasks beside. */
+    readonly asTask: string;
+  };
 }
 
 /** Page sizes on MCP (`contract.md` 4). */
@@ -121,15 +127,19 @@ function define(capability: Capability, hints: ToolHints, schema: JsonSchema): T
     idempotentHint: hints.idempotent,
     openWorldHint: hints.openWorld,
   };
+  const described = {
+    name,
+    title,
+    description,
+    inputSchema: schema,
+    outputSchema: outputSchema(capability.output),
+    annotations,
+  };
+  // Never `required`: most clients cannot send tasks.
+  const execution = capability.tool?.asTask ? { execution: { taskSupport: 'optional' } } : {};
   return {
     plain: JSON.stringify({ name, description, inputSchema: schema, annotations: { title, ...annotations } }),
-    described: JSON.stringify({
-      name,
-      title,
-      description,
-      inputSchema: schema,
-      outputSchema: outputSchema(capability.output),
-      annotations,
-    }),
+    described: JSON.stringify(described),
+    asTask: JSON.stringify({ ...described, ...execution }),
   };
 }

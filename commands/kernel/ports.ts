@@ -10,6 +10,7 @@ import type { MailEchoes } from './mail-echoes.ts';
 import type { MailLogins } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { MessageComposer } from './message-composer.ts';
+import type { McpTasks } from './mcp-tasks.ts';
 import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
@@ -280,6 +281,7 @@ export interface Ports {
   readonly readModels: ReadModels;
   readonly feed: ChangeFeed;
   readonly sessions: McpSessions;
+  readonly tasks: McpTasks;
   readonly accessLog: AccessLog;
   readonly log: Log;
   readonly server: ServerInfo;

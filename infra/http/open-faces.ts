@@ -1,8 +1,9 @@
 /** REST and MCP over the same capabilities, with what they share: doors, limits, the note of a token's use. */
 import type { Ports } from '../../commands/kernel/ports.ts';
-import { mcpHandler } from '../../mcp/mcp-endpoint.ts';
+import { openMcp } from '../../mcp/mcp-endpoint.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
 import { openDoors } from '../../read-api/http/door.ts';
+import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { startTokenUse } from '../token-use.ts';
 import type { Faces } from './http-server.ts';
@@ -21,8 +22,11 @@ export function openFaces(
       tokenUse.note(tokenId);
     },
   });
+  const mcp = openMcp({ registry: capabilities, ports, door: doors.mcp });
+  opened.defer(() => mcp.close());
   return {
+    providerCallback: providerCallback(ports),
     rest: restRouter({ registry: capabilities, ports, door: doors.rest }),
-    mcp: mcpHandler({ registry: capabilities, ports, door: doors.mcp }),
+    mcp: mcp.handle,
   };
 }

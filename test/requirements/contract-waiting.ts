@@ -29,6 +29,32 @@ export const contractWaiting = {
   'contract:5:operation': ['email_await', 'for operation answers when an operation has finished.'],
   'contract:13:cursor-expired': [WAITS, 'A cursor that is too old is 410 cursor_expired.'],
   'contract:15:waits': [WAITS, 'Waits count apart: 50 per token, beyond 429.'],
+  'contract:16:tasks-capability': [
+    'email_await',
+    'Tasks are a capability of 2025-11-25 and optional on the tools that take time, on no other.',
+  ],
+  'contract:16:tasks-ttl': [
+    'email_await',
+    'A task is kept for its ttl, at most 24 h, which the answer tells.',
+  ],
+  'contract:16:tasks-live': ['email_await', 'At most 20 live tasks per principal.'],
+  'contract:16:tasks-of-principal': [
+    'email_await',
+    "A task is its principal's; to others it is an unknown id, −32602.",
+  ],
+  'contract:16:tasks-any-replica': [
+    'email_await',
+    'Any replica answers for a task; one whose runner died is failed.',
+  ],
+  'contract:16:tasks-result': [
+    'email_await',
+    'tasks/result answers what the call would have, once it is over.',
+  ],
+  'contract:16:tasks-cancel': [
+    'email_await',
+    'tasks/cancel ends a working task; one that is over is −32602.',
+  ],
+  'contract:16:tasks-list': ['email_await', 'tasks/list pages over the own tasks.'],
   'contract:17:monitor-inbox': ['monitor_inbox', 'The payload of POST …/monitor_inbox.'],
   'contract:17:email-await': ['email_await', 'The payload of POST …/email.await.'],
 } as const satisfies RequirementTable;

@@ -98,7 +98,7 @@ describe('answers of /mcp', () => {
     expect(greeted.status).to.equal(200);
     const listed = await stage.inSession(rpc('tools/list', extra));
     expect(listed.body).to.have.nested.property('result.tools').with.length.above(0);
-    for (const revision of ['2025-11-25', '2025-06-18', '2025-03-26']) {
+    for (const revision of ['2025-06-18', '2025-03-26']) {
       const headers = await stage.open(revision);
       const params = { name: 'get_identity', arguments: {}, ...extra };
       const { body } = await stage.send({ headers, body: rpc('tools/call', params) });

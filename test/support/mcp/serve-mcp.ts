@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { Caller } from '../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import type { ServerInfo } from '../../../commands/kernel/ports.ts';
-import { mcpHandler } from '../../../mcp/mcp-endpoint.ts';
+import { type McpOptions, openMcp } from '../../../mcp/mcp-endpoint.ts';
 import type { Door } from '../../../read-api/http/door.ts';
 import { type SamplePorts, samplePorts } from './sample-ports.ts';
 import { type Sample, sampleRegistry } from './sample-registry.ts';
@@ -66,7 +66,10 @@ const doorOf = (gate: Gate): Door => ({
 });
 
 /** Serves until `close`. */
-export async function serveMcp(server: Partial<ServerInfo> = {}): Promise<ServedMcp> {
+export async function serveMcp(
+  server: Partial<ServerInfo> = {},
+  more: Partial<Pick<McpOptions, 'registry' | 'ports'>> = {},
+): Promise<ServedMcp> {
   const sample = sampleRegistry();
   const fake = samplePorts(server);
   const gate: Gate = {
@@ -77,8 +80,12 @@ export async function serveMcp(server: Partial<ServerInfo> = {}): Promise<Served
     closed: false,
     writesClosed: false,
   };
-  const handler = mcpHandler({ registry: sample.registry, ports: fake.ports, door: doorOf(gate) });
-  const http = createServer(handler).listen(0, '127.0.0.1');
+  const mcp = openMcp({
+    registry: [...sample.registry, ...(more.registry ?? [])],
+    ports: { ...fake.ports, ...more.ports },
+    door: doorOf(gate),
+  });
+  const http = createServer(mcp.handle).listen(0, '127.0.0.1');
   await once(http, 'listening');
   const address = http.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
