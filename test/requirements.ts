@@ -7,7 +7,6 @@ import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractSync } from './requirements/contract-sync.ts';
-import { contractSending } from './requirements/contract-sending.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { interfaceRoutes } from './requirements/interface-routes.ts';
 import { interfaceRules } from './requirements/interface-rules.ts';
@@ -21,7 +20,6 @@ const table = {
   ...contractPolicy,
   ...contractWaiting,
   ...contractSync,
-  ...contractSending,
   ...contractSurfaces,
 } as const;
 
