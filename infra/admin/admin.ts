@@ -5,9 +5,11 @@ import { sentenceOf } from '../config-sentences.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { bootstrapCommand } from './bootstrap-command.ts';
 import { callCommand } from './call-command.ts';
+import type { CorePorts } from '../open-core.ts';
 import { openForAdmin } from './open-for-admin.ts';
 import { openForRebuild } from './open-for-rebuild.ts';
 import { listParked, retryParked } from './parked-events.ts';
+import { policyCommand } from './policy-command.ts';
 import { modelsNamed } from './rebuild-command.ts';
 import { stopSignal } from './run-command.ts';
 
@@ -18,44 +20,65 @@ const USAGE = `Usage:
       Runs one capability as that person or agent, with all the scopes it may have.
   npm run admin -- list
       Names the capabilities.
+  npm run admin -- policy [FILE] [--org org_…]
+      Shows the policy in force as JSON, or puts that of the file in force.
   npm run admin -- parked
       Lists the events that a read model could not apply.
   npm run admin -- retry-parked [MODEL]
       Tries them again in their place, which builds their read model anew.`;
 
+interface Arguments {
+  readonly config: Config;
+  /** After the command. */
+  readonly rest: readonly string[];
+  readonly values: Readonly<
+    Partial<Record<'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason', string>>
+  >;
+}
+
+/** Null when the arguments are not those of the command. */
+type Command = (given: Arguments) => Promise<string> | null;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  bootstrap: ({ config, values }) => {
+    const { org, email, name, 'password-file': passwordFile } = values;
+    if (org === undefined || email === undefined) return null;
+    return withCore(config, (ports) =>
+      bootstrapCommand(ports, { org, email, name: name ?? email, passwordFile }),
+    );
+  },
+  call: ({ config, rest: [capability, json = '{}'], values: { as } }) =>
+    capability === undefined || as === undefined
+      ? null
+      : withCore(config, (ports) => callCommand(ports, { capability, json, as })),
+  list: async () => {
+    const { capabilities } = await import('../../read-api/capabilities.ts');
+    return capabilities.map(({ name, summary }) => `${name.padEnd(32)}${summary}`).join('\n');
+  },
+  policy: ({ config, rest: [file, ...others], values: { org } }) =>
+    others.length > 0 ? null : withCore(config, (ports) => policyCommand(ports, { file, org })),
+  parked: ({ config }) => parkedCommand(config, null),
+  'retry-parked': ({ config, rest }) => parkedCommand(config, rest),
+};
+
+async function withCore(config: Config, work: (ports: CorePorts) => Promise<string>): Promise<string> {
+  await using core = await openForAdmin(config, createJsonLog('error'));
+  return await work(core.ports);
+}
+
 /** Text for standard output; throws what went wrong. */
 async function main(args: readonly string[]): Promise<string> {
+  const text = { type: 'string' } as const;
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      org: { type: 'string' },
-      email: { type: 'string' },
-      name: { type: 'string' },
-      'password-file': { type: 'string' },
-      as: { type: 'string' },
-    },
+    options: { org: text, email: text, name: text, 'password-file': text, as: text, reason: text },
   });
-  const [command, ...rest] = positionals;
-  const config = loadConfig(process.env);
-  const log = createJsonLog('error');
-  if (command === 'bootstrap') {
-    const { org, email, name, 'password-file': passwordFile } = values;
-    if (org === undefined || email === undefined) throw new Error(USAGE);
-    await using core = await openForAdmin(config, log);
-    return await bootstrapCommand(core.ports, { org, email, name: name ?? email, passwordFile });
-  }
-  if (command === 'call' && rest[0] !== undefined && values.as !== undefined) {
-    await using core = await openForAdmin(config, log);
-    return await callCommand(core.ports, { capability: rest[0], json: rest[1] ?? '{}', as: values.as });
-  }
-  if (command === 'parked') return await parkedCommand(config, null);
-  if (command === 'retry-parked') return await parkedCommand(config, rest);
-  if (command === 'list') {
-    const { capabilities } = await import('../../read-api/capabilities.ts');
-    return capabilities.map(({ name, summary }) => `${name.padEnd(32)}${summary}`).join('\n');
-  }
-  throw new Error(USAGE);
+  const [name = '', ...rest] = positionals;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const done = command?.({ config: loadConfig(process.env), rest, values });
+  if (done == null) throw new Error(USAGE);
+  return await done;
 }
 
 /** Lists what is parked, or tries that of the models named again (none named = all). */

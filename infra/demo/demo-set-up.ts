@@ -5,8 +5,10 @@ import { bootstrapOrganisation, issueFirstTokens } from '../../commands/bootstra
 import type { Gateway } from '../gateway.ts';
 import type { DemoFacts } from './demo-facts.ts';
 import type { DemoMail } from './demo-mail.ts';
+import { setDemoPolicy } from './demo-policy.ts';
 
-const OWNER_EMAIL = 'owner@example.com';
+const DOMAIN = 'example.com';
+const OWNER_EMAIL = `owner@${DOMAIN}`;
 
 /** The facts of the demo; those of an earlier run stay as they are while they are still good. */
 export async function setUpDemo(
@@ -23,7 +25,9 @@ export async function setUpDemo(
     imap: mail.imap,
     smtp: mail.smtp,
   };
-  const mailboxId = await setUpMailbox(base, mail, earlier);
+  const email = mail.imap.user.includes('@') ? mail.imap.user : `${mail.imap.user}@${DOMAIN}`;
+  await setDemoPolicy(gateway.ports, principals.org_id, email.slice(email.lastIndexOf('@') + 1));
+  const mailboxId = await setUpMailbox(base, { ...mail, email }, earlier);
   return { ...base, mailbox_id: mailboxId };
 }
 
@@ -94,7 +98,11 @@ async function call(
 }
 
 /** The mail server may have other ports than last time; then the mailbox is told. */
-async function setUpMailbox(owner: Owner, mail: DemoMail, earlier: DemoFacts | null): Promise<string> {
+async function setUpMailbox(
+  owner: Owner,
+  mail: Pick<DemoMail, 'imap' | 'smtp'> & { readonly email: string },
+  earlier: DemoFacts | null,
+): Promise<string> {
   const imap = { host: mail.imap.host, port: mail.imap.port, security: 'none' };
   const smtp = { host: mail.smtp.host, port: mail.smtp.port, security: 'none' };
   const auth = { type: 'password', username: mail.imap.user, password: mail.imap.password };
@@ -103,9 +111,8 @@ async function setUpMailbox(owner: Owner, mail: DemoMail, earlier: DemoFacts | n
     if (moved) await call(owner, 'PATCH', `/mailboxes/${earlier.mailbox_id}`, { imap, smtp, auth });
     return earlier.mailbox_id;
   }
-  const email = mail.imap.user.includes('@') ? mail.imap.user : `${mail.imap.user}@example.com`;
   const created = await call(owner, 'POST', '/mailboxes', {
-    email,
+    email: mail.email,
     display_name: 'Demo mailbox',
     imap,
     smtp,

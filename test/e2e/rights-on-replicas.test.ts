@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
@@ -7,6 +9,7 @@ import { happened, sampleAuthor } from '../support/event-author.ts';
 import { eventually } from '../support/gateway.ts';
 import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
 import { ReplicaSet } from '../support/replica-set.ts';
+import { runCommand } from '../support/run-command.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { verifies } from '../support/verifies.ts';
 
@@ -133,11 +136,33 @@ describe('a change of rights on one replica', function () {
     await store.close();
   };
 
+  /** As a person sets it on the machine: a process of its own, which ends when it has been answered. */
+  const policySet = (agentId: string, token: string, mailboxId: string): Change => ({
+    name: 'a policy set',
+    make: async () => {
+      const file = join(set.dataDir, 'policy.json');
+      const when = { principal_ids: [agentId], actions: ['move'] };
+      await writeFile(
+        file,
+        JSON.stringify({ rules: [{ id: 'watched', when, then: { decision: 'require' } }] }),
+      );
+      const { code, stderr } = await runCommand('infra/admin/admin.ts', ['policy', file], set.settings());
+      if (code !== 0) throw new Error(stderr);
+    },
+    ask: async () => {
+      const { status, body } = await set.rest(1, ['GET', '/identity'], { token });
+      const mailboxes = (body.mailboxes ?? []) as { id: string; requires_approval: string[] }[];
+      const needed = mailboxes.find(({ id }) => id === mailboxId)?.requires_approval ?? [];
+      return shownBy(status, needed.includes('move'));
+    },
+  });
+
   const changes = async (): Promise<readonly Change[]> => {
     const { id: agentId = '' } = await onFirst('POST', '/agents', { name: 'Watched' });
     const revoked = await issue(agentId, 'rest');
     const { token } = await issue(agentId, 'rest');
-    const [lent, narrowed, removed] = [
+    const [lent, narrowed, removed, ruled] = [
+      await addMailbox(agentId),
       await addMailbox(agentId),
       await addMailbox(agentId),
       await addMailbox(agentId),
@@ -168,6 +193,7 @@ describe('a change of rights on one replica', function () {
         make: () => onFirst('DELETE', `/mailboxes/${removed.id}`),
         ask: () => identity(token, (mailboxes) => !mailboxes.has(removed.id)),
       },
+      policySet(agentId, token, ruled.id),
     ];
   };
 

@@ -10,4 +10,8 @@ export const contractPolicy = {
     'email_act',
     'A policy is an event; versions count from 1 and the same one adds none.',
   ],
+  'contract:8:recipients': [
+    'send_draft',
+    'External is outside the domains of own mailboxes; a first contact that nobody knows of is one.',
+  ],
 } as const satisfies RequirementTable;

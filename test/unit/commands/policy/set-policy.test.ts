@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { policyInForce } from '../../../../commands/policy/decide-for-caller.ts';
+import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
+import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { thrown } from '../../../support/thrown.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('setting the policy', () => {
+  let gateway: MemoryGateway;
+  before(async () => {
+    gateway = await startMemoryGateway();
+  });
+
+  const read = (written: unknown) =>
+    readPolicyDocument(gateway.ports.directory.state, gateway.org.orgId, written);
+  const set = (written: unknown) => {
+    const { ports, org } = gateway;
+    return setPolicy(ports, systemAuthor(ports, org.orgId), org.orgId, read(written));
+  };
+  const issuesOf = (written: unknown): Record<string, string> => {
+    const error = thrown(() => read(written));
+    expect(error.code).to.equal('invalid_request');
+    const issues = error.details['issues'] as { path: string; message: string }[];
+    return Object.fromEntries(issues.map(({ path, message }) => [path, message]));
+  };
+  const rule = (when: object, then: object = { decision: 'deny' }, id = 'r') => ({ id, when, then });
+
+  it(`is an event whose versions count from 1; the same policy adds none ${verifies('contract:8:versions')}`, async () => {
+    const inForce = () => policyInForce(gateway.ports.directory.state, gateway.org.orgId);
+    expect(inForce()).to.deep.equal({ version: 0, rules: [], default: null });
+    expect(await set({ rules: [] })).to.deep.equal({ version: 0, changed: false });
+    const rules = [rule({ actions: ['send'], recipient_domains: ['Example.COM'] })];
+    expect(await set({ rules })).to.deep.equal({ version: 1, changed: true });
+    expect(inForce()).to.deep.include({ version: 1, default: null });
+    expect(inForce().rules[0]?.when.recipient_domains).to.deep.equal(['example.com']);
+    expect(await set({ rules })).to.deep.equal({ version: 1, changed: false });
+    expect(await set({ version: 1, rules, default: { decision: 'deny' } })).to.include({ version: 2 });
+    const stored = await gateway.ports.events.readStream(`policy-${gateway.org.orgId}`);
+    expect(stored.map(({ type }) => type)).to.deep.equal(['PolicySet', 'PolicySet']);
+  });
+
+  it('refuses a policy made from a version that is no longer in force', async () => {
+    const error = await rejection(set({ version: 1, rules: [] }));
+    expect(error).to.deep.include({ code: 'version_conflict', details: { version: 2 } });
+  });
+
+  it('names each thing that is wrong with what a person wrote', () => {
+    expect(issuesOf({ rules: [rule({ colour: 'red' })] })).to.have.property('rules.0.when');
+    expect(issuesOf({ rules: [rule({ actions: ['fly'] })] })).to.have.property('rules.0.when.actions.0');
+    expect(issuesOf({ rules: [rule({ bulk_count: { min: 3, max: 2 } })] })).to.deep.equal({
+      'rules.0.when.bulk_count': 'min is more than max.',
+    });
+    expect(issuesOf({ rules: [rule({ recipient_domains: ['a b'] })] })).to.have.property(
+      'rules.0.when.recipient_domains.0',
+    );
+    expect(issuesOf({ rules: [rule({}, undefined, 'default.person'), rule({}), rule({})] })).to.deep.equal({
+      'rules.0.id': 'This id is kept for the built-in policy.',
+      'rules.2.id': 'Another rule has this id.',
+    });
+    expect(issuesOf({ rules: [rule({ actions: ['move'], first_contact: true })] })).to.deep.equal({
+      'rules.0.when.first_contact':
+        'Only a send has recipients and attachments: this rule would never match.',
+    });
+    expect(issuesOf([])).to.have.property('');
+  });
+
+  it('refuses an undo, which nothing here waits for', () => {
+    for (const decision of ['allow', 'require']) {
+      const issues = issuesOf({ rules: [rule({}, { decision, undo_seconds: 30 })] });
+      expect(issues['rules.0.then.undo_seconds']).to.match(/cannot be held back for an undo/);
+      expect(read({ rules: [rule({}, { decision, undo_seconds: 0 })] }).rules).to.have.length(1);
+    }
+  });
+
+  it('knows the mailboxes, members and agents of the organisation, and no others', async () => {
+    const nowhere = { host: 'imap.example.com', port: 993, security: 'tls' };
+    const auth = { type: 'password', username: 'anna', password: 'secret' };
+    const mailbox = await gateway.call<{ id: string }>(createMailbox, {
+      email: 'anna@example.com',
+      imap: nowhere,
+      smtp: nowhere,
+      auth,
+    });
+    const { userId, agentId } = gateway.org;
+    const when = { mailbox_ids: [mailbox.id], principal_ids: [userId, agentId] };
+    expect(read({ rules: [rule(when)] }).rules).to.have.length(1);
+    expect(
+      issuesOf({ rules: [rule({ mailbox_ids: [mailbox.id, 'mbx_0'], principal_ids: ['usr_0'] })] }),
+    ).to.have.keys('rules.0.when.mailbox_ids.1', 'rules.0.when.principal_ids.0');
+  });
+});
