@@ -1,5 +1,5 @@
 /** Gateways side by side on one process with the stores, as an installation behind a load balancer runs them. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
@@ -91,15 +91,30 @@ export class ReplicaSet {
     return rawMcp(url, { bearer: this.tokens.mcp_token, ...request });
   }
 
+  /** Lets people's own tools send within a domain, as the person at the machine does it. */
+  async allowSending(domain: string): Promise<void> {
+    const file = join(this.dataDir, 'policy.json');
+    const when = { actions: ['send'], actors: ['delegated'], recipient_domains: [domain] };
+    await writeFile(
+      file,
+      JSON.stringify({ rules: [{ id: 'own-domain', when, then: { decision: 'allow' } }] }),
+    );
+    const { code, stderr } = await runCommand('infra/admin/admin.ts', ['policy', file], this.settings());
+    if (code !== 0) throw new Error(`the policy was not taken: ${stderr}`);
+  }
+
   /** Adds anna's mailbox on the first replica, grants the agent, and waits until it is connected. */
-  async addMailbox({ host, port }: { readonly host: string; readonly port: number }): Promise<string> {
+  async addMailbox(
+    { host, port }: { readonly host: string; readonly port: number },
+    smtpPort = 25,
+  ): Promise<string> {
     const answer = await this.rest(0, [
       'POST',
       '/mailboxes',
       {
         email: 'anna@example.com',
         imap: { host, port, security: 'none' },
-        smtp: { host, port: 25, security: 'none' },
+        smtp: { host, port: smtpPort, security: 'none' },
         auth: { type: 'password', username: 'anna', password: PASSWORD },
       },
     ]);
