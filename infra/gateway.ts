@@ -2,6 +2,7 @@
 import type { Log, Ports } from '../commands/kernel/ports.ts';
 import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
+import { runSendWorker } from './background/send-worker.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
@@ -95,7 +96,7 @@ function startBackground(ports: Ports, core: Core, times?: Partial<SyncTimes>): 
   const workers = { ports, gateway, index, directUrl: core.storage.directUrl, ...(times && { times }) };
   const loops = [
     runMailboxWorkers(workers, stopping.signal),
-    ...[runMailboxEraser, runOperationSweeper].map((run) => run(ports, stopping.signal)),
+    ...[runMailboxEraser, runOperationSweeper, runSendWorker].map((run) => run(ports, stopping.signal)),
   ];
   return async () => {
     stopping.abort();

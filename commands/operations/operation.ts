@@ -130,6 +130,8 @@ export const OperationReply = z.object({
   operation_id: z.string().optional(),
   results: z.array(ReplyResult),
   summary: Summary.optional(),
+  draft_id: z.string().optional(),
+  draft: z.record(z.string(), z.unknown()).optional().describe('The draft as it stands now.'),
   preview: z
     .object({
       content_hash: z.string(),

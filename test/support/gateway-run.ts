@@ -6,12 +6,15 @@ import { openAccessStream } from '../../infra/access-stream.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { createEgressGuard } from '../../infra/mail/egress-guard.ts';
 import { ImapGateway } from '../../infra/mail/imap-gateway.ts';
+import { PostgresContentStore } from '../../infra/content-store/postgres-content-store.ts';
+import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
 import { mailSettingsOf } from '../../infra/mail-settings.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { startLeases } from '../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { createPersonalData } from '../../infra/security/personal-data.ts';
 import { createSecrets } from '../../infra/security/secrets.ts';
+import { SmtpGateway } from '../../infra/smtp/smtp-gateway.ts';
 import { silentLog } from './silent-log.ts';
 
 /** Where the stores of a run answer, and what all runs on them share. */
@@ -19,6 +22,8 @@ export interface RunHome {
   readonly databaseUrl: string;
   readonly eventStoreUrl: string;
   readonly imapPort: number;
+  /** Where the mailboxes submit; absent = as their settings say. */
+  readonly smtpPort?: number;
   readonly masterKey: KeyObject;
   /** Clock, ids, keys and the directory, which only reads. */
   readonly shared: Ports;
@@ -46,6 +51,7 @@ export function openRun(home: RunHome): GatewayRun {
   });
   const personal = createPersonalData({ sql, clock: shared.clock, masterKey });
   const accessLog = openAccessStream({ ...shared, events, log, runId: leases.runId });
+  const guard = createEgressGuard(['127.0.0.0/8:*']);
   // As in the gateway: a state that cannot be written now is written at the next sign of it.
   const note = (written: Promise<void>): void => {
     written.catch(() => undefined);
@@ -55,7 +61,7 @@ export function openRun(home: RunHome): GatewayRun {
       const settings = await mailSettingsOf(shared.directory, logins, mailboxId);
       return { ...settings, imap: { ...settings.imap, port: home.imapPort } };
     },
-    guard: createEgressGuard(['127.0.0.0/8:*']),
+    guard,
     providerConnections: 4,
     log,
     onMailboxTrouble: (mailboxId, error) => {
@@ -65,7 +71,32 @@ export function openRun(home: RunHome): GatewayRun {
       note(recordMailHealth(ports, mailboxId));
     },
   });
-  const ports: Ports = { ...shared, sql, events, leases, secrets, logins, personal, accessLog, mail, log };
+  const submission = new SmtpGateway({
+    loadSettings: async (mailboxId) => {
+      const settings = await mailSettingsOf(shared.directory, logins, mailboxId);
+      const { smtp } = settings;
+      return { ...settings, smtp: smtp && { ...smtp, port: home.smtpPort ?? smtp.port } };
+    },
+    login: { guard, extraCertificates: [], connectTimeoutMs: 5_000 },
+    atOnce: 4,
+  });
+  const content = new PostgresContentStore({ sql, masterKey, clock: shared.clock, log });
+  const mailEchoes = createMailEchoes({ sql, distrust: () => Promise.resolve() });
+  const ports: Ports = {
+    ...shared,
+    submission,
+    content,
+    mailEchoes,
+    sql,
+    events,
+    leases,
+    secrets,
+    logins,
+    personal,
+    accessLog,
+    mail,
+    log,
+  };
   return {
     ports,
     close: async () => {

@@ -1,0 +1,119 @@
+/** What is to be done about a send that nobody runs just now, as its operation and its draft tell it. Pure. */
+import type { ErrorCode } from '../../kernel/errors.ts';
+import type { SendTimes } from '../../kernel/ports.ts';
+import type { SendOfOperation } from '../../operations/operation.ts';
+import type { SendOutcome } from '../../operations/operation-events.ts';
+import type { DraftState, Send } from '../draft.ts';
+
+export type NextStep =
+  /** The operation was written and the draft not yet: frozen and sent as asked. */
+  | { readonly kind: 'begin' }
+  /** It was never begun and can no longer be. */
+  | { readonly kind: 'refuse'; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'attempt' }
+  | { readonly kind: 'give_up' }
+  | { readonly kind: 'wait'; readonly until: Date }
+  /** Cut off with data out: looked for, and unknown from then on. */
+  | { readonly kind: 'judge'; readonly from: Date }
+  /** Unknown: looked for. */
+  | { readonly kind: 'look' }
+  | { readonly kind: 'file_copy' }
+  | { readonly kind: 'nothing' };
+
+const NOTHING: NextStep = { kind: 'nothing' };
+
+/** The step that comes next. The caller holds the operation's lease, so nobody is in the middle of one. */
+export function nextStep(
+  operation: { readonly id: string; readonly send: SendOfOperation },
+  draft: DraftState,
+  times: SendTimes,
+  now: Date,
+): NextStep {
+  const { send } = draft;
+  if (send?.frozen.operation_id !== operation.id) return stepWithoutDraft(operation, draft, times, now);
+  switch (draft.status) {
+    case 'sending':
+      return stepOfSending(send, times, now);
+    case 'send_unknown':
+      return { kind: 'look' };
+    case 'sent':
+      return send.copyFiled ? NOTHING : { kind: 'file_copy' };
+    case 'open':
+    case 'in_review':
+    case 'send_failed':
+    case 'discarded':
+      return NOTHING;
+  }
+}
+
+function stepWithoutDraft(
+  { id, send }: { readonly id: string; readonly send: SendOfOperation },
+  draft: DraftState,
+  { giveUpAfterMs }: SendTimes,
+  now: Date,
+): NextStep {
+  if (send.outcome !== null || draft.sendEnds.has(id)) return NOTHING;
+  if (now.getTime() - Date.parse(send.intendedAt) > giveUpAfterMs) {
+    const message = 'The gateway was away for too long and did not send the draft.';
+    return { kind: 'refuse', code: 'store_unavailable', message };
+  }
+  if (draft.status !== 'open' && draft.status !== 'send_failed') {
+    const message = `The draft is ${draft.status}; it was not sent.`;
+    return { kind: 'refuse', code: 'draft_locked', message };
+  }
+  if (draft.current?.version !== send.draftVersion) {
+    const message = 'The draft was edited before it could be sent; it was not sent.';
+    return { kind: 'refuse', code: 'version_conflict', message };
+  }
+  return { kind: 'begin' };
+}
+
+function stepOfSending(send: Send, times: SendTimes, now: Date): NextStep {
+  if (send.dataBegunAt !== null)
+    return { kind: 'judge', from: new Date(Date.parse(send.dataBegunAt) + times.judgeAfterMs) };
+  if (send.retryAt !== null && Date.parse(send.retryAt) > now.getTime())
+    return { kind: 'wait', until: new Date(send.retryAt) };
+  const first = send.firstAttemptAt === null ? now.getTime() : Date.parse(send.firstAttemptAt);
+  return { kind: now.getTime() - first > times.giveUpAfterMs ? 'give_up' : 'attempt' };
+}
+
+/** What the draft's stream tells of one operation's send; null while it is not over. */
+export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
+  const end = draft.sendEnds.get(operationId);
+  switch (end?.kind) {
+    case 'sent':
+      return { outcome: 'done', error: null };
+    case 'unknown':
+      return { outcome: 'unknown', error: { ...UNKNOWN, smtp_status: null } };
+    case 'failed': {
+      const { code, smtp_status, known_by } = end.data;
+      const told = known_by === 'person' ? { code: 'provider_rejected', message: BY_A_PERSON } : null;
+      return { outcome: 'failed', error: { code, message: messageOf(code), smtp_status, ...told } };
+    }
+    case undefined:
+      return draft.status === 'discarded' && draft.send?.frozen.operation_id === operationId
+        ? { outcome: 'failed', error: { ...DISCARDED, smtp_status: null } }
+        : null;
+  }
+}
+
+const UNKNOWN = {
+  code: 'outcome_unknown',
+  message:
+    'The connection broke before the mail server said whether it took the message; it is looked for in Sent.',
+};
+const DISCARDED = { code: 'draft_locked', message: 'The draft was discarded before it was sent.' };
+const BY_A_PERSON = 'A person found that the message was not sent.';
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
+  mailbox_auth_failed:
+    'The mail server refuses the stored credentials; store new ones and send the draft again.',
+  payload_too_large: 'The message is larger than the mail server takes.',
+  operation_unsupported: 'The mail server cannot send this message.',
+  target_blocked:
+    'The submission server of this mailbox is not a public address and no egress rule opens it.',
+};
+
+const messageOf = (code: string): string =>
+  MESSAGES[code] ?? 'The mail server did not take the message for as long as it was tried; it was not sent.';

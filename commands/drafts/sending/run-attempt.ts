@@ -1,0 +1,153 @@
+/** One attempt to send: from its intent, which is in the draft's stream already, to its outcome there. */
+import { z } from 'zod';
+import { appendFacts, type Author, decideAndAppend, streamOf } from '../../kernel/decide-and-append.ts';
+import { GatewayError } from '../../kernel/errors.ts';
+import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
+import { type ExpectedRevision, type Ports, type Sealed, WrongExpectedRevision } from '../../kernel/ports.ts';
+import {
+  type Acceptance,
+  type RefusedRecipient,
+  SubmissionFailure,
+  type SubmissionFailureFacts,
+} from '../../kernel/submission-port.ts';
+import { draft, type DraftState, type Send } from '../draft.ts';
+import { dateHeader, datedMessage, whileHeld } from './dated-message.ts';
+import { type AttemptEnd, endAttempt, sealRefused } from './decide-send.ts';
+
+/** An attempt whose `SendStarted` is the last event of the draft's stream. */
+export interface Attempt {
+  readonly draftId: string;
+  readonly mailboxId: string;
+  readonly send: Send;
+  readonly revision: ExpectedRevision;
+  readonly lease: HeldLease;
+}
+
+/** What the exchange with the server brought; `overtaken` when somebody else wrote to the draft first. */
+type Exchanged =
+  | {
+      readonly kind: 'accepted';
+      readonly acceptance: Acceptance;
+      readonly refused: readonly RefusedRecipient[];
+    }
+  | { readonly kind: 'failed'; readonly facts: SubmissionFailureFacts }
+  | { readonly kind: 'overtaken' };
+
+const Envelope = z.object({ from: z.string(), to: z.array(z.string()) });
+
+/** Runs it and records how it ended. The answer is the draft as it stands then. Throws only when the store stays away. */
+export async function runAttempt(ports: Ports, author: Author, attempt: Attempt): Promise<DraftState> {
+  const exchanged = await exchange(ports, author, attempt);
+  return await recordEnd(ports, author, attempt, exchanged);
+}
+
+async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise<Exchanged> {
+  const { send, mailboxId, lease } = attempt;
+  const { frozen, started } = send;
+  const date = new Date(started?.date ?? frozen.frozen_at);
+  const progress = {
+    submission: null as { close(): void } | null,
+    phase: 'connect' as 'connect' | 'envelope',
+  };
+  try {
+    const envelope = Envelope.parse(JSON.parse((await ports.personal.open(frozen.smtp_envelope)) ?? 'null'));
+    const submission = await ports.submission.connect(mailboxId);
+    progress.submission = submission;
+    progress.phase = 'envelope';
+    const refused = await submission.begin(envelope, dateHeader(date).length + frozen.mime_size);
+    await appendDataBegun(ports, author, attempt, refused);
+    lease.assertHeld();
+    const bytes = datedMessage(date, ports.content.open(frozen.mime_id));
+    const acceptance = await submission.transmit(whileHeld(lease, bytes));
+    return { kind: 'accepted', acceptance, refused };
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return { kind: 'overtaken' };
+    if (error instanceof SubmissionFailure) return { kind: 'failed', facts: error.facts };
+    // Not a byte of the message is out: what failed here was ours.
+    if (!(error instanceof LeaseLost) && !(error instanceof GatewayError))
+      ports.log.error('a send met a defect', { draft_id: attempt.draftId, error: String(error) });
+    return { kind: 'failed', facts: ownFailure(error, progress.phase) };
+  } finally {
+    progress.submission?.close();
+  }
+}
+
+/** The fence: at exactly the revision of the intent, or not at all. Only after it a byte of the message may go out. */
+async function appendDataBegun(
+  ports: Ports,
+  author: Author,
+  { draftId, mailboxId, send, revision }: Attempt,
+  refused: readonly RefusedRecipient[],
+): Promise<void> {
+  const rejected = await sealRefused((text) => ports.personal.seal(mailboxId, text), refused);
+  await appendFacts(ports, author, {
+    stream: streamOf(draft, draftId),
+    expected: revision,
+    catalogue: draft.catalogue,
+    facts: [
+      {
+        type: 'SendDataBegun',
+        data: { operation_id: send.frozen.operation_id, attempt: send.attempts, rejected },
+      },
+    ],
+  });
+}
+
+const ownFailure = (error: unknown, phase: 'connect' | 'envelope'): SubmissionFailureFacts => ({
+  phase,
+  verdict: 'later',
+  code: error instanceof GatewayError ? error.code : 'internal_error',
+  smtpStatus: null,
+  response: null,
+  refused: [],
+});
+
+/** An outcome is known here alone: it is worth waiting for the store. */
+const RECORD_WITHIN_MS = 2 * 60_000;
+const RECORD_AGAIN_MS = 1_000;
+
+async function recordEnd(
+  ports: Ports,
+  author: Author,
+  { draftId, mailboxId, send }: Attempt,
+  exchanged: Exchanged,
+): Promise<DraftState> {
+  const until = ports.clock.now().getTime() + RECORD_WITHIN_MS;
+  for (;;) {
+    try {
+      const end = exchanged.kind === 'overtaken' ? null : await sealEnd(ports, mailboxId, exchanged);
+      const times = ports.server.sendTimes;
+      const { state } = await decideAndAppend(ports, author, draft, {
+        id: draftId,
+        decide: (state) =>
+          end === null ? [] : endAttempt(state, send.attempts, end, { times, now: ports.clock.now() }),
+      });
+      return state;
+    } catch (error) {
+      const isAway = error instanceof GatewayError && error.code === 'store_unavailable';
+      if (!isAway || ports.clock.now().getTime() > until) throw error;
+      await ports.clock.sleep(RECORD_AGAIN_MS);
+    }
+  }
+}
+
+async function sealEnd(
+  ports: Ports,
+  mailboxId: string,
+  exchanged: Exclude<Exchanged, { kind: 'overtaken' }>,
+): Promise<AttemptEnd> {
+  const seal = (text: string): Promise<Sealed> => ports.personal.seal(mailboxId, text);
+  if (exchanged.kind === 'accepted') {
+    const { acceptance, refused } = exchanged;
+    const response = await seal(acceptance.response);
+    const rejected = await sealRefused(seal, refused);
+    return { kind: 'accepted', response, replacedMessageId: acceptance.replacedMessageId, rejected };
+  }
+  const { response, refused, ...failure } = exchanged.facts;
+  return {
+    kind: 'failed',
+    failure,
+    response: response === null ? null : await seal(response),
+    rejected: await sealRefused(seal, refused),
+  };
+}

@@ -1,0 +1,63 @@
+/** The copy in Sent: proof that a message was sent, and what is filed there once when the mail server does not do it. */
+import { GatewayError } from '../../kernel/errors.ts';
+import type { MailboxEntry } from '../../kernel/directory.ts';
+import { folderOfRole } from '../../kernel/folders.ts';
+import type { FolderRef, MailSession, MessageRef } from '../../kernel/mail-port.ts';
+
+/** The folder of a role, or null where the mailbox has none. */
+function folderIfAny(mailbox: MailboxEntry, role: 'sent' | 'all_mail'): FolderRef | null {
+  try {
+    return folderOfRole(mailbox, role);
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'folder_role_missing') return null;
+    throw error;
+  }
+}
+
+/**
+ * A message with one of these Message-IDs in Sent, else among all mail. A draft is no proof: on some servers drafts are
+ * listed there too. Throws when the mail server is away.
+ */
+export async function findSentCopy(
+  mail: MailSession,
+  mailbox: MailboxEntry,
+  messageIds: readonly string[],
+): Promise<MessageRef | null> {
+  for (const role of ['sent', 'all_mail'] as const) {
+    const folder = folderIfAny(mailbox, role);
+    const found = folder && (await findIn(mail, folder, messageIds));
+    if (found) return found;
+  }
+  return null;
+}
+
+async function findIn(
+  mail: MailSession,
+  folder: FolderRef,
+  messageIds: readonly string[],
+): Promise<MessageRef | null> {
+  for (const messageId of messageIds) {
+    const uids = await mail.findByMessageId(folder, messageId, 1);
+    if (uids.length === 0) continue;
+    const { uidValidity } = await mail.folderStatus(folder);
+    const { flagsByUid } = await mail.look(folder, uidValidity, uids);
+    const uid = uids.find((each) => flagsByUid.get(each)?.includes('\\Draft') === false);
+    if (uid !== undefined) return { folder, uidValidity, uid };
+  }
+  return null;
+}
+
+/** What is known about who files copies: Gmail does so by itself, of others their last send tells. */
+export type CopyHabit = 'server' | 'gateway' | null;
+
+export const habitOf = (mailbox: MailboxEntry, lastFiledBy: CopyHabit): CopyHabit =>
+  mailbox.capabilities.includes('X-GM-EXT-1') ? 'server' : lastFiledBy;
+
+/** A server that is known to file copies may be slow with one. */
+const KNOWN_HABIT_FACTOR = 12;
+
+/** Until when the server's own copy is waited for. */
+export const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date => {
+  const factor = habit === 'gateway' ? 0 : habit === 'server' ? KNOWN_HABIT_FACTOR : 1;
+  return new Date(sentAt.getTime() + factor * ownCopyWithinMs);
+};

@@ -1,0 +1,63 @@
+/** Goes on with sends that nobody runs: retries that are due, what was cut off, unknown ones, and copies for Sent. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { DraftState } from '../../commands/drafts/draft.ts';
+import { fileSentCopy } from '../../commands/drafts/sending/file-sent-copy.ts';
+import { settleSend } from '../../commands/drafts/sending/settle-send.ts';
+import { type DueSend, listDueSends } from '../../projections/sends.ts';
+import { Backoff, repeat } from './repeat.ts';
+
+const LOOK_EVERY_MS = 500;
+/** A slow mail server keeps only its own sends waiting. */
+const AT_ONCE = 16;
+const FIRST_PAUSE_MS = 1_000;
+const END_WITHIN_MS = 10_000;
+const MOST_PAUSE_MS = 15 * 60_000;
+
+/** Looks for due sends until the signal aborts; what is under way is brought to its end. */
+export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<void> {
+  const backoff = new Backoff(FIRST_PAUSE_MS, MOST_PAUSE_MS);
+  const underWay = new Map<string, Promise<void>>();
+  const loop = { name: 'send-worker', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
+  await repeat(loop, async () => {
+    const now = ports.clock.now();
+    const except = [...backoff.waiting(now.getTime()), ...underWay.keys()];
+    const due = await listDueSends(ports.sql, { now, limit: AT_ONCE - underWay.size, except });
+    for (const send of due) {
+      const { operationId } = send;
+      const work = goOn(ports, send)
+        .then((isOver) => {
+          if (isOver) backoff.clear(operationId);
+          else backoff.failed(operationId, ports.clock.now().getTime());
+        })
+        .finally(() => underWay.delete(operationId));
+      underWay.set(operationId, work);
+    }
+  });
+  // What takes longer is cut off, and gone on with by whoever comes next.
+  await Promise.race([Promise.all(underWay.values()), ports.clock.sleep(END_WITHIN_MS)]);
+}
+
+/** Only looking settles it: now and then, and ever more seldom. */
+const isLookedFor = ({ status, send }: DraftState): boolean =>
+  status === 'send_unknown' || (status === 'sending' && send?.retryAt === null);
+
+/** False when it has to be looked at again after a pause. Never throws. */
+async function goOn(ports: Ports, send: DueSend): Promise<boolean> {
+  const { operationId, draftId, orgId, lastFiledBy } = send;
+  try {
+    if (send.phase === 'sent' && send.told)
+      return await fileSentCopy(ports, { operationId, orgId, draftId, lastFiledBy });
+    if ((await ports.leases.holder(operationId)) !== null) return false;
+    const { draft } = await settleSend(ports, { operationId, orgId });
+    return draft !== null && !isLookedFor(draft);
+  } catch (error) {
+    const code = error instanceof GatewayError ? error.code : 'internal_error';
+    ports.log.warn('a send could not be gone on with yet', {
+      operation_id: operationId,
+      code,
+      error: String(error),
+    });
+    return false;
+  }
+}

@@ -1,0 +1,143 @@
+/** `read.send`: sends that are not over yet, for whoever goes on with them. */
+import type { ProjectedEvent, Projection } from './projection.ts';
+import { splitStreamName } from './projection.ts';
+import type { Sql } from '../commands/kernel/ports.ts';
+import type { CopyHabit } from '../commands/drafts/sending/sent-copy.ts';
+
+type SendPhase = 'intended' | 'sending' | 'waiting' | 'unknown' | 'sent' | 'filed' | 'ended';
+
+export const sends: Projection = {
+  name: 'sends',
+  version: 1,
+  tables: ['send'],
+  create: (tableOf) => [
+    `create table ${tableOf('send')} (
+       operation_id text primary key, draft_id text not null, mailbox_id text not null, org_id text,
+       phase text not null, told boolean not null default false, filed_by text,
+       due_at timestamptz not null, updated_at timestamptz not null)`,
+  ],
+  indexes: (tableOf) => [
+    `create index on ${tableOf('send')} (due_at) where not told or phase in ('unknown', 'sent')`,
+    `create index on ${tableOf('send')} (mailbox_id, updated_at) where filed_by is not null`,
+    `create index on ${tableOf('send')} (draft_id)`,
+  ],
+  apply: async ({ events, sql, tableOf }) => {
+    const table = tableOf('send');
+    // One by one: sends are few, and each event may rest on the one before.
+    for (const event of events) await apply(sql, table, event);
+  },
+};
+
+async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<void> {
+  const { fact, streamName } = event;
+  const { id } = splitStreamName(streamName);
+  const at = fact.meta.occurred_at;
+  const moved = movedBy(fact);
+  if (moved !== null) {
+    const { operationId, phase, dueAt } = moved;
+    await sql.query(`update ${table} set phase = $2, due_at = $3, updated_at = $4 where operation_id = $1`, [
+      operationId,
+      phase,
+      dueAt,
+      at,
+    ]);
+    return;
+  }
+  switch (fact.type) {
+    case 'SendIntended':
+      await sql.query(
+        `insert into ${table} (operation_id, draft_id, mailbox_id, org_id, phase, due_at, updated_at)
+         values ($1, $2, $3, $4, 'intended', $5, $5)`,
+        [id, fact.data.draft_id, fact.data.mailbox_id, fact.meta.org_id, at],
+      );
+      return;
+    case 'SentCopyFiled':
+      await sql.query(
+        `update ${table} set phase = 'filed', filed_by = $2, updated_at = $3 where operation_id = $1`,
+        [fact.data.operation_id, fact.data.filed_by, at],
+      );
+      return;
+    case 'DraftDiscarded':
+      await sql.query(
+        `update ${table} set phase = 'ended', due_at = $2, updated_at = $2
+         where draft_id = $1 and phase in ('intended', 'sending', 'waiting')`,
+        [id, at],
+      );
+      return;
+    case 'SendOutcomeRecorded':
+      await sql.query(`update ${table} set told = true, updated_at = $2 where operation_id = $1`, [id, at]);
+      return;
+    default:
+  }
+}
+
+interface Moved {
+  readonly operationId: string;
+  readonly phase: SendPhase;
+  readonly dueAt: string;
+}
+
+/** Where an event of the draft's stream brings its send; null for every other event. */
+function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
+  const now = meta.occurred_at;
+  switch (type) {
+    case 'SendStarted':
+      return { operationId: data.operation_id, phase: 'sending', dueAt: now };
+    case 'SendPostponed':
+      return { operationId: data.operation_id, phase: 'waiting', dueAt: data.retry_at };
+    case 'DraftSendUnknown':
+      return { operationId: data.operation_id, phase: 'unknown', dueAt: now };
+    case 'DraftSent':
+      return { operationId: data.operation_id, phase: 'sent', dueAt: now };
+    case 'DraftSendFailed':
+      return { operationId: data.operation_id, phase: 'ended', dueAt: now };
+    default:
+      return null;
+  }
+}
+
+/** A send that somebody has to go on with. */
+export interface DueSend {
+  readonly operationId: string;
+  readonly draftId: string;
+  readonly orgId: string | null;
+  readonly phase: SendPhase;
+  readonly told: boolean;
+  /** Who filed the last copy of this mailbox. */
+  readonly lastFiledBy: CopyHabit;
+}
+
+/** Copies are looked for this long; later a person's mail program has long been searched by hand. */
+const LOOK_FOR_DAYS = 7;
+
+/** Sends that are due now, those in `except` left out, the longest due first. */
+export async function listDueSends(
+  sql: Sql,
+  { now, limit, except }: { readonly now: Date; readonly limit: number; readonly except: readonly string[] },
+): Promise<readonly DueSend[]> {
+  const rows = await sql.query<{
+    operation_id: string;
+    draft_id: string;
+    org_id: string | null;
+    phase: SendPhase;
+    told: boolean;
+    last_filed_by: CopyHabit;
+  }>(
+    `select operation_id, draft_id, org_id, phase, told,
+       (select filed_by from read.send f where f.mailbox_id = s.mailbox_id and f.filed_by is not null
+        order by f.updated_at desc limit 1) as last_filed_by
+     from read.send s
+     where due_at <= $1 and operation_id <> all($3::text[])
+       and (not told or (phase in ('unknown', 'sent') and due_at > $1 - $4 * interval '1 day'))
+     order by due_at limit $2`,
+    [now, limit, except, LOOK_FOR_DAYS],
+  );
+  return rows.map((row) => ({
+    operationId: row.operation_id,
+    draftId: row.draft_id,
+    orgId: row.org_id,
+    phase: row.phase,
+    told: row.told,
+    lastFiledBy: row.last_filed_by,
+  }));
+}

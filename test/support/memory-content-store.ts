@@ -1,0 +1,59 @@
+/** A content store in memory, whole contents at once. */
+import { createHash } from 'node:crypto';
+import type { ContentStore, NewContent, StoredContent } from '../../commands/kernel/content-store.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
+
+export class MemoryContentStore implements ContentStore {
+  readonly #contents = new Map<string, { readonly facts: StoredContent; readonly bytes: Uint8Array }>();
+
+  async put(content: NewContent, source: AsyncIterable<Uint8Array>): Promise<StoredContent> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of source) pieces.push(piece);
+    const bytes = Buffer.concat(pieces);
+    const { id, kind, owner, filename, contentType } = content;
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const facts = { id, kind, owner, filename, contentType, size: bytes.length, sha256 };
+    this.#contents.set(id, { facts, bytes });
+    return facts;
+  }
+
+  describe(id: string): Promise<StoredContent | null> {
+    return Promise.resolve(this.#contents.get(id)?.facts ?? null);
+  }
+
+  async *open(id: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
+    const content = this.#contents.get(id);
+    if (!content) throw notFound('content');
+    yield await Promise.resolve(content.bytes.subarray(from));
+  }
+
+  keep(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return Promise.resolve(new Set(ids.filter((id) => this.#contents.has(id))));
+  }
+
+  erase(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.#contents.delete(id);
+    return Promise.resolve();
+  }
+
+  eraseDraft(draftId: string): Promise<void> {
+    return this.#eraseWhere(({ owner }) => owner.draftId === draftId);
+  }
+
+  eraseMailbox(mailboxId: string): Promise<void> {
+    return this.#eraseWhere(({ owner }) => owner.mailboxId === mailboxId);
+  }
+
+  eraseExpired(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  #eraseWhere(isIt: (facts: StoredContent) => boolean): Promise<void> {
+    return this.erase(
+      [...this.#contents.values()]
+        .map(({ facts }) => facts)
+        .filter(isIt)
+        .map(({ id }) => id),
+    );
+  }
+}

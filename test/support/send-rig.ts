@@ -1,0 +1,210 @@
+/** One mailbox, its drafts and its submission server in memory: everything a send passes through. */
+import { type Caller, callerOf } from '../../commands/kernel/access.ts';
+import { decideAndAppend, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import type { MailboxEntry, PolicyEntry } from '../../commands/kernel/directory.ts';
+import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { MAILBOX_SCOPES, SCOPES } from '../../commands/kernel/scopes.ts';
+import { draft, type DraftFact, type DraftState } from '../../commands/drafts/draft.ts';
+import { storeBody } from '../../commands/drafts/draft-body.ts';
+import type { DraftVersion } from '../../commands/drafts/draft-events.ts';
+import { sealEnvelope } from '../../commands/drafts/draft-envelope.ts';
+import { sendDraftCapability } from '../../commands/drafts/sending/send-draft-capability.ts';
+import { operation, type OperationReply, type OperationState } from '../../commands/operations/operation.ts';
+import { messageComposer } from '../../infra/mail/compose-message.ts';
+import { stateOf, tokenOf, type World } from './access-world.ts';
+import { sampleAuthor } from './event-author.ts';
+import { FakeMailbox } from './fake-mailbox.ts';
+import { FakeSubmission } from './fake-submission.ts';
+import { memoryLeases, memoryPorts } from './memory-gateway.ts';
+import { MemoryContentStore } from './memory-content-store.ts';
+
+const ALLOW_ALL: PolicyEntry = {
+  id: 'pol_1',
+  version: 1,
+  rules: [{ id: 'all', when: {}, then: { decision: 'allow' } }],
+  default: null,
+};
+const MAILBOX = 'mbx_0';
+
+export interface SendRigOptions {
+  readonly kind?: World['kind'];
+  readonly policy?: PolicyEntry | null;
+  readonly mailbox?: Partial<MailboxEntry>;
+}
+
+export class SendRig {
+  readonly parts = memoryPorts();
+  readonly submission = new FakeSubmission();
+  readonly mailbox = new FakeMailbox();
+  readonly leaseTable = new Map<string, string>();
+  readonly caller: Caller;
+  readonly ports: Ports;
+  #requests = 0;
+  #runs = 1;
+
+  constructor({ kind = 'user', policy = ALLOW_ALL, mailbox = {} }: SendRigOptions = {}) {
+    const access = { scopes: MAILBOX_SCOPES, folderRoles: null, expiresAt: null };
+    const world: World = {
+      kind,
+      role: 'member',
+      tokenScopes: SCOPES,
+      tokenMailboxIds: null,
+      mailboxes: [0, 1].map(() => ({
+        isRemoved: false,
+        isForeign: false,
+        grant: access,
+        ownersGrant: access,
+      })),
+    };
+    const bare = stateOf(world);
+    const mailboxes = new Map(
+      [...bare.mailboxes].map(([id, entry]): [string, MailboxEntry] => [
+        id,
+        {
+          ...entry,
+          email: 'anna@example.com',
+          smtp: { host: 'smtp.example.com', port: 587, security: 'starttls' },
+          folders: ['INBOX', 'Sent'].map((path, at) => ({ number: at + 1, path })),
+          detectedRoles: { inbox: 1, sent: 2 },
+          ...mailbox,
+        },
+      ]),
+    );
+    const policies = new Map<string, PolicyEntry>(policy === null ? [] : [['org_1', policy]]);
+    const state = { ...bare, mailboxes, policies };
+    const caller = callerOf(state, tokenOf(world), this.parts.clock.now());
+    if (!caller) throw new Error('no caller');
+    this.caller = caller;
+    const { clock } = this.parts;
+    this.ports = {
+      ...this.parts.ports,
+      leases: memoryLeases('run_1', this.leaseTable),
+      directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
+      submission: this.submission,
+      content: new MemoryContentStore(),
+      composer: messageComposer,
+      mailEchoes: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
+      // Nothing here takes long enough to be answered late; the test alone moves the time.
+      clock: {
+        now: () => clock.now(),
+        sleep: (_, signal) =>
+          new Promise((resolve) => {
+            signal?.addEventListener('abort', () => {
+              resolve();
+            });
+          }),
+      },
+    };
+    this.parts.mail.withMailbox = (_, __, work) =>
+      this.parts.mail.failure ? Promise.reject(this.parts.mail.failure) : work(this.mailbox);
+  }
+
+  /** The ports of another process on the same stores; the leases of the first one are gone when it is. */
+  newRun(): Ports {
+    this.#runs += 1;
+    this.leaseTable.clear();
+    return { ...this.ports, leases: memoryLeases(`run_${String(this.#runs)}`, this.leaseTable) };
+  }
+
+  /** A draft of one version, ready to be sent. */
+  async startDraft(to: readonly string[] = ['bob@example.org']): Promise<string> {
+    const id = this.ports.ids.newId('drf');
+    await this.append(id, {
+      type: 'DraftStarted',
+      data: {
+        mailbox_id: MAILBOX,
+        kind: 'new',
+        source_message_id: null,
+        in_reply_to: null,
+        references: [],
+        draft: await this.version(id, 1, to),
+      },
+    });
+    return id;
+  }
+
+  async edit(id: string): Promise<void> {
+    const { current } = await this.draft(id);
+    const draft = await this.version(id, (current?.version ?? 0) + 1, ['carol@example.org']);
+    await this.append(id, { type: 'DraftEdited', data: { draft } });
+  }
+
+  async append(id: string, fact: DraftFact): Promise<void> {
+    await decideAndAppend(this.ports, sampleAuthor('org_1'), draft, { id, decide: () => [fact] });
+  }
+
+  async version(draftId: string, version: number, to: readonly string[]): Promise<DraftVersion> {
+    const { personal, content, ids } = this.ports;
+    const owner = { mailboxId: MAILBOX, draftId };
+    return {
+      version,
+      envelope: await sealEnvelope(personal, MAILBOX, {
+        from: null,
+        to: to.map((email) => ({ name: null, email })),
+        cc: [],
+        bcc: [],
+        reply_to: [],
+        subject: `Version ${String(version)}`,
+        headers: {},
+        attachments: [],
+      }),
+      content_id: await storeBody(content, ids.newUuid(), owner, {
+        text: 'Hello',
+        html: null,
+        markdown: null,
+      }),
+      content_hash: `hash-${draftId}-${String(version)}`,
+      attachments: [],
+    };
+  }
+
+  async draft(id: string): Promise<DraftState> {
+    return (await loadAggregate(this.ports.events, draft, id)).state;
+  }
+
+  async operation(id: string): Promise<OperationState> {
+    return (await loadAggregate(this.ports.events, operation, id)).state;
+  }
+
+  operationId(key: string): string {
+    return this.ports.ids.idForKey('opn', this.caller.org.id, this.caller.principal.id, key);
+  }
+
+  /** send_draft as the caller, in this process or another one. */
+  async send(
+    draftId: string,
+    key: string,
+    {
+      ports = this.ports,
+      expectedVersion,
+    }: { readonly ports?: Ports; readonly expectedVersion?: number } = {},
+  ): Promise<OperationReply> {
+    this.#requests += 1;
+    const { output } = await invokeCapability({
+      capability: sendDraftCapability,
+      input: {
+        draft_id: draftId,
+        ...(expectedVersion === undefined ? {} : { expected_version: expectedVersion }),
+      },
+      caller: this.caller,
+      client: null,
+      registry: [],
+      ports,
+      request: {
+        id: `req_${String(this.#requests)}`,
+        surface: 'rest',
+        idempotencyKey: key,
+        ifMatch: null,
+        ifPosition: null,
+        mcpSessionId: null,
+      },
+    });
+    return output as OperationReply;
+  }
+
+  /** Types of the events of a stream, in order. */
+  async typesOf(stream: string): Promise<readonly string[]> {
+    return (await this.ports.events.readStream(stream)).map(({ type }) => type);
+  }
+}
