@@ -2,7 +2,6 @@
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
-import { sendDraftCapability } from '../commands/drafts/sending/send-draft-capability.ts';
 import { startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
@@ -33,6 +32,10 @@ import { getOpenapi } from './http/get-openapi.ts';
 import { getIdentity } from './identity/get-identity.ts';
 import { listGrants } from './mailboxes/list-grants.ts';
 import { getFolderRoles, getMailbox, listMailboxes } from './mailboxes/mailboxes.ts';
+import { downloadAttachment } from './messages/download-attachment.ts';
+import { getAttachment } from './messages/get-attachment.ts';
+import { getMessage } from './messages/get-message.ts';
+import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { getAgent, listAgents } from './organisation/agents.ts';
@@ -44,6 +47,10 @@ export const capabilities = defineRegistry([
   queryEmail,
   actOnEmail,
   listMessages,
+  getMessage,
+  getRawMessage,
+  downloadAttachment,
+  getAttachment,
   listFolders,
   moveMessages,
   copyMessages,
@@ -59,7 +66,6 @@ export const capabilities = defineRegistry([
   getDraft,
   editDraftCapability,
   patchDraftCapability,
-  sendDraftCapability,
   discardDraftCapability,
   deleteDraftCapability,
   uploadAttachment,

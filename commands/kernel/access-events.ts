@@ -7,8 +7,13 @@ import type { AccessEntry } from './ports.ts';
 
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',
-  summary: 'Message bodies were handed out; one event per request.',
-  data: z.object({ mailbox_id: z.string(), message_ids: z.array(z.string()), what: z.enum(['text']) }),
+  summary: 'Message bodies, raw messages or attachments were handed out; one event per request.',
+  data: z.object({
+    mailbox_id: z.string(),
+    message_ids: z.array(z.string()),
+    what: z.enum(['text', 'raw', 'attachment']),
+    attachment_ids: z.array(z.string()).optional(),
+  }),
 });
 
 export const RequestRefused = defineEvent({
@@ -25,9 +30,14 @@ export const RefusalsCounted = defineEvent({
 
 export const accessCatalogue = catalogueOf([BodiesRead, RequestRefused, RefusalsCounted]);
 
-export const textReadEntry = (author: Author, now: Date, read: ReadRecord): AccessEntry => ({
+export const readEntry = (author: Author, now: Date, read: ReadRecord): AccessEntry => ({
   type: BodiesRead.type,
-  data: { mailbox_id: read.mailboxId, message_ids: read.messageIds, what: read.what },
+  data: {
+    mailbox_id: read.mailboxId,
+    message_ids: read.messageIds,
+    what: read.what,
+    ...(read.attachmentIds === undefined ? {} : { attachment_ids: read.attachmentIds }),
+  },
   metadata: envelope(author, BodiesRead, now),
 });
 

@@ -40,14 +40,16 @@ export interface Context {
   claim(prefix: IdPrefix): Promise<string>;
   /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
   markReplayed(): void;
-  /** Records that message bodies were read; the answer waits until the event is in the stream. */
+  /** Records that message bodies, raw messages or attachments were read; the answer waits until the event is in the stream. */
   recordRead(read: ReadRecord): Promise<void>;
 }
 
 export interface ReadRecord {
   readonly mailboxId: string;
   readonly messageIds: readonly string[];
-  readonly what: 'text';
+  readonly what: 'text' | 'raw' | 'attachment';
+  /** Which attachments, where that is what was read. */
+  readonly attachmentIds?: readonly string[];
 }
 
 export interface Access<Input> {
@@ -108,6 +110,8 @@ export interface CapabilityDefinition<Input, Output> {
     readonly bodyField?: string;
     /** The whole body is this input field as a stream of bytes (`UploadedBytes`); the other fields are in the query. */
     readonly bodyBytes?: string;
+    /** The output is a `ByteAnswer` of this media type. */
+    readonly answerBytes?: string;
   } | null;
   readonly tool: {
     readonly surface: 'advertised' | 'granular';

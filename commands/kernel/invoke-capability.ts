@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { authorise, requireAny } from './authorise.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
-import { RequestRefused, refusalEntry, textReadEntry } from './access-events.ts';
+import { RequestRefused, refusalEntry, readEntry } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
@@ -82,7 +82,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
     markReplayed: () => {
       answer.replayed = true;
     },
-    recordRead: (read) => ports.accessLog.record(textReadEntry(author, ports.clock.now(), read)),
+    recordRead: (read) => ports.accessLog.record(readEntry(author, ports.clock.now(), read)),
   };
   const output: unknown =
     rule.kind === 'claim'

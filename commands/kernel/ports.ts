@@ -9,12 +9,12 @@ import type { MailCopies } from './mail-copies.ts';
 import type { MailEchoes } from './mail-echoes.ts';
 import type { MailLogins } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
+import type { MessageMoves } from './message-moves.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpTasks } from './mcp-tasks.ts';
 import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
-import type { SubmissionPort } from './submission-port.ts';
 
 export interface Clock {
   now(): Date;
@@ -274,13 +274,13 @@ export interface Ports {
   readonly leases: Leases;
   readonly mail: MailPort;
   readonly logins: MailLogins;
-  readonly submission: SubmissionPort;
   readonly mailEchoes: MailEchoes;
   readonly mailCopies: MailCopies;
   readonly content: ContentStore;
   readonly composer: MessageComposer;
   readonly directory: Directory;
   readonly readModels: ReadModels;
+  readonly moves: MessageMoves;
   readonly feed: ChangeFeed;
   readonly sessions: McpSessions;
   readonly tasks: McpTasks;

@@ -50,14 +50,9 @@ export function errorCodesOf({
 const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   'Idempotency-Key': '1–255 visible ASCII characters; the same key with the same body runs once.',
   'If-Match': 'The ETag this change is based on.',
+  Range: 'One range of bytes; several are answered whole.',
   'If-Position': 'The Position of an earlier answer: waits up to a second until reads include it.',
 };
-
-const headersOf = ({ effect, idempotency, etag }: Capability): readonly string[] => [
-  ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
-  ...(etag && effect === 'write' ? ['If-Match'] : []),
-  ...(effect === 'read' ? ['If-Position'] : []),
-];
 
 function parametersOf(capability: Capability): readonly Json[] {
   const { rest, input } = capability;
@@ -79,6 +74,13 @@ function parametersOf(capability: Capability): readonly Json[] {
     })),
   ];
 }
+
+const headersOf = ({ rest, effect, idempotency, etag }: Capability): readonly string[] => [
+  ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
+  ...(etag && effect === 'write' ? ['If-Match'] : []),
+  ...(effect === 'read' ? ['If-Position'] : []),
+  ...(rest?.answerBytes === undefined ? [] : ['Range']),
+];
 
 const pathParametersOf = (path: string): ReadonlySet<string> =>
   new Set([...path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => name));
@@ -109,14 +111,26 @@ interface JsonObjectSchema {
 
 const json = (schema: Json): Json => ({ content: { 'application/json': { schema } } });
 
+function contentOf({ rest, output }: Capability): Json {
+  if (rest?.answerBytes === undefined) return json(schemaOf(output, 'output'));
+  return { content: { [rest.answerBytes]: { schema: { type: 'string', format: 'binary' } } } };
+}
+
+/** RFC 9110 14: what `Range` is answered with. */
+const rangeResponses = (content: Json): Json => ({
+  '206': { description: 'The range asked for; Content-Range says of how many bytes.', ...content },
+  '416': { description: 'There are no such bytes; Content-Range says how many there are.' },
+});
+
 function responsesOf(capability: Capability): Json {
   const status = String(capability.rest?.status ?? 200);
-  const success = status === '204' ? {} : json(schemaOf(capability.output, 'output'));
+  const success = status === '204' ? {} : contentOf(capability);
   const errors = [...errorCodesOf(capability)]
     .toSorted(([a], [b]) => a - b)
     .map(([code, names]) => [String(code), errorResponse(code, names)]);
   return {
     [status]: { description: capability.summary, headers: successHeaders(capability), ...success },
+    ...(capability.rest?.answerBytes === undefined ? {} : rangeResponses(success)),
     ...(Object.fromEntries(errors) as Json),
   };
 }

@@ -1,5 +1,6 @@
 /** The REST face: a route per capability of the registry, and nothing but translation. */
 import express, { type NextFunction, type Request as HttpRequest, type Response, type Router } from 'express';
+import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
 import type { Capability, Request } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
@@ -11,6 +12,7 @@ import { recordRefusal } from './refusals.ts';
 import { ClientGone } from './request-body.ts';
 import { RequestInput } from './request-input.ts';
 import { sendError, sendOutcome } from './rest-answer.ts';
+import { sendBytes } from './send-bytes.ts';
 
 export interface RestOptions {
   readonly registry: readonly Capability[];
@@ -57,6 +59,8 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
         ports.log.error('a request failed', fields);
       }
       if (!response.headersSent) sendError(response, error, requestId);
+      // What was begun cannot be taken back: the client has to see that it did not end well.
+      else if (!response.writableEnded) response.destroy();
     }
   };
 }
@@ -82,7 +86,8 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
           ...(capability.waits ? { gone: goneSignal(response) } : {}),
         },
       });
-      sendOutcome(response, capability, outcome);
+      if (capability.rest?.answerBytes === undefined) sendOutcome(response, capability, outcome);
+      else await sendBytes(request, response, outcome.output as ByteAnswer);
     } finally {
       release();
     }

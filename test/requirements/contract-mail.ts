@@ -12,7 +12,58 @@ export const contractMail = {
     'email_query',
     'headers adds all addresses, references, sent_at and auto_submitted.',
   ],
-  'contract:4:full': ['email_query', 'full adds attachments.'],
+  'contract:4:full': ['email_query', 'full adds attachments and security.'],
+  'contract:4:one-message': ['get_message', 'One message is read by its id, in full, with any include_body.'],
+  'contract:4:body-forms': [
+    ['get_message', ...READS],
+    'include_body is none, preview, text, markdown or html; preview comes without a body.',
+  ],
+  'contract:4:html-cleaned': [
+    ['get_message', ...READS],
+    'HTML has no script, style sheet, form, frame, handler or remote resource; cid: is the attachment id; a link shows its host.',
+  ],
+  'contract:4:hidden-text': [
+    ['get_message', ...READS],
+    'Text hidden by style is removed and counted in warnings.',
+  ],
+  'contract:4:quoted-history': [['get_message', ...READS], 'Quoted history is marked, never removed.'],
+  'contract:4:security': [
+    'get_message',
+    'spf, dkim, dmarc only from the topmost Authentication-Results of a trusted authserv-id, else absent.',
+  ],
+  'contract:4:raw': ['get_raw_message', 'Raw MIME has a route and a scope of its own and is streamed.'],
+  'contract:4:attachment': [
+    'download_attachment',
+    'An attachment is streamed decoded with Content-Disposition attachment, nosniff and a sandbox.',
+  ],
+  'contract:4:attachment-range': [
+    'download_attachment',
+    'An attachment answers Range: 206, 416, several as a whole.',
+  ],
+  'contract:4:attachment-of-mailbox': [
+    ['download_attachment', 'get_attachment'],
+    "An attachment id belongs to the path's mailbox.",
+  ],
+  'contract:4:attachment-pieces': [
+    'get_attachment',
+    'On MCP an attachment comes in pieces of at most 65,536 bytes.',
+  ],
+  'contract:4:stale-id': [
+    ['get_message', 'get_raw_message', 'download_attachment'],
+    'Where a route names one message and it moved: 409 message_stale.',
+  ],
+  'contract:4:stale-current-id': [
+    ['get_message', 'get_raw_message', 'download_attachment'],
+    'message_stale names current_id, found through own moves or the Message-ID.',
+  ],
+  'contract:4:deleted-not-found': [
+    ['get_message', 'get_raw_message'],
+    'A message that was deleted is not_found.',
+  ],
+  'contract:4:hostile-mime': [
+    ['get_message', 'get_raw_message', 'download_attachment', ...READS],
+    'MIME of any kind gets an answer, never a 5xx.',
+  ],
   'contract:4:reading-keeps-unseen': [READS, 'Reading never sets \\Seen.'],
   'contract:4:deleted-hidden': [READS, 'Messages marked \\Deleted are not listed.'],
   'contract:4:body-scope': [READS, 'Bodies need messages:body.'],

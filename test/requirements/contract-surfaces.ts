@@ -9,6 +9,11 @@ export const contractSurfaces = {
     AUDIT,
     'An audit line tells actor, surface, request, resource, action, outcome and position.',
   ],
+  'contract:12:raw-read-event': ['get_raw_message', 'A read of raw MIME is an event.'],
+  'contract:12:attachment-read-event': [
+    ['download_attachment', 'get_attachment'],
+    'A read of an attachment is an event that names it.',
+  ],
   'contract:12:own-org': [
     AUDIT,
     'A caller pages the events of its own organisation, newest first, or order=asc.',

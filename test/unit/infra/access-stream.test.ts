@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RefusalsCounted, refusalEntry, textReadEntry } from '../../../commands/kernel/access-events.ts';
+import { RefusalsCounted, refusalEntry, readEntry } from '../../../commands/kernel/access-events.ts';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import { readEvent } from '../../../commands/kernel/event.ts';
 import { eventCatalogue } from '../../../commands/event-catalogue.ts';
@@ -28,7 +28,7 @@ describe('access stream', () => {
   });
 
   const read = (): AccessEntry =>
-    textReadEntry(sampleAuthor('org_a'), clock.now(), {
+    readEntry(sampleAuthor('org_a'), clock.now(), {
       mailboxId: 'mbx_1',
       messageIds: ['m'],
       what: 'text',

@@ -1,0 +1,103 @@
+/** What to answer where a route names one message that is not at its place any more (`contract.md` 4). */
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { catalogueOf, readEvent } from '../kernel/event.ts';
+import type { MessageRef } from '../kernel/mail-port.ts';
+import type { MessageMove } from '../kernel/message-moves.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { isFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
+import { OperationSubmitted } from './operation-events.ts';
+import { placeIn } from './selection.ts';
+
+export type StalePorts = Pick<Ports, 'events' | 'locators' | 'mail' | 'moves' | 'readModels'>;
+
+const catalogue = catalogueOf([OperationSubmitted]);
+
+interface Reader {
+  readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
+}
+
+/**
+ * The refusal to throw: `message_stale` when the message moved, with `details.current_id` where that is known; `not_found` when it
+ * is gone, or lies where this caller may not look. Its new place is looked up among the gateway's own moves, then by its
+ * Message-ID. Throws what the mail port throws.
+ */
+export async function staleMessage(
+  ports: StalePorts,
+  reader: Reader,
+  messageId: string,
+): Promise<GatewayError> {
+  // A move that was answered a moment ago has to be known here.
+  await ports.readModels.waitFor(await ports.events.headPosition(), 1_000);
+  const moves = await ports.moves.follow(messageId);
+  const last = moves.at(-1);
+  if (last === undefined) return await withoutMoves(ports, reader, messageId);
+  if (last.newId !== null && (await isThere(ports, reader, last.newId))) return stale(last.newId);
+  const rfcMessageId = await messageIdHeader(ports, last);
+  if (rfcMessageId === null) return last.newId === null ? stale(null) : notFound('message');
+  return await byMessageId(ports, reader, rfcMessageId);
+}
+
+const stale = (currentId: string | null): GatewayError =>
+  new GatewayError('message_stale', 'The message has moved; its id is another one now.', {
+    details: currentId === null ? {} : { current_id: currentId },
+  });
+
+/** Nothing of ours moved it. UIDVALIDITY tells whether the folder's ids mean anything any more. */
+async function withoutMoves(
+  ports: StalePorts,
+  { mailbox }: Reader,
+  messageId: string,
+): Promise<GatewayError> {
+  const { folder, uidValidity } = placeIn(mailbox, ports.locators, messageId);
+  const now = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) => mail.folderStatus(folder));
+  return now.uidValidity === uidValidity ? notFound('message') : stale(null);
+}
+
+async function isThere(ports: StalePorts, { mailbox, access }: Reader, messageId: string): Promise<boolean> {
+  const ref: MessageRef = placeIn(mailbox, ports.locators, messageId);
+  if (!isFolderAllowed(access, mailbox, ref.folder.number)) return false;
+  const [found] = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
+    mail.fetch([ref], 'place', null),
+  );
+  return found != null;
+}
+
+/** RFC 5322 Message-ID of a moved message, as its operation noted it; null when it has none. */
+async function messageIdHeader(
+  { events }: StalePorts,
+  { operationId, messageId }: MessageMove,
+): Promise<string | null> {
+  const [submitted] = await events.readStream(`operation-${operationId}`);
+  const fact = submitted && readEvent(catalogue, submitted);
+  if (!fact) return null;
+  const { targets } = OperationSubmitted.data.parse(fact.data);
+  return targets.find((target) => target.message_id === messageId)?.rfc_message_id ?? null;
+}
+
+async function byMessageId(
+  ports: StalePorts,
+  { mailbox, access }: Reader,
+  rfcMessageId: string,
+): Promise<GatewayError> {
+  const { messages } = await ports.mail.query(mailbox.id, {
+    folders: searchedFolders(mailbox, 'all', access, ports.locators),
+    filter: { message_id_header: rfcMessageId },
+    order: 'received_desc',
+    limit: 2,
+    after: null,
+    depth: 'place',
+    textChars: null,
+    countOnly: false,
+    threadId: (root) => ports.locators.thread(mailbox.number, root),
+  });
+  const [found, another] = messages;
+  if (found === undefined) return notFound('message');
+  // Copies have one Message-ID: which of them it is nobody can say.
+  if (another !== undefined) return stale(null);
+  const { folder, uidValidity, uid } = found.ref;
+  const place = { mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid };
+  return stale(ports.locators.message(place));
+}

@@ -1,0 +1,65 @@
+/** The attachment a caller names: its part of the message, ready to be read from any place in it. */
+import type { Context } from '../../commands/kernel/capability.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
+import type { PartDescription } from '../../commands/kernel/mail-port.ts';
+import { ReceivedPart } from '../../commands/kernel/received-part.ts';
+import { mailboxOf } from '../email/read-messages.ts';
+import { orStale, readable, requestedMessage } from './requested-message.ts';
+
+export interface RequestedAttachment {
+  readonly description: PartDescription;
+  /** Decoded bytes from an offset on. Throws what the mail port throws, `message_stale` and `not_found`. */
+  readonly read: (from: number) => AsyncIterable<Uint8Array>;
+  readonly length: () => Promise<number>;
+  readonly knownLength: number | null;
+}
+
+/** Parts with places to go on from, the one used last at the end; a message never changes, so they hold for ever. */
+const known = new Map<string, ReceivedPart>();
+const MOST_KNOWN = 200;
+
+function partOf(attachmentId: string, description: PartDescription): ReceivedPart {
+  const part = known.get(attachmentId) ?? new ReceivedPart(description);
+  known.delete(attachmentId);
+  known.set(attachmentId, part);
+  const [oldest] = known.keys();
+  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+  return part;
+}
+
+/**
+ * Looks the part up and records that it is read. Throws `not_found` for an id that is none of this mailbox, `message_stale` when
+ * its message moved.
+ */
+export async function requestedAttachment(
+  context: Context,
+  mailboxId: string,
+  attachmentId: string,
+): Promise<RequestedAttachment> {
+  const { locators, mail } = context.ports;
+  const { mailbox } = mailboxOf(context, mailboxId);
+  const opened = locators.openAttachment(attachmentId);
+  if (opened?.place.mailboxNumber !== mailbox.number) throw notFound('attachment');
+  const requested = requestedMessage(context, mailboxId, locators.message(opened.place));
+  const { ref, messageId } = requested;
+  const found = await mail.withMailbox(mailbox.id, 'interactive', (session) =>
+    session.describePart(ref, opened.part),
+  );
+  const description = await orStale(context, requested, found);
+  await context.recordRead({
+    mailboxId: mailbox.id,
+    messageIds: [messageId],
+    what: 'attachment',
+    attachmentIds: [attachmentId],
+  });
+  const part = partOf(attachmentId, description);
+  const source = { mail, mailboxId: mailbox.id, ref };
+  return {
+    description,
+    read: (from) => readable(context, requested, part.read(source, from)),
+    length: () => part.length(source),
+    get knownLength() {
+      return part.knownLength;
+    },
+  };
+}

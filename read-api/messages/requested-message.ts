@@ -1,0 +1,55 @@
+/** The one message a route names: where it lies, and what is said when it is not there any more. */
+import type { MailboxAccess } from '../../commands/kernel/access.ts';
+import type { Context } from '../../commands/kernel/capability.ts';
+import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { MessageRef } from '../../commands/kernel/mail-port.ts';
+import { assertFolderAllowed } from '../../commands/kernel/searched-folders.ts';
+import { placeIn } from '../../commands/operations/selection.ts';
+import { staleMessage } from '../../commands/operations/stale-message.ts';
+import { mailboxOf } from '../email/read-messages.ts';
+
+export interface RequestedMessage {
+  readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
+  readonly messageId: string;
+  readonly ref: MessageRef;
+}
+
+/** Throws `not_found` for an id that is none of this mailbox, `insufficient_scope` outside of the grant's folders. */
+export function requestedMessage(context: Context, mailboxId: string, messageId: string): RequestedMessage {
+  const { mailbox, access } = mailboxOf(context, mailboxId);
+  const ref = placeIn(mailbox, context.ports.locators, messageId);
+  assertFolderAllowed(access, mailbox, ref.folder);
+  return { mailbox, access, messageId, ref };
+}
+
+/** What was found of the message; throws `message_stale` or `not_found` when nothing was. */
+export async function orStale<Found>(
+  { ports }: Context,
+  { mailbox, access, messageId }: RequestedMessage,
+  found: Found | null | undefined,
+): Promise<Found> {
+  if (found != null) return found;
+  throw await staleMessage(ports, { mailbox, access }, messageId);
+}
+
+/** As `orStale`, for bytes that turn out to be gone when the first of them is read. */
+export async function* readable(
+  context: Context,
+  message: RequestedMessage,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let hasBegun = false;
+  try {
+    for await (const piece of pieces) {
+      hasBegun = true;
+      yield piece;
+    }
+  } catch (error) {
+    if (!hasBegun && error instanceof GatewayError && error.code === 'message_stale') {
+      await orStale(context, message, null);
+    }
+    throw error;
+  }
+}
