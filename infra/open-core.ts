@@ -28,6 +28,7 @@ import { createLocators } from './security/locators.ts';
 import { createPersonalData } from './security/personal-data.ts';
 import { createSecrets } from './security/secrets.ts';
 import { createTokens } from './security/tokens.ts';
+import { SmtpGateway } from './smtp/smtp-gateway.ts';
 import { systemClock } from './system-clock.ts';
 import { version } from './version.ts';
 import { FeedFollower } from './waiting/feed-follower.ts';
@@ -39,6 +40,9 @@ export interface CoreOptions extends StoresOptions {
   /** Answers that break their schema are errors. */
   readonly strictOutput?: boolean;
 }
+
+/** The TCP connection alone; what is said on it has a minute each time. */
+const SMTP_CONNECT_TIMEOUT_MS = 10_000;
 
 /** The ports of a process without read models: only a serving process keeps those. */
 export type CorePorts = Omit<Ports, 'readModels'> & {
@@ -120,6 +124,15 @@ async function openPorts(
       secrets,
       clock,
       refresh: (provider, refreshToken) => providers.of(provider).refresh(refreshToken),
+    }),
+    submission: new SmtpGateway({
+      loadSettings: (mailboxId, refused) => mailSettingsOf(directory, withoutMail.logins, mailboxId, refused),
+      login: {
+        guard: createEgressGuard(config.egressAllowMail),
+        extraCertificates: [],
+        connectTimeoutMs: SMTP_CONNECT_TIMEOUT_MS,
+      },
+      atOnce: config.limits.providerConnections,
     }),
     content: new PostgresContentStore({ sql, masterKey, clock, log }),
     composer: messageComposer,

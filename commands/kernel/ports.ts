@@ -15,6 +15,7 @@ import type { McpTasks } from './mcp-tasks.ts';
 import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
+import type { SubmissionPort } from './submission-port.ts';
 
 export interface Clock {
   now(): Date;
@@ -274,6 +275,7 @@ export interface Ports {
   readonly leases: Leases;
   readonly mail: MailPort;
   readonly logins: MailLogins;
+  readonly submission: SubmissionPort;
   readonly mailEchoes: MailEchoes;
   readonly mailCopies: MailCopies;
   readonly content: ContentStore;

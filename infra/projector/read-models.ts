@@ -4,6 +4,7 @@ import { directory } from '../../projections/directory.ts';
 import { drafts } from '../../projections/drafts.ts';
 import { messageMoves } from '../../projections/message-moves.ts';
 import { operations } from '../../projections/operations.ts';
+import { sends } from '../../projections/sends.ts';
 import type { Projection } from '../../projections/projection.ts';
 
-export const READ_MODELS: readonly Projection[] = [directory, operations, messageMoves, drafts, audit];
+export const READ_MODELS: readonly Projection[] = [directory, operations, messageMoves, drafts, sends, audit];
