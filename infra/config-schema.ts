@@ -176,6 +176,10 @@ export const Settings = z.strictObject({
   LIMIT_CONCURRENT_REQUESTS: limit('Requests of one token at once.', 20),
   LIMIT_CONCURRENT_WAITS: limit('Requests of one token that wait at once, counted apart.', 50),
   LIMIT_PROVIDER_CONNECTIONS: limit('Connections to the mail server of one mailbox.', 4),
+  LEASE_SECONDS: limit(
+    'How long work of a process that died is left alone: mailboxes it looked after, operations it ran.',
+    30,
+  ),
   LIMIT_JSON_BODY_BYTES: limit('Size of a JSON body in bytes.', 1_048_576),
   LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 131_072),
   LIMIT_AGENT_SENDS_PER_HOUR: limit('Mails an agent may send in an hour.', 30),

@@ -30,6 +30,8 @@ export interface Config {
   readonly oauth: OAuthSettings;
   readonly mcpTextBlock: boolean;
   readonly limits: Limits;
+  /** How long a lease of a process that died lasts (`contract.md` 10). */
+  readonly leaseMs: number;
   readonly sendTimes: SendTimes;
 }
 
@@ -151,6 +153,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     oauth: oauthOf(settings),
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
+    leaseMs: settings.LEASE_SECONDS * 1_000,
     limits: {
       readsPerMinute: settings.LIMIT_READS_PER_MINUTE,
       writesPerMinute: settings.LIMIT_WRITES_PER_MINUTE,

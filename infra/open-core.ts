@@ -20,7 +20,7 @@ import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { openStorage, type Storage } from './open-storage.ts';
 import type { StoresOptions } from './open-stores.ts';
-import { startLeases } from './postgres/leases.ts';
+import { leaseTimes, startLeases } from './postgres/leases.ts';
 import { PostgresMcpTasks } from './postgres/mcp-tasks.ts';
 import { PostgresMcpSessions } from './postgres/mcp-sessions.ts';
 import { createIds } from './security/ids.ts';
@@ -79,7 +79,7 @@ async function openPorts(
   const personal = createPersonalData({ sql, clock, masterKey });
   const secrets = createSecrets(sql, masterKey);
   const providers = createProviderClients(config.oauth, { baseUrl, clock });
-  const leases = startLeases(sql, log);
+  const leases = startLeases(sql, log, leaseTimes(config.leaseMs));
   opened.defer(() => leases.close());
   const sessions = new PostgresMcpSessions(sql, clock, log);
   opened.defer(() => {

@@ -2,8 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Leases, Log, Sql } from '../../commands/kernel/ports.ts';
 
-const LEASE_MS = 30_000;
-const RENEW_EVERY_MS = 10_000;
 
 /**
  * Commits without waiting for the disk: a lease that a crash of the database forgets has run out a little early, and
@@ -37,11 +35,14 @@ export interface LeaseTimes {
   readonly renewEveryMs: number;
 }
 
+/** Two renewals may fail before a lease runs out. */
+export const leaseTimes = (leaseMs: number): LeaseTimes => ({ leaseMs, renewEveryMs: leaseMs / 3 });
+
 /** Starts one timer that renews all leases of this run, under a run id of its own. */
 export function startLeases(
   sql: Sql,
   log: Log,
-  { leaseMs, renewEveryMs }: LeaseTimes = { leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS },
+  { leaseMs, renewEveryMs }: LeaseTimes = leaseTimes(30_000),
 ): RunningLeases {
   const runId = randomUUID();
   /** Name → until when by this process's monotonic clock, counted from before the database was asked. */
@@ -59,7 +60,6 @@ export function startLeases(
       else if (held.has(name)) held.set(name, until);
     }
   };
-  // Two renewals may fail before a lease runs out.
   const timer = setInterval(() => {
     renew().catch((error: unknown) => {
       log.warn('Leases could not be renewed', { held: held.size, error: String(error) });

@@ -49,11 +49,15 @@ describe('acting on mail through the whole gateway', function () {
       unique.map((subject) => ({ raw: mail(subject) })),
     );
     const filter = { subject_contains: `no ${String(counter)}` };
-    const { body } = await gateway.rest('POST', `${mailbox}/email.query`, {
-      select: { folder: 'inbox', filter },
+    // The mail server takes its time to tell of them.
+    return await eventually(async () => {
+      const { body } = await gateway.rest('POST', `${mailbox}/email.query`, {
+        select: { folder: 'inbox', filter },
+      });
+      const items = body.items as Item[];
+      if (items.length < unique.length) throw new Error('not all of it has arrived');
+      return unique.map((subject) => items.find((item) => item.subject === subject)?.id ?? '');
     });
-    const items = body.items as Item[];
-    return unique.map((subject) => items.find((item) => item.subject === subject)?.id ?? '');
   };
 
   const act = (
@@ -219,7 +223,12 @@ describe('acting on mail through the whole gateway', function () {
   it('acts on all matches of a filter', async () => {
     await arrive('Bulk', 'Second bulk', 'Third bulk');
     const select = { folder: 'inbox', filter: { subject_contains: 'Bulk no' } };
-    const { body } = await act({ select, actions: [{ type: 'spam' }] }, { cardinality: { min: 3, max: 3 } });
+    const cardinality = { min: 3, max: 3 };
+    const body = await eventually(async () => {
+      const answer = await act({ select, actions: [{ type: 'spam' }] }, { cardinality });
+      if (answer.status !== 200) throw new Error('not all of it is known yet');
+      return answer.body;
+    });
     expect(body.summary).to.deep.equal({ done: 3, failed: 0, unknown: 0 });
     expect(await inFolder('Junk', 'Bulk no')).to.equal(3);
   });
