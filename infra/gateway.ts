@@ -1,5 +1,7 @@
 /** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
 import type { Log, Ports } from '../commands/kernel/ports.ts';
+import { runDraftCopier } from './background/draft-copier.ts';
+import { runDraftTidier } from './background/draft-tidier.ts';
 import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
 import { runSendWorker } from './background/send-worker.ts';
@@ -14,7 +16,6 @@ import { watchGateway } from './observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { type Core, type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
-import { leaseTimes } from './postgres/leases.ts';
 import { type Projector, startProjector } from './projector/projector.ts';
 import { READ_MODELS } from './projector/read-models.ts';
 import { readinessChecks } from './readiness.ts';
@@ -68,7 +69,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
     opened.defer(() => metricsServer.close());
   }
-  if (roles.has('mail')) opened.defer(startBackground(ports, core, { ...leaseTimes(config.leaseMs), ...options.mailTimes }));
+  if (roles.has('mail')) opened.defer(startBackground(ports, core, options.mailTimes));
   const stack = opened.move();
   const { databaseUrl, directUrl, eventStoreUrl } = core.storage;
   const facts = { ports, address, baseUrl, hasFaces: faces !== null, databaseUrl, directUrl, eventStoreUrl };
@@ -91,13 +92,15 @@ function startReadModels(
 }
 
 /** Starts the loops; the answer ends them. */
-function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): () => Promise<void> {
+function startBackground(ports: Ports, core: Core, times?: Partial<SyncTimes>): () => Promise<void> {
   const stopping = new AbortController();
   const { mail: gateway, mailIndex: index } = core.ports;
-  const workers = { ports, gateway, index, directUrl: core.storage.directUrl, times };
+  const workers = { ports, gateway, index, directUrl: core.storage.directUrl, ...(times && { times }) };
   const loops = [
     runMailboxWorkers(workers, stopping.signal),
-    ...[runMailboxEraser, runOperationSweeper, runSendWorker].map((run) => run(ports, stopping.signal)),
+    ...[runMailboxEraser, runOperationSweeper, runSendWorker, runDraftCopier, runDraftTidier].map((run) =>
+      run(ports, stopping.signal),
+    ),
   ];
   return async () => {
     stopping.abort();

@@ -91,3 +91,19 @@ export async function listDraftStates(
     [mailboxIds, status, before, limit],
   );
 }
+
+/** Drafts of these mailboxes that could still be discarded, oldest change first. */
+export async function listUnsentDrafts(
+  sql: Sql,
+  mailboxIds: readonly string[],
+  limit: number,
+): Promise<readonly { readonly draftId: string; readonly orgId: string | null }[]> {
+  const rows = await sql.query<{ id: string; org_id: string | null }>(
+    `select id, org_id from read.draft
+     where mailbox_id = any($1::text[])
+       and (status in ('open', 'in_review', 'send_failed') or (status = 'sending' and state->'send'->>'retryAt' is not null))
+     order by updated_at limit $2`,
+    [mailboxIds, limit],
+  );
+  return rows.map(({ id, org_id }) => ({ draftId: id, orgId: org_id }));
+}

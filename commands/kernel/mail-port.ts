@@ -259,6 +259,15 @@ export interface MailSession {
     flags: readonly string[],
     at: Date,
   ): Promise<{ readonly uidValidity: number; readonly uid: number } | null>;
+  /**
+   * Takes messages out of a folder for good; only for ones the gateway put there itself. Throws `operation_unsupported`
+   * without UIDPLUS; outcomes as of the actions above.
+   */
+  removeOwn(
+    folder: FolderRef,
+    uidValidity: number,
+    uids: readonly number[],
+  ): Promise<ReadonlyMap<number, ActionOutcome>>;
   /** UIDs at or above `fromUid` whose Message-ID header equals `messageId`, lowest first. */
   findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]>;
 }

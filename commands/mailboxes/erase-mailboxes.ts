@@ -20,6 +20,7 @@ export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]
     if (!isDueForErasure(state, now)) continue;
     await ports.secrets.eraseMailCredentials(id);
     await ports.mailCopies.erase({ id, number });
+    await ports.content.eraseMailbox(id);
     const author = systemAuthor(ports, orgId);
     const decide = (current: typeof state) => eraseMailbox(current, now);
     const { appended } = await decideAndAppend(ports, author, mailbox, { id, decide });

@@ -27,6 +27,7 @@ import { listFolders } from './list-folders.ts';
 import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
 import type { QueryDeps } from './query-folders.ts';
 import { prepareCopy, prepareMove } from './relocate-messages.ts';
+import { prepareRemoval } from './remove-own.ts';
 import { runQuery } from './run-query.ts';
 
 type Outcome = Promise<ReadonlyMap<number, ActionOutcome>>;
@@ -134,6 +135,10 @@ export class ImapSession implements MailSession {
       await this.#retrying((connection) => connection.run((client) => client.noop()));
       return await appendMessage(this.#lease.connection, folder, raw, { flags, at });
     });
+  }
+
+  removeOwn(folder: FolderRef, uidValidity: number, uids: readonly number[]): Outcome {
+    return this.#act({ folder, uidValidity, uids }, prepareRemoval);
   }
 
   /** Preparing only reads; the prepared change runs once, and a break in it is an outcome, not an error. */

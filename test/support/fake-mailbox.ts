@@ -106,6 +106,13 @@ export class FakeMailbox implements MailSession {
     return { uid: this.add(ref.path, messageId, flags), uidValidity: this.folder(ref.path).uidValidity };
   }
 
+  async removeOwn(folder: FolderRef, uidValidity: number, uids: readonly number[]) {
+    return this.#change('remove', { folder, uidValidity, uids }, (uid) => {
+      this.folder(folder.path).messages.delete(uid);
+      return { outcome: 'done', newUid: null, newUidValidity: null };
+    });
+  }
+
   async folderStatus(ref: FolderRef) {
     const { uidValidity, uidNext } = this.folder(ref.path);
     return { uidValidity, uidNext };

@@ -10,11 +10,13 @@ import type { Leases, PersonalData, Ports, Sealed } from '../../commands/kernel/
 import type { Secrets } from '../../commands/kernel/secrets.ts';
 import { type Bootstrapped, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
+import { messageComposer } from '../../infra/mail/compose-message.ts';
 import { createIds } from '../../infra/security/ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
 import { createTokens } from '../../infra/security/tokens.ts';
 import { FakeMailPort } from './fake-mail-port.ts';
 import { ManualClock } from './manual-clock.ts';
+import { MemoryContentStore } from './memory-content-store.ts';
 import { MemoryDirectory } from './memory-directory.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
 import { randomKey } from './random-key.ts';
@@ -108,6 +110,8 @@ export function memoryPorts() {
       refresh: () => Promise.reject(new Error('these mailboxes have passwords')),
     }),
     mail,
+    content: new MemoryContentStore(),
+    composer: messageComposer,
     personal: plainPersonalData,
     ids: createIds(randomKey(), clock),
     locators: createLocators(randomKey(), randomKey()),

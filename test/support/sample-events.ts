@@ -60,13 +60,6 @@ export const SAMPLE_EVENTS: Samples = {
     secret_hash: 'abc',
   },
   TokenRevoked: {},
-  MailboxNumberReserved: { mailbox_id: 'mbx_1' },
-  MailboxAdded: {
-    number: 1,
-    email: sealed,
-    display_name: null,
-    provider: 'imap',
-    auth_type: 'password',
   PolicySet: {
     version: 1,
     rules: [
@@ -103,6 +96,13 @@ export const SAMPLE_EVENTS: Samples = {
     ],
     default: { decision: 'deny' },
   },
+  MailboxNumberReserved: { mailbox_id: 'mbx_1' },
+  MailboxAdded: {
+    number: 1,
+    email: sealed,
+    display_name: null,
+    provider: 'imap',
+    auth_type: 'password',
     imap,
     smtp: { host: 'smtp.example.com', port: 587, security: 'starttls' },
   },
