@@ -9,6 +9,7 @@ import { systemClock } from '../system-clock.ts';
 import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
 import { startDemoMail, type DemoMail } from './demo-mail.ts';
 import { setUpDemo } from './demo-set-up.ts';
+import { walkByHand, walkDemo } from './demo-walk.ts';
 import { seedMailbox } from './seed-mailbox.ts';
 
 const say = (text: string): void => {
@@ -40,6 +41,8 @@ async function main(): Promise<void> {
   });
   await waitConnected(gateway, facts.mailbox_id);
   say(describe(facts, mail));
+  if (earlier === null) await walkOnce(facts);
+  say(`\n${walkByHand(facts)}\n\n${CLOSING}`);
   say(`\nStopping (${await ended})`);
 }
 
@@ -76,9 +79,18 @@ Three calls to copy:
   curl -s ${bearer} ${json} ${mailbox}/email.query \\
     -d '{"select":{"folder":"inbox","filter":{"seen":false},"limit":5}}'
 
-  curl -s ${bearer} '${api}/audit?limit=5'
+  curl -s ${bearer} '${api}/audit?limit=5'`;
+}
 
-All of this is in demo.json in the data folder. Ctrl-C stops everything; the data stays.`;
+const CLOSING = 'All of this is in demo.json in the data folder. Ctrl-C stops everything; the data stays.';
+
+/** What the walk meets is for the reader to see; the demo goes on without it. */
+async function walkOnce(facts: DemoFacts): Promise<void> {
+  try {
+    await walkDemo(facts, say);
+  } catch (error) {
+    say(sentenceOf(error));
+  }
 }
 
 try {
