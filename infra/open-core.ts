@@ -15,6 +15,7 @@ import type { MailIndex } from './mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from './mail-index/postgres-mirror.ts';
 import { mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from './oauth/mail-logins.ts';
+import { createProviderAuthorizations } from './oauth/provider-authorizations.ts';
 import { createProviderClients } from './oauth/provider-clients.ts';
 import { measureAppends } from './observability/measured-event-store.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -120,6 +121,7 @@ async function openPorts(
       },
     }),
     secrets,
+    providerAuthorizations: createProviderAuthorizations({ sql, masterKey, clock, clients: providers, log }),
     logins: createMailLogins({
       secrets,
       clock,

@@ -90,6 +90,8 @@ const rules: AuditRules = {
   MailboxAdded: done('mailbox.add'),
   MailboxChanged: done('mailbox.change'),
   MailboxCredentialsStored: done('mailbox.store_credentials'),
+  MailboxProviderAuthorized: done('mailbox.authorize_provider'),
+  MailboxProviderAuthorizationWithdrawn: done('mailbox.withdraw_authorization'),
   MailboxConnectionStarted: { action: 'mailbox.connect', outcome: 'pending' },
   MailboxSyncStarted: done('mailbox.sync'),
   MailboxConnected: done('mailbox.connect'),

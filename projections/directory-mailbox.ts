@@ -1,6 +1,6 @@
 /** How a mailbox of the directory changes with its events. */
 import type { PastFact } from '../commands/kernel/event.ts';
-import type { FolderEntry, MailboxEntry } from '../commands/kernel/directory.ts';
+import { AUTHORIZATION_REQUIRED, type FolderEntry, type MailboxEntry } from '../commands/kernel/directory.ts';
 import type { MailboxEvent } from '../commands/mailboxes/mailbox-events.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { Open } from './projection.ts';
@@ -15,7 +15,16 @@ type Steps = {
   ) => Change | Promise<Change>;
 };
 
-const waiting: Change = { state: 'pending', stateReason: null };
+const waiting = ({ awaitsAuthorization }: Pick<MailboxEntry, 'awaitsAuthorization'>): Change => ({
+  state: 'pending',
+  stateReason: awaitsAuthorization === true ? AUTHORIZATION_REQUIRED : null,
+});
+
+/** New credentials are tried at once, but never while the mailbox rests. */
+const afterCredentials = ({ state }: Pick<MailboxEntry, 'state'>, awaitsAuthorization = false): Change => ({
+  awaitsAuthorization,
+  ...(state === 'paused' || state === 'removed' ? {} : waiting({ awaitsAuthorization })),
+});
 
 const withFolder = ({ folders }: MailboxEntry, number: number, change: Partial<FolderEntry>): Change => ({
   folders: folders.map((folder) => (folder.number === number ? { ...folder, ...change } : folder)),
@@ -27,12 +36,18 @@ const steps: Steps = {
     ...(data.display_name === undefined
       ? {}
       : { displayName: data.display_name === null ? null : await open(data.display_name) }),
+    ...(data.auth_type && {
+      authType: data.auth_type,
+      provider: data.provider ?? mailbox.provider,
+      ...afterCredentials(mailbox, data.auth_type === 'oauth2'),
+    }),
     imap: data.imap ?? mailbox.imap,
     smtp: data.smtp === undefined ? mailbox.smtp : data.smtp,
     trustedAuthservIds: data.trusted_authserv_ids ?? mailbox.trustedAuthservIds,
   }),
-  // New credentials are tried at once, but never while the mailbox rests.
-  MailboxCredentialsStored: ({ state }) => (state === 'paused' || state === 'removed' ? {} : waiting),
+  MailboxCredentialsStored: (mailbox) => afterCredentials(mailbox),
+  MailboxProviderAuthorized: (mailbox) => afterCredentials(mailbox),
+  MailboxProviderAuthorizationWithdrawn: (mailbox) => afterCredentials(mailbox, true),
   MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
   MailboxSyncStarted: (_, { data }) => ({
     state: 'syncing',
@@ -48,9 +63,9 @@ const steps: Steps = {
   MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
   MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
   MailboxPaused: () => ({ state: 'paused', stateReason: null }),
-  MailboxResumed: () => waiting,
+  MailboxResumed: waiting,
   MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
-  MailboxRestored: () => ({ ...waiting, eraseAt: null }),
+  MailboxRestored: (mailbox) => ({ ...waiting(mailbox), eraseAt: null }),
   // The entry stays for its number, which is never given out again.
   MailboxErased: () => ({ email: '', displayName: null, folders: [], eraseAt: null }),
   FolderAdded: async ({ folders }, { data }, open) => ({
@@ -117,8 +132,9 @@ const addedMailbox = async (
   authType: data.auth_type,
   imap: data.imap,
   smtp: data.smtp,
+  awaitsAuthorization: data.auth_type === 'oauth2',
   state: 'pending',
-  stateReason: null,
+  stateReason: data.auth_type === 'oauth2' ? AUTHORIZATION_REQUIRED : null,
   capabilities: [],
   folders: [],
   folderRoles: {},

@@ -6,6 +6,10 @@ import { sendDraftCapability } from '../commands/drafts/sending/send-draft-capab
 import { startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
+import {
+  startProviderAuthorization,
+  endProviderAuthorization,
+} from '../commands/mailboxes/authorize-provider.ts';
 import { createMailbox } from '../commands/mailboxes/create-mailbox.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
 import { deleteMailbox } from '../commands/mailboxes/remove-mailbox.ts';
@@ -77,6 +81,8 @@ export const capabilities = defineRegistry([
   updateMailbox,
   deleteMailbox,
   putCredentials,
+  startProviderAuthorization,
+  endProviderAuthorization,
   testConnection,
   getFolderRoles,
   putFolderRoles,

@@ -6,6 +6,7 @@ import { contractCallers } from './requirements/contract-callers.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
+import { contractProviders } from './requirements/contract-providers.ts';
 import { contractSync } from './requirements/contract-sync.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { interfaceRoutes } from './requirements/interface-routes.ts';
@@ -19,6 +20,7 @@ const table = {
   ...contractMail,
   ...contractPolicy,
   ...contractWaiting,
+  ...contractProviders,
   ...contractSync,
   ...contractSurfaces,
 } as const;

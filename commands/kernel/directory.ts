@@ -60,6 +60,9 @@ export interface GrantEntry {
 export type MailboxState =
   | 'pending' | 'connecting' | 'syncing' | 'connected' | 'degraded' | 'connection_failed' | 'auth_failed' | 'paused' | 'removed'; // prettier-ignore
 
+/** Reason of a `pending` mailbox whose provider has to be authorized first. */
+export const AUTHORIZATION_REQUIRED = 'authorization_required';
+
 export type FolderAvailability = 'selectable' | 'container' | 'missing';
 
 export interface FolderEntry {
@@ -77,6 +80,8 @@ export interface MailboxEntry {
   readonly displayName: string | null;
   readonly provider: string;
   readonly authType: 'password' | 'oauth2';
+  /** The provider has to be authorized before anything is tried; absent = no. */
+  readonly awaitsAuthorization?: boolean;
   readonly imap: HostSettings;
   readonly smtp: HostSettings | null;
   readonly state: MailboxState;

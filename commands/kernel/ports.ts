@@ -12,6 +12,7 @@ import type { MailPort } from './mail-port.ts';
 import type { MessageMoves } from './message-moves.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpTasks } from './mcp-tasks.ts';
+import type { ProviderAuthorizations } from './provider-authorizations.ts';
 import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
@@ -275,6 +276,7 @@ export interface Ports {
   readonly leases: Leases;
   readonly mail: MailPort;
   readonly logins: MailLogins;
+  readonly providerAuthorizations: ProviderAuthorizations;
   readonly submission: SubmissionPort;
   readonly mailEchoes: MailEchoes;
   readonly mailCopies: MailCopies;

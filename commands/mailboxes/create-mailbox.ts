@@ -8,7 +8,14 @@ import { entryOf } from './change-mailbox.ts';
 import { addMailbox } from './decide-settings.ts';
 import { mailbox } from './mailbox.ts';
 import { reserveMailboxNumber } from './mailbox-number.ts';
-import { describeMailbox, DisplayName, HostSettingsField, Mailbox, PasswordAuth } from './mailbox-payload.ts';
+import {
+  Auth,
+  describeMailbox,
+  DisplayName,
+  HostSettingsField,
+  Mailbox,
+  passwordOf,
+} from './mailbox-payload.ts';
 
 const Input = z.strictObject({
   email: z
@@ -18,7 +25,7 @@ const Input = z.strictObject({
   display_name: DisplayName.optional(),
   imap: HostSettingsField,
   smtp: HostSettingsField,
-  auth: PasswordAuth,
+  auth: Auth,
 });
 type Input = z.output<typeof Input>;
 
@@ -27,8 +34,8 @@ export const createMailbox = defineCapability<Input, Mailbox>({
   title: 'Add a mailbox',
   summary: 'Adds a mailbox and gives its creator every mailbox scope on it.',
   description:
-    'Adds a mailbox with its IMAP and SMTP hosts and credentials. It is connected in the background: watch `state`. The ' +
-    'caller gets a grant of every mailbox scope on it.',
+    'Adds a mailbox with its IMAP and SMTP hosts and credentials. It is connected in the background: watch `state`. One that ' +
+    'logs in with a provider waits until it is authorized. The caller gets a grant of every mailbox scope on it.',
   effect: 'write',
   access: { any: ['mailboxes:manage'] },
   rest: {
@@ -42,7 +49,7 @@ export const createMailbox = defineCapability<Input, Mailbox>({
     kind: 'claim',
     replay: async (targetId, _, { ports }) => {
       const entry = ports.directory.state.mailboxes.get(targetId);
-      return entry ? describeMailbox(ports, entry) : null;
+      return entry ? await describeMailbox(ports, entry) : null;
     },
   },
   input: Input,
@@ -55,11 +62,12 @@ export const createMailbox = defineCapability<Input, Mailbox>({
         details: { required: ['mailboxes:manage'] },
       });
     }
+    if (input.auth.type === 'oauth2') ports.providerAuthorizations.requireRegistered(input.auth.provider);
     await ports.mail.assertReachable(input.imap);
     await ports.mail.assertReachable(input.smtp);
     const mailboxId = await context.claim('mbx');
     await add(context, mailboxId, input);
-    return describeMailbox(ports, entryOf(context, mailboxId));
+    return await describeMailbox(ports, entryOf(context, mailboxId));
   },
 });
 
@@ -69,13 +77,12 @@ async function add(context: Context, mailboxId: string, input: Input): Promise<v
   const email = await ports.personal.seal(mailboxId, input.email);
   const displayName =
     input.display_name === undefined ? null : await ports.personal.seal(mailboxId, input.display_name);
-  const { username, password } = input.auth;
-  await ports.secrets.saveMailCredentials(mailboxId, { kind: 'password', username, password });
+  const { auth, imap, smtp } = input;
+  if (auth.type === 'password') await ports.secrets.saveMailCredentials(mailboxId, passwordOf(auth));
   const creator = { id: caller.principal.id, kind: caller.principal.kind, grantId: ports.ids.newId('grt') };
   const { position } = await decideAndAppend(writer, author, mailbox, {
     id: mailboxId,
-    decide: (state) =>
-      addMailbox(state, { number, email, displayName, imap: input.imap, smtp: input.smtp, creator }),
+    decide: (state) => addMailbox(state, { number, email, displayName, imap, smtp, auth, creator }),
   });
   await answerWhenKnown(context, position);
 }

@@ -1,9 +1,13 @@
 /** How a mailbox's connection state moves (`contract.md` 4). Pure; only real transitions are facts. */
 import type { MailboxFact, MailboxRecord } from './mailbox.ts';
 
-/** A mailbox that is paused, removed or erased is left alone, whatever a late connection attempt reports. */
+/** A mailbox that is paused, removed, erased or not authorized is left alone, whatever a late connection attempt reports. */
 export const mayConnect = (state: MailboxRecord): boolean =>
-  state.number !== null && !state.erased && state.state !== 'paused' && state.state !== 'removed';
+  state.number !== null &&
+  !state.erased &&
+  !state.awaitsAuthorization &&
+  state.state !== 'paused' &&
+  state.state !== 'removed';
 
 /** Retries after a failure are no news; the first attempt is. */
 export const startConnecting = (state: MailboxRecord): readonly MailboxFact[] =>

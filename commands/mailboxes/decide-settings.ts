@@ -1,6 +1,7 @@
 /** Decisions about a mailbox as a whole: adding, settings, credentials, pausing, removing. Pure. */
 import { GatewayError } from '../kernel/errors.ts';
 import type { HostSettings } from '../kernel/mail-port.ts';
+import type { MailProvider } from '../kernel/mail-providers.ts';
 import type { Sealed } from '../kernel/ports.ts';
 import { MAILBOX_SCOPES } from '../kernel/scopes.ts';
 import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
@@ -8,25 +9,44 @@ import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from '.
 /** How long a removed mailbox can be restored before it is erased (`contract.md` 4). */
 export const RESTORABLE_MS = 7 * 24 * 60 * 60 * 1_000;
 
+/** How a mailbox logs in from now on. */
+export type LoginKind =
+  { readonly type: 'password' } | { readonly type: 'oauth2'; readonly provider: MailProvider };
+
+const providerOf = (auth: LoginKind): string => (auth.type === 'oauth2' ? auth.provider : 'imap');
+
+/** Credentials come with a password; a provider has to be authorized afterwards. */
+const storedWith = (auth: LoginKind): readonly MailboxFact[] =>
+  auth.type === 'password' ? [{ type: 'MailboxCredentialsStored', data: {} }] : [];
+
 export interface AddMailbox {
   readonly number: number;
   readonly email: Sealed;
   readonly displayName: Sealed | null;
   readonly imap: HostSettings;
   readonly smtp: HostSettings;
+  readonly auth: LoginKind;
   readonly creator: { readonly id: string; readonly kind: 'user' | 'agent'; readonly grantId: string };
 }
 
 /** The mailbox, its credentials and its creator's grant of every mailbox scope. Throws `conflict` when it exists. */
 export function addMailbox(state: MailboxRecord, command: AddMailbox): readonly MailboxFact[] {
   if (state.number !== null) throw new GatewayError('conflict', 'This mailbox exists already.');
-  const { number, email, displayName, imap, smtp, creator } = command;
+  const { number, email, displayName, imap, smtp, auth, creator } = command;
   return [
     {
       type: 'MailboxAdded',
-      data: { number, email, display_name: displayName, provider: 'imap', auth_type: 'password', imap, smtp },
+      data: {
+        number,
+        email,
+        display_name: displayName,
+        provider: providerOf(auth),
+        auth_type: auth.type,
+        imap,
+        smtp,
+      },
     },
-    { type: 'MailboxCredentialsStored', data: {} },
+    ...storedWith(auth),
     {
       type: 'GrantGiven',
       data: {
@@ -48,8 +68,8 @@ export interface ChangeMailbox {
   readonly imap?: HostSettings | undefined;
   readonly smtp?: HostSettings | undefined;
   readonly trustedAuthservIds?: readonly string[] | undefined;
-  /** True when credentials come with the change. */
-  readonly credentials: boolean;
+  /** Given when credentials come with the change, or are to be authorized after it. */
+  readonly auth: LoginKind | undefined;
   readonly paused?: boolean | undefined;
   readonly restore?: boolean | undefined;
   readonly now: Date;
@@ -64,10 +84,10 @@ export function changeMailboxSettings(state: MailboxRecord, command: ChangeMailb
   const restored = command.restore === true ? restore(state, command.now) : [];
   if (restored.length === 0) assertLive(state);
   const changed = changedSettings(state, command);
-  if ((changed.imap ?? changed.smtp) && !command.credentials) throw needsCredentials();
+  if ((changed.imap ?? changed.smtp) && !command.auth) throw needsCredentials();
   const facts: MailboxFact[] = [...restored];
   if (Object.keys(changed).length > 0) facts.push({ type: 'MailboxChanged', data: changed });
-  if (command.credentials) facts.push({ type: 'MailboxCredentialsStored', data: {} });
+  if (command.auth) facts.push(...storedWith(command.auth));
   const paused = state.state === 'paused';
   if (command.paused === true && !paused) facts.push({ type: 'MailboxPaused', data: {} });
   if (command.paused === false && paused) facts.push({ type: 'MailboxResumed', data: {} });
@@ -77,6 +97,7 @@ export function changeMailboxSettings(state: MailboxRecord, command: ChangeMailb
 type ChangedFact = Extract<MailboxFact, { readonly type: 'MailboxChanged' }>;
 
 const changedSettings = (state: MailboxRecord, command: ChangeMailbox): ChangedFact['data'] => ({
+  ...(command.auth && changedLogin(state, command.auth)),
   ...(command.displayName !== undefined && { display_name: command.displayName }),
   ...(command.imap && !sameHost(state.imap, command.imap) && { imap: command.imap }),
   ...(command.smtp && !sameHost(state.smtp, command.smtp) && { smtp: command.smtp }),
@@ -85,6 +106,12 @@ const changedSettings = (state: MailboxRecord, command: ChangeMailbox): ChangedF
       trusted_authserv_ids: [...command.trustedAuthservIds],
     }),
 });
+
+/** A provider that is named again is authorized anew. */
+const changedLogin = (state: MailboxRecord, auth: LoginKind): ChangedFact['data'] =>
+  auth.type === 'oauth2' || state.authType !== 'password'
+    ? { auth_type: auth.type, provider: providerOf(auth) }
+    : {};
 
 /** Host, port and security: what decides where a password goes and who can read it on the way. */
 export const sameHost = (a: HostSettings | null, b: HostSettings | null): boolean =>
@@ -109,9 +136,15 @@ function restore(state: MailboxRecord, now: Date): readonly MailboxFact[] {
   return [{ type: 'MailboxRestored', data: {} }];
 }
 
-/** New credentials for the hosts as they are. */
+/** New credentials for the hosts as they are. Throws `not_found`, or `conflict` for a mailbox that a provider logs in. */
 export function storeCredentials(state: MailboxRecord): readonly MailboxFact[] {
   assertLive(state);
+  if (state.authType === 'oauth2') {
+    throw new GatewayError(
+      'conflict',
+      'This mailbox logs in with its provider; PATCH {"auth": {"type": "password", …}} for another way.',
+    );
+  }
   return [{ type: 'MailboxCredentialsStored', data: {} }];
 }
 

@@ -3,6 +3,7 @@ import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { eraseMailbox, isDueForErasure } from './decide-settings.ts';
+import { forgetCredentials } from './forget-credentials.ts';
 import { mailbox } from './mailbox.ts';
 
 /**
@@ -18,7 +19,7 @@ export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]
   for (const { id, number, orgId } of candidates) {
     const { state } = await loadAggregate(ports.events, mailbox, id);
     if (!isDueForErasure(state, now)) continue;
-    await ports.secrets.eraseMailCredentials(id);
+    await forgetCredentials(ports, id);
     await ports.mailCopies.erase({ id, number });
     await ports.content.eraseMailbox(id);
     const author = systemAuthor(ports, orgId);

@@ -16,6 +16,8 @@ export const MailboxNumberReserved = defineEvent({
   data: z.object({ mailbox_id: z.string() }),
 });
 
+const authType = z.enum(['password', 'oauth2']);
+
 export const MailboxAdded = defineEvent({
   type: 'MailboxAdded',
   summary: 'A mailbox was added; it is connected in the background.',
@@ -24,7 +26,7 @@ export const MailboxAdded = defineEvent({
     email: sealedText,
     display_name: sealedText.nullable(),
     provider: z.string(),
-    auth_type: z.enum(['password', 'oauth2']),
+    auth_type: authType,
     imap: hostSettings,
     smtp: hostSettings.nullable(),
   }),
@@ -38,6 +40,9 @@ export const MailboxChanged = defineEvent({
     imap: hostSettings.optional(),
     smtp: hostSettings.nullable().optional(),
     trusted_authserv_ids: z.array(z.string()).optional(),
+    /** Another way to log in: what was stored for the old one is erased. */
+    auth_type: authType.optional(),
+    provider: z.string().optional(),
   }),
 });
 
@@ -45,6 +50,19 @@ export const MailboxCredentialsStored = defineEvent({
   type: 'MailboxCredentialsStored',
   summary: 'Credentials of a mailbox were stored; the secret itself lies encrypted outside the log.',
   data: z.object({}),
+});
+
+export const MailboxProviderAuthorized = defineEvent({
+  type: 'MailboxProviderAuthorized',
+  summary: 'The owner of a provider account let the gateway in; the tokens lie encrypted outside the log.',
+  data: z.object({ provider: z.string(), account: sealedText }),
+});
+
+export const MailboxProviderAuthorizationWithdrawn = defineEvent({
+  type: 'MailboxProviderAuthorizationWithdrawn',
+  summary:
+    "A mailbox's authorization was ended and its tokens erased; `revoked` tells whether the provider knows.",
+  data: z.object({ provider: z.string(), revoked: z.boolean() }),
 });
 
 export const MailboxConnectionStarted = defineEvent({
@@ -190,6 +208,8 @@ export const mailboxEvents = [
   MailboxAdded,
   MailboxChanged,
   MailboxCredentialsStored,
+  MailboxProviderAuthorized,
+  MailboxProviderAuthorizationWithdrawn,
   MailboxConnectionStarted,
   MailboxSyncStarted,
   MailboxConnected,

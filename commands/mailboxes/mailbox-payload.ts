@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { lineOfText } from '../kernel/line-of-text.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
+import type { PasswordLogin } from '../kernel/mail-logins.ts';
+import { MAIL_PROVIDERS } from '../kernel/mail-providers.ts';
 import type { SyncStatus } from '../kernel/mail-copies.ts';
 import type { Ports } from '../kernel/ports.ts';
 
@@ -23,6 +25,23 @@ export const PasswordAuth = z.strictObject({
   username: z.string().min(1).max(320),
   password: z.string().min(1).max(1_024),
 });
+
+const ProviderAuth = z.strictObject({
+  type: z.literal('oauth2'),
+  provider: z
+    .enum(MAIL_PROVIDERS)
+    .describe('The mailbox waits until it is authorized by POST …/provider-authorization.'),
+});
+
+/** The password as it is stored. */
+export const passwordOf = ({ username, password }: z.output<typeof PasswordAuth>): PasswordLogin => ({
+  kind: 'password',
+  username,
+  password,
+});
+
+export const Auth = z.discriminatedUnion('type', [PasswordAuth, ProviderAuth]);
+export type Auth = z.output<typeof Auth>;
 
 export const DisplayName = lineOfText(200);
 

@@ -1,6 +1,6 @@
 /** A mailbox as its own stream tells it: what every decision about it rests on. */
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import type { FolderAvailability, MailboxState } from '../kernel/directory.ts';
+import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } from '../kernel/directory.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { FolderRole, HostSettings } from '../kernel/mail-port.ts';
@@ -38,6 +38,11 @@ export interface MailboxRecord {
   readonly synced: boolean;
   readonly erased: boolean;
   readonly eraseAt: string | null;
+  readonly authType: 'password' | 'oauth2';
+  /** `imap` for a mailbox with a password, else a mail provider. */
+  readonly provider: string;
+  /** The provider has to be authorized (again) before anything is tried. */
+  readonly awaitsAuthorization: boolean;
   readonly imap: HostSettings | null;
   readonly smtp: HostSettings | null;
   readonly trustedAuthservIds: readonly string[];
@@ -60,7 +65,10 @@ type Steps = {
   ) => Partial<MailboxRecord>;
 };
 
-const waiting: Partial<MailboxRecord> = { state: 'pending', stateReason: null };
+const waiting = (awaitsAuthorization: boolean): Partial<MailboxRecord> => ({
+  state: 'pending',
+  stateReason: awaitsAuthorization ? AUTHORIZATION_REQUIRED : null,
+});
 
 const withEntry = <Key, Value>(
   map: ReadonlyMap<Key, Value>,
@@ -78,17 +86,33 @@ const withFolder = (
 };
 
 /** New credentials are tried at once, but never while the mailbox rests. */
-const afterCredentials = ({ state }: MailboxRecord): Partial<MailboxRecord> =>
-  state === 'paused' || state === 'removed' ? {} : waiting;
+const afterCredentials = ({ state }: MailboxRecord, awaitsAuthorization = false): Partial<MailboxRecord> => ({
+  awaitsAuthorization,
+  ...(state === 'paused' || state === 'removed' ? {} : waiting(awaitsAuthorization)),
+});
 
 const steps: Steps = {
-  MailboxAdded: (_, { data }) => ({ number: data.number, imap: data.imap, smtp: data.smtp, ...waiting }),
-  MailboxChanged: (_, { data }) => ({
+  MailboxAdded: (state, { data }) => ({
+    number: data.number,
+    authType: data.auth_type,
+    provider: data.provider,
+    imap: data.imap,
+    smtp: data.smtp,
+    ...afterCredentials(state, data.auth_type === 'oauth2'),
+  }),
+  MailboxChanged: (state, { data }) => ({
+    ...(data.auth_type && {
+      authType: data.auth_type,
+      provider: data.provider ?? state.provider,
+      ...afterCredentials(state, data.auth_type === 'oauth2'),
+    }),
     ...(data.imap && { imap: data.imap, synced: false }),
     ...(data.smtp !== undefined && { smtp: data.smtp }),
     ...(data.trusted_authserv_ids && { trustedAuthservIds: data.trusted_authserv_ids }),
   }),
-  MailboxCredentialsStored: afterCredentials,
+  MailboxCredentialsStored: (state) => afterCredentials(state),
+  MailboxProviderAuthorized: (state) => afterCredentials(state),
+  MailboxProviderAuthorizationWithdrawn: (state) => afterCredentials(state, true),
   MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
   MailboxSyncStarted: (_, { data }) => ({
     state: 'syncing',
@@ -105,9 +129,9 @@ const steps: Steps = {
   MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
   MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
   MailboxPaused: () => ({ state: 'paused', stateReason: null }),
-  MailboxResumed: () => waiting,
+  MailboxResumed: ({ awaitsAuthorization }) => waiting(awaitsAuthorization),
   MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
-  MailboxRestored: () => ({ ...waiting, eraseAt: null }),
+  MailboxRestored: ({ awaitsAuthorization }) => ({ ...waiting(awaitsAuthorization), eraseAt: null }),
   MailboxErased: () => ({ erased: true }),
   FolderAdded: ({ folders }, { data }) => ({
     folders: withEntry(folders, data.number, {
@@ -157,6 +181,9 @@ export const mailbox: Aggregate<MailboxRecord, MailboxEvent> = {
     synced: false,
     erased: false,
     eraseAt: null,
+    authType: 'password',
+    provider: 'imap',
+    awaitsAuthorization: false,
     imap: null,
     smtp: null,
     trustedAuthservIds: [],

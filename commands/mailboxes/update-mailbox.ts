@@ -2,19 +2,26 @@
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
-import type { PasswordLogin } from '../kernel/mail-logins.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { changeMailboxSettings, sameHost } from './decide-settings.ts';
+import { forgetCredentials } from './forget-credentials.ts';
 import { assertVersion } from './mailbox.ts';
-import { describeMailbox, DisplayName, HostSettingsField, Mailbox, PasswordAuth } from './mailbox-payload.ts';
+import {
+  Auth,
+  describeMailbox,
+  DisplayName,
+  HostSettingsField,
+  Mailbox,
+  passwordOf,
+} from './mailbox-payload.ts';
 
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
   display_name: DisplayName.nullable().optional(),
   imap: HostSettingsField.optional(),
   smtp: HostSettingsField.optional(),
-  auth: PasswordAuth.optional().describe('Needed when host, port or security change.'),
+  auth: Auth.optional().describe('Needed when host, port or security change.'),
   paused: z.boolean().optional(),
   restore: z.literal(true).optional().describe('Undoes a removal, until erase_at.'),
   trusted_authserv_ids: z.array(z.string().min(1).max(253)).max(20).optional(),
@@ -35,7 +42,7 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   idempotency: {
     kind: 'claim',
     replay: async (_, { mailbox_id }, context, settled) =>
-      settled ? describeMailbox(context.ports, entryOf(context, mailbox_id)) : null,
+      settled ? await describeMailbox(context.ports, entryOf(context, mailbox_id)) : null,
   },
   input: Input,
   output: Mailbox,
@@ -46,7 +53,8 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
     for (const host of changedHosts(entry, input)) await ports.mail.assertReachable(host);
     const displayName = await sealedName(context, entry, input.display_name);
     const { auth } = input;
-    const saveCredentials = auth && (() => ports.secrets.saveMailCredentials(entry.id, withoutType(auth)));
+    if (auth?.type === 'oauth2') ports.providerAuthorizations.requireRegistered(auth.provider);
+    const saveCredentials = auth && (() => replaceCredentials(context, entry, auth));
     const decide = (state: Parameters<typeof changeMailboxSettings>[0]) => {
       assertVersion(state, request.ifMatch);
       return changeMailboxSettings(state, {
@@ -54,7 +62,7 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
         imap: input.imap,
         smtp: input.smtp,
         trustedAuthservIds: input.trusted_authserv_ids,
-        credentials: auth !== undefined,
+        auth,
         paused: input.paused,
         restore: input.restore,
         now: ports.clock.now(),
@@ -63,15 +71,15 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
     await changeMailbox(context, entry.id, decide, saveCredentials);
     const now = entryOf(context, entry.id);
     if (auth !== undefined || now.state === 'paused') await ports.mail.disconnect(entry.id);
-    return describeMailbox(ports, now);
+    return await describeMailbox(ports, now);
   },
 });
 
-const withoutType = ({ username, password }: z.output<typeof PasswordAuth>): PasswordLogin => ({
-  kind: 'password',
-  username,
-  password,
-});
+/** What the old way to log in left behind ends, at its provider too. */
+async function replaceCredentials({ ports }: Context, entry: MailboxEntry, auth: Auth): Promise<void> {
+  if (auth.type === 'oauth2' || entry.authType === 'oauth2') await forgetCredentials(ports, entry.id);
+  if (auth.type === 'password') await ports.secrets.saveMailCredentials(entry.id, passwordOf(auth));
+}
 
 const changedHosts = (entry: MailboxEntry, { imap, smtp }: Input) => [
   ...(imap && !sameHost(entry.imap, imap) ? [imap] : []),

@@ -22,6 +22,8 @@ export interface DovecotSettings {
   readonly asRoot: boolean;
   /** The password of every user, without blanks; any user name is a mailbox of its own. */
   readonly password: string;
+  /** A file that says where access tokens are checked (RFC 7662); null = passwords only. */
+  readonly introspectionFile: string | null;
   /** PEM files; without them there is no TLS. */
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
   /** What the server says it can; null = everything it can. */
@@ -32,6 +34,8 @@ export interface DovecotSettings {
   readonly maxUserConnections: number;
 }
 
+const PASSWORD_MECHANISMS = 'plain login';
+const TOKEN_MECHANISMS = 'xoauth2 oauthbearer';
 const STANDARD_FOLDERS = ['Drafts', 'Sent', 'Trash', 'Junk', 'Archive'];
 
 /** The text of `dovecot.conf`. */
@@ -49,14 +53,14 @@ export function dovecotConfig(settings: DovecotSettings): string {
   ].join('\n');
 }
 
-const general = ({ folder, account, maxUserConnections }: DovecotSettings): string[] => [
+const general = ({ folder, account, maxUserConnections, introspectionFile }: DovecotSettings): string[] => [
   `base_dir = ${join(folder, 'run')}`,
   `state_dir = ${join(folder, 'state')}`,
   `log_path = ${join(folder, 'dovecot.log')}`,
   'protocols = imap lmtp',
   'listen = 127.0.0.1',
   'disable_plaintext_auth = no',
-  'auth_mechanisms = plain login',
+  `auth_mechanisms = ${PASSWORD_MECHANISMS}${introspectionFile === null ? '' : ` ${TOKEN_MECHANISMS}`}`,
   // Failed logins would take seconds, more with each one from the same address.
   'auth_failure_delay = 0',
   'first_valid_uid = 1',
@@ -78,11 +82,21 @@ const tls = ({ tls: files }: DovecotSettings): string[] =>
         'ssl_min_protocol = TLSv1.2',
       ];
 
-const accounts = ({ folder, account, password }: DovecotSettings): string[] => [
+const accounts = ({ folder, account, password, introspectionFile }: DovecotSettings): string[] => [
   'passdb {',
   '  driver = static',
+  `  mechanisms = ${PASSWORD_MECHANISMS}`,
   `  args = password=${password}`,
   '}',
+  ...(introspectionFile === null
+    ? []
+    : [
+        'passdb {',
+        '  driver = oauth2',
+        `  mechanisms = ${TOKEN_MECHANISMS}`,
+        `  args = ${introspectionFile}`,
+        '}',
+      ]),
   'userdb {',
   '  driver = static',
   `  args = uid=${account.user} gid=${account.group} home=${join(folder, 'mail')}/%u allow_all_users=yes`,

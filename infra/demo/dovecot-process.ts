@@ -19,6 +19,7 @@ export interface DovecotOptions extends Pick<
   DovecotSettings,
   'folder' | 'password' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections'
 > {
+  readonly introspectionFile?: string;
   readonly program: string;
   /** Ports of an earlier run that clients still know; absent = free ones. */
   readonly ports?: DovecotPorts;
@@ -77,7 +78,11 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
   const free = await freePorts();
   const imap = await freeOrAny(options.imapPort);
   const ports = options.ports ?? { ...free, imap: imap === 0 ? free.imap : imap };
-  await writeFile(configFile, dovecotConfig({ ...options, ports, account, asRoot }), { mode: 0o600 });
+  await writeFile(
+    configFile,
+    dovecotConfig({ introspectionFile: null, ...options, ports, account, asRoot }),
+    { mode: 0o600 },
+  );
   const group = spawnGroup(options.program, ['-F', '-c', configFile]);
   await pollUntil(async () => group.isOver() || (await greets(ports.imap)), 10, START_TIMEOUT_MS);
   if (group.isOver() || !(await greets(ports.imap))) {

@@ -6,6 +6,7 @@ import express, { type Express, type RequestHandler, type Router } from 'express
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
 import { sendError } from '../../read-api/http/rest-answer.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Checks, healthRouter } from './health-router.ts';
@@ -14,6 +15,8 @@ import { noteRequest } from './note-request.ts';
 export interface Faces {
   /** Everything under `/api/v1`. */
   readonly rest: Router;
+  /** Where mail providers send people back to. */
+  readonly providerCallback: Router;
   /** `/mcp`, for every method; reads the raw body itself. */
   readonly mcp: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -89,6 +92,7 @@ function assemble({ faces, checks }: HttpOptions): Express {
     next();
   });
   app.use('/health', healthRouter(checks));
+  if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
   if (faces) app.get('/', nameFaces);
   app.use((_, response) => {
     const hint = faces ? 'GET / names what is.' : 'this process answers /health/live and /health/ready only.';

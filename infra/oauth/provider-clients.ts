@@ -2,13 +2,11 @@
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { type MailProvider, PROVIDER_NAMES } from '../../commands/kernel/mail-providers.ts';
 import type { Clock } from '../../commands/kernel/ports.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import { createOAuthGuard } from './oauth-egress.ts';
 import { ProviderClient } from './provider-client.ts';
 import { type OAuthSettings, PROVIDERS } from './providers.ts';
-
-/** Where a provider sends the person's browser back to, below the gateway's address (`contract.md` 17). */
-export const CALLBACK_PATH = '/oauth/provider/callback';
 
 export interface ProviderClients {
   /** Throws `operation_unsupported` naming the settings that are missing. */
@@ -34,7 +32,7 @@ export function createProviderClients(
         clientId,
         clientSecret,
         issuer: new URL(issuer ?? PROVIDERS[provider].issuer),
-        redirectUri: `${baseUrl}${CALLBACK_PATH}`,
+        redirectUri: `${baseUrl}${PROVIDER_CALLBACK_PATH}`,
         fetch,
         clock,
       });

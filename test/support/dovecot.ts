@@ -1,6 +1,6 @@
 /** A private Dovecot for one test file, with the levers of a bad server. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -15,6 +15,8 @@ export interface Levers {
   readonly capability?: string;
   readonly specialUse?: boolean;
   readonly maxUserConnections?: number;
+  /** Access tokens are taken too, when this address says so (see `AuthorizationServer`). */
+  readonly introspectionUrl?: string;
 }
 
 const BASE = 'IMAP4rev1 SASL-IR LITERAL+ ID ENABLE IDLE NAMESPACE UNSELECT CHILDREN LIST-EXTENDED';
@@ -58,6 +60,13 @@ export class TestDovecot {
     await run('doveadm', ['-c', this.#process.configFile, 'kick', user]);
   }
 
+  /** How many connections one user has. */
+  async connectionsOf(user: string): Promise<number> {
+    const { stdout } = await run('doveadm', ['-c', this.#process.configFile, '-f', 'tab', 'who', '-1', user]);
+    // A line each, below the names of the columns.
+    return stdout.trim().split('\n').length - 1;
+  }
+
   /** Ends the server; its ports refuse connections until `start`. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     await this.#process.stop(signal);
@@ -91,6 +100,9 @@ export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot
     specialUse: levers.specialUse ?? true,
     maxUserConnections: levers.maxUserConnections ?? 500,
     password: PASSWORD,
+    ...(levers.introspectionUrl && {
+      introspectionFile: await writeIntrospection(folder, levers.introspectionUrl),
+    }),
   };
   const server = await startDovecot(options);
   return new TestDovecot(options, server, await readFile(tls.certificateFile, 'utf8'));
@@ -101,6 +113,22 @@ export async function requireTestDovecot(context: Mocha.Context, levers: Levers 
   const server = await startTestDovecot(levers);
   if (server !== null) return server;
   return context.skip();
+}
+
+async function writeIntrospection(folder: string, url: string): Promise<string> {
+  const file = join(folder, 'dovecot-oauth2.conf.ext');
+  const lines = [
+    'introspection_mode = post',
+    `introspection_url = ${url}`,
+    'force_introspection = yes',
+    'username_attribute = username',
+    'active_attribute = active',
+    'active_value = true',
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  // Dovecot reads it as another account.
+  await run('chmod', ['644', file]);
+  return file;
 }
 
 async function selfSigned(folder: string): Promise<{ certificateFile: string; keyFile: string }> {

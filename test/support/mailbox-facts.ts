@@ -13,6 +13,7 @@ export const ADD = {
   displayName: null,
   imap: IMAP,
   smtp: SMTP,
+  auth: { type: 'password' },
   creator: { id: 'usr_1', kind: 'user', grantId: 'grt_1' },
 } as const;
 

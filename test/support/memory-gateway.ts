@@ -19,6 +19,7 @@ import { ManualClock } from './manual-clock.ts';
 import { MemoryContentStore } from './memory-content-store.ts';
 import { MemoryDirectory } from './memory-directory.ts';
 import { MemoryEventStore } from './memory-event-store.ts';
+import { MemoryProviderAuthorizations } from './memory-provider-authorizations.ts';
 import { randomKey } from './random-key.ts';
 import { ScriptedSql } from './scripted-sql.ts';
 import { silentLog } from './silent-log.ts';
@@ -104,6 +105,7 @@ export function memoryPorts() {
     clock,
     events,
     secrets,
+    providerAuthorizations: new MemoryProviderAuthorizations(),
     logins: createMailLogins({
       secrets,
       clock,

@@ -108,6 +108,8 @@ export const SAMPLE_EVENTS: Samples = {
   },
   MailboxChanged: { display_name: sealed, imap, trusted_authserv_ids: ['mx.example.com'] },
   MailboxCredentialsStored: {},
+  MailboxProviderAuthorized: { provider: 'google', account: sealed },
+  MailboxProviderAuthorizationWithdrawn: { provider: 'google', revoked: true },
   MailboxConnectionStarted: {},
   MailboxSyncStarted: { capabilities: ['IDLE', 'MOVE'] },
   MailboxConnected: { capabilities: ['IDLE', 'MOVE'] },

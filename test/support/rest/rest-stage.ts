@@ -5,6 +5,7 @@ import type { AccessEntry, Limits, Log, Ports } from '../../../commands/kernel/p
 import { type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../infra/observability/metrics.ts';
 import { openDoors } from '../../../read-api/http/door.ts';
+import { providerCallback } from '../../../read-api/http/provider-callback.ts';
 import { restRouter } from '../../../read-api/http/rest-router.ts';
 import { type MemoryGateway, startMemoryGateway } from '../memory-gateway.ts';
 import { type SampleNotes, sampleNotes } from './sample-notes.ts';
@@ -147,6 +148,7 @@ export async function startRestStage(limits: Partial<Limits> = {}): Promise<Rest
     host: '127.0.0.1',
     port: 0,
     faces: {
+      providerCallback: providerCallback(ports),
       rest: restRouter({ registry: notes.registry, ports, door: doors.rest }),
       mcp: (_, response) => response.writeHead(200).end('mcp'),
     },

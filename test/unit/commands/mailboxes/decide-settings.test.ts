@@ -12,7 +12,7 @@ import { given, NOW, stateAfter } from '../../../support/decider-spec.ts';
 import { ADD, added, IMAP, sealed, SMTP } from '../../../support/mailbox-facts.ts';
 import { verifies } from '../../../support/verifies.ts';
 
-const change = { credentials: false, now: NOW };
+const change = { auth: undefined, now: NOW };
 const paused = { type: 'MailboxPaused', data: {} } as const;
 const removedUntil = (eraseAt: string) => ({ type: 'MailboxRemoved', data: { erase_at: eraseAt } }) as const;
 const LATER = '2026-03-08T12:00:00.000Z';
@@ -79,7 +79,7 @@ describe('changing a mailbox', () => {
 
   it('takes them with credentials', () => {
     given(mailbox, ...added)
-      .when((state) => changeMailboxSettings(state, { ...change, imap: otherImap, credentials: true }))
+      .when((state) => changeMailboxSettings(state, { ...change, imap: otherImap, auth: { type: 'password' } }))
       .then(
         { type: 'MailboxChanged', data: { imap: otherImap } },
         { type: 'MailboxCredentialsStored', data: {} },

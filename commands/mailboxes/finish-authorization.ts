@@ -1,0 +1,157 @@
+/**
+ * What comes back from a provider through a person's browser (`contract.md` 18): shown first, taken only when the person
+ * says so. Nobody signs in to the gateway for it: the state, known to that browser alone, stands for the request.
+ */
+import { refusalEntry } from '../kernel/access-events.ts';
+import type { Author } from '../kernel/decide-and-append.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { PROVIDER_NAMES } from '../kernel/mail-providers.ts';
+import type { Ports, Sealed } from '../kernel/ports.ts';
+import type { AuthorizationRequest } from '../kernel/provider-authorizations.ts';
+import { startProviderAuthorization } from './authorize-provider.ts';
+import { assertStillAllowed, keepTokens } from './keep-tokens.ts';
+
+/** What the page says before the person agrees. */
+export interface AuthorizationSummary {
+  readonly provider: string;
+  readonly organisation: string;
+  readonly email: string;
+  readonly requester: string;
+  /** Mail servers that will see the access tokens. */
+  readonly hosts: readonly string[];
+}
+
+/** The provider's answer as the browser brought it. */
+export interface ProviderAnswer {
+  readonly state: string;
+  /** `code` and what else there is, or `error`. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Address and user agent of the browser, sealed under the given principal's key. */
+  readonly sealClient: (principalId: string) => Promise<Sealed>;
+}
+
+/**
+ * Looks without taking: links are opened by mail scanners too. Throws `not_found` for a state that is unknown, used or too old, and
+ * `mailbox_auth_failed` when the provider says that the person refused.
+ */
+export async function describeAuthorization(
+  ports: Ports,
+  answer: ProviderAnswer,
+): Promise<AuthorizationSummary> {
+  const request = await ports.providerAuthorizations.find(answer.state);
+  if (request === null) throw unknownState();
+  return await recordingRefusal(ports, request, answer, () => {
+    assertGiven(answer.parameters);
+    return Promise.resolve(summaryOf(ports, request));
+  });
+}
+
+/**
+ * Takes the answer, once: exchanges it, checks that the account is the mailbox's, stores the tokens and connects the mailbox.
+ * Throws like `describeAuthorization`; `conflict` for another account or a mailbox that changed, and what the requester may no longer do.
+ */
+export async function finishAuthorization(
+  ports: Ports,
+  answer: ProviderAnswer,
+): Promise<AuthorizationSummary> {
+  const taken = await ports.providerAuthorizations.take(answer.state);
+  if (taken === null) throw unknownState();
+  const { request } = taken;
+  return await recordingRefusal(ports, request, answer, async () => {
+    assertGiven(answer.parameters);
+    assertStillAllowed(ports, request);
+    const granted = await ports.providerAuthorizations.redeem(taken, answer.parameters);
+    await keepTokens(ports, request, granted, await authorOf(ports, request, answer));
+    await ports.mail.disconnect(request.mailboxId);
+    return summaryOf(ports, request);
+  });
+}
+
+/** RFC 6749 4.1.2.1: `access_denied` is the person's own word. */
+function assertGiven(parameters: ProviderAnswer['parameters']): void {
+  if (parameters['code'] !== undefined) return;
+  const isDenied = parameters['error'] === 'access_denied';
+  throw new GatewayError(
+    'mailbox_auth_failed',
+    isDenied
+      ? 'You did not agree at the provider, so nothing was connected.'
+      : 'The provider did not give its permission, so nothing was connected.',
+    { details: { reason: isDenied ? 'access_denied' : 'provider_refused' } },
+  );
+}
+
+function summaryOf({ directory }: Ports, request: AuthorizationRequest): AuthorizationSummary {
+  const { state } = directory;
+  const entry = state.mailboxes.get(request.mailboxId);
+  const organisation = state.organisations.get(request.orgId);
+  const { principalId } = request.requester;
+  const requester = state.people.get(principalId) ?? state.agents.get(principalId);
+  if (!entry || !organisation || !requester) throw notFound('mailbox');
+  return {
+    provider: PROVIDER_NAMES[request.provider],
+    organisation: organisation.name,
+    email: request.email,
+    requester: requester.name,
+    hosts: [entry.imap.host, ...(entry.smtp ? [entry.smtp.host] : [])],
+  };
+}
+
+/** What is refused from here on belongs to an organisation, and its audit trail tells of it. */
+async function recordingRefusal<T>(
+  ports: Ports,
+  request: AuthorizationRequest,
+  answer: ProviderAnswer,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GatewayError) await recordRefusal(ports, request, answer, error);
+    throw error;
+  }
+}
+
+/** With the store away it is counted: the person must be answered all the same. */
+async function recordRefusal(
+  ports: Ports,
+  request: AuthorizationRequest,
+  answer: ProviderAnswer,
+  { code }: GatewayError,
+): Promise<void> {
+  const { name: capability } = startProviderAuthorization;
+  try {
+    const author = await authorOf(ports, request, answer);
+    const refusal = { capability, code, mailboxId: request.mailboxId };
+    await ports.accessLog.record(refusalEntry(author, ports.clock.now(), refusal));
+  } catch (failure) {
+    ports.accessLog.countRefusal(code, 'store-away');
+    ports.log.warn('a refusal could not be recorded', { code, error: String(failure) });
+  }
+}
+
+async function authorOf(
+  { ids }: Ports,
+  { orgId, requester }: AuthorizationRequest,
+  { sealClient }: ProviderAnswer,
+): Promise<Author> {
+  return {
+    orgId,
+    actor: {
+      type: requester.actor,
+      id: requester.principalId,
+      token_id: requester.tokenId,
+      session_id: null,
+      client: await sealClient(requester.principalId),
+    },
+    surface: 'console',
+    requestId: ids.newId('req'),
+    correlationId: requester.requestId,
+    causationId: requester.requestId,
+  };
+}
+
+const unknownState = (): GatewayError =>
+  new GatewayError(
+    'not_found',
+    'This link was used already, has run out, or was never given out; ask for a new authorization.',
+  );

@@ -1,0 +1,71 @@
+/** What is checked before a provider's tokens are stored, and storing them. */
+import { callerOf } from '../kernel/access.ts';
+import { authorise } from '../kernel/authorise.ts';
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { PROVIDER_NAMES } from '../kernel/mail-providers.ts';
+import type { Ports } from '../kernel/ports.ts';
+import type { AuthorizationRequest, GrantedTokens } from '../kernel/provider-authorizations.ts';
+import { startProviderAuthorization } from './authorize-provider.ts';
+import { authorizeProvider } from './decide-authorization.ts';
+import { mailbox, type MailboxRecord } from './mailbox.ts';
+
+/** The right to ask is needed until the end: a token revoked meanwhile connects nothing. Throws `insufficient_scope`, `not_found`. */
+export function assertStillAllowed(
+  { directory, clock }: Ports,
+  { requester, mailboxId }: AuthorizationRequest,
+): void {
+  const now = clock.now();
+  const token = directory.state.tokens.get(requester.tokenId);
+  const isLive = token?.revokedAt === null && Date.parse(token.expiresAt) > now.getTime();
+  const caller = isLive ? callerOf(directory.state, token, now) : null;
+  if (caller === null) {
+    throw new GatewayError('insufficient_scope', 'Who asked for this may not do so any more.', {
+      details: { required: ['mailboxes:manage'] },
+    });
+  }
+  authorise(caller, directory.state, startProviderAuthorization, { mailbox_id: mailboxId });
+}
+
+/**
+ * Stores the tokens and connects the mailbox. Throws `conflict` for another account than the mailbox's and for a mailbox
+ * that changed since; the tokens are then taken back at the provider.
+ */
+export async function keepTokens(
+  ports: Ports,
+  request: AuthorizationRequest,
+  { addresses, tokens }: GrantedTokens,
+  author: Author,
+): Promise<void> {
+  const { provider, mailboxId, email, hosts } = request;
+  const account = await ports.personal.seal(mailboxId, email);
+  const decide = (state: MailboxRecord) => authorizeProvider(state, { provider, account, hosts });
+  try {
+    if (!addresses.some((address) => isSameAddress(address, email))) throw otherAccount(request);
+    decide((await loadAggregate(ports.events, mailbox, mailboxId)).state);
+  } catch (error) {
+    await ports.providerAuthorizations.revoke(provider, tokens.refreshToken);
+    throw error;
+  }
+  // Before the event, as passwords are. A change of hosts in between leaves tokens that are bound to others, and go nowhere.
+  await ports.secrets.saveMailCredentials(mailboxId, {
+    kind: 'oauth2',
+    provider,
+    username: email,
+    hosts,
+    ...tokens,
+  });
+  const { position } = await decideAndAppend(ports, author, mailbox, { id: mailboxId, decide });
+  if (position !== null) await ports.directory.waitFor(position);
+}
+
+/** RFC 5321 leaves the case of a local part to its host; no provider here tells accounts apart by it. */
+const isSameAddress = (one: string, other: string): boolean =>
+  one.normalize('NFC').toLowerCase() === other.normalize('NFC').toLowerCase();
+
+const otherAccount = ({ email, provider }: AuthorizationRequest): GatewayError =>
+  new GatewayError(
+    'conflict',
+    `You signed in at ${PROVIDER_NAMES[provider]} with another account than ${email}, so nothing was connected.`,
+    { details: { reason: 'other_account' } },
+  );

@@ -1,0 +1,115 @@
+/** The pages a person sees who comes back from a mail provider: one file each, nothing loaded, everything escaped. */
+import { createHash } from 'node:crypto';
+import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
+import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
+
+const STYLE = `
+:root { color-scheme: light dark }
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; padding: 2rem 1rem }
+main { max-width: 34rem; margin: 0 auto }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem }
+dt { opacity: .7 }
+dd { margin: 0; overflow-wrap: anywhere }
+button { font: inherit; padding: .6rem 1.2rem }
+.note { opacity: .8; font-size: .9rem }
+`;
+
+/** Fetch standard, "append a request Origin header": under `no-referrer` the form's own POST would name the origin `null`. */
+const REFERRER_POLICY = 'same-origin';
+
+const styleHash = createHash('sha256').update(STYLE).digest('base64');
+
+/** For every page: only its own style applies, and its form goes to this gateway only. */
+export const PAGE_HEADERS = new Map([
+  ['Content-Type', 'text/html; charset=utf-8'],
+  ['Cache-Control', 'no-store'],
+  ['Referrer-Policy', REFERRER_POLICY],
+  ['X-Content-Type-Options', 'nosniff'],
+  [
+    'Content-Security-Policy',
+    `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  ],
+]);
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+
+/** A text of somebody else's: isolated, so that its writing direction cannot rearrange the sentence around it. */
+const foreign = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
+
+const page = (title: string, content: string): string =>
+  `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body><main>
+<h1>${escaped(title)}</h1>
+${content}
+</main></body>
+</html>
+`;
+
+const facts = ({ organisation, email, requester, provider, hosts }: AuthorizationSummary): string =>
+  [
+    ['Mailbox', email],
+    ['Organisation', organisation],
+    ['Asked for by', requester],
+    ['Account at', provider],
+    ['Mail servers', hosts.join(', ')],
+  ]
+    .map(([name = '', value = '']) => `<dt>${name}</dt><dd>${foreign(value)}</dd>`)
+    .join('\n');
+
+/** What is about to happen, and the button that makes it happen. `fields` go back as they came. */
+export function consentPage(
+  summary: AuthorizationSummary,
+  fields: Readonly<Record<string, string>>,
+  baseUrl: string,
+): string {
+  const inputs = Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`)
+    .join('\n');
+  const requester = foreign(summary.requester);
+  return page(
+    'Connect this mailbox?',
+    `<p>${requester} of ${foreign(summary.organisation)} asked to read, change and send the mail of ${foreign(summary.email)} through this gateway.</p>
+<dl>
+${facts(summary)}
+</dl>
+<form method="post" action="${escaped(baseUrl + PROVIDER_CALLBACK_PATH)}">
+${inputs}
+<button type="submit">Connect the mailbox</button>
+</form>
+<p class="note">Nothing is connected yet. Nobody signs in to the gateway here: the mailbox is connected in the name of ${requester}. If you do not know who that is, close this page.</p>`,
+  );
+}
+
+export const connectedPage = (summary: AuthorizationSummary): string =>
+  page(
+    'The mailbox is being connected',
+    `<p>${foreign(summary.organisation)} may use the mailbox now. It can be ended at the gateway and in the account's settings at ${escaped(summary.provider)}.</p>
+<dl>
+${facts(summary)}
+</dl>
+<p>You can close this page.</p>`,
+  );
+
+/** What went wrong, in the words of the error; `requestId` finds it in the log. */
+export const refusalPage = (message: string, requestId: string): string =>
+  page(
+    'Nothing was connected',
+    `<p>${foreign(message)}</p>
+<p class="note">Request ${escaped(requestId)}</p>`,
+  );

@@ -1,0 +1,166 @@
+/** A real authorization server on loopback, as Google's and Microsoft's are to a gateway: codes, rotated refresh tokens, revocation. */
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Provider } from 'oidc-provider';
+
+export const CLIENT_ID = 'the-gateway';
+export const CLIENT_SECRET = 'a-secret-of-the-gateway';
+
+export interface AuthorizationServerOptions {
+  /** The gateway's callback. */
+  readonly redirectUri: string;
+  readonly accessTokenSeconds?: number;
+  /** What the provider says of the account that signed in; the login is its address. */
+  readonly claimsOf?: (login: string) => Readonly<Record<string, unknown>>;
+}
+
+/** What the token endpoint does instead of answering. */
+export type TokenFault = 'server_error' | 'hang-up' | 'hang-up-after' | null;
+
+export class AuthorizationServer {
+  readonly issuer: string;
+  /** Grants that were asked for at the token endpoint, oldest first. */
+  readonly grants: string[] = [];
+  fault: TokenFault = null;
+  /** How long the token endpoint thinks. */
+  delayMs = 0;
+  readonly #provider: Provider;
+  readonly #server: http.Server;
+
+  constructor(server: http.Server, issuer: string, options: AuthorizationServerOptions) {
+    this.#server = server;
+    this.issuer = issuer;
+    this.#provider = new Provider(issuer, configurationOf(options));
+    const answer = this.#provider.callback();
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (request.url === '/dovecot') void this.#introspect(request, response);
+      else if (request.url === '/token') void this.#token(request, response, answer);
+      else void answer(request, response);
+    });
+  }
+
+  /** For Dovecot: whose token it is, if it is good. */
+  get introspectionUrl(): string {
+    return `${this.issuer}/dovecot`;
+  }
+
+  get refreshes(): number {
+    return this.grants.filter((grant) => grant === 'refresh_token').length;
+  }
+
+  /** The address whose access token this is; null when it is none, or no longer. */
+  async accountOf(accessToken: string): Promise<string | null> {
+    const token = await this.#provider.AccessToken.find(accessToken);
+    return token?.accountId ?? null;
+  }
+
+  /** Ends one access token before its time, as a provider may. */
+  async endAccessToken(accessToken: string): Promise<void> {
+    await (await this.#provider.AccessToken.find(accessToken))?.destroy();
+  }
+
+  /** True while the refresh token could be used. */
+  async knowsRefreshToken(refreshToken: string): Promise<boolean> {
+    return (await this.#provider.RefreshToken.find(refreshToken)) !== undefined;
+  }
+
+  /** The account's owner ends it in the account's settings. */
+  async revokeGrantOf(refreshToken: string): Promise<void> {
+    const token = await this.#provider.RefreshToken.find(refreshToken);
+    const grantId = token?.grantId;
+    if (grantId === undefined) throw new Error('the refresh token is unknown');
+    await this.#provider.RefreshToken.revokeByGrantId(grantId);
+    await this.#provider.AccessToken.revokeByGrantId(grantId);
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #token(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: ReturnType<Provider['callback']>,
+  ): Promise<void> {
+    const body = await text(request);
+    this.grants.push(new URLSearchParams(body).get('grant_type') ?? '');
+    await sleep(this.delayMs);
+    if (this.fault === 'hang-up') {
+      request.socket.destroy();
+    } else if (this.fault === 'server_error') {
+      response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"server_error"}');
+    } else {
+      // The provider has done its work when the answer gets lost.
+      if (this.fault === 'hang-up-after') response.end = () => response.destroy();
+      await answer(Object.assign(request, { body: Object.fromEntries(new URLSearchParams(body)) }), response);
+    }
+  }
+
+  async #introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const token = new URLSearchParams(await text(request)).get('token') ?? '';
+    const username = await this.accountOf(token);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(username === null ? { active: false } : { active: true, username }));
+  }
+}
+
+/** Starts a server on a free port of loopback. */
+export async function startAuthorizationServer(
+  options: AuthorizationServerOptions,
+): Promise<AuthorizationServer> {
+  const server = http.createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return new AuthorizationServer(server, `http://127.0.0.1:${String(port)}`, options);
+}
+
+const defaultClaims = (login: string): Readonly<Record<string, unknown>> => ({
+  email: login,
+  email_verified: true,
+  preferred_username: login,
+});
+
+function configurationOf({
+  redirectUri,
+  accessTokenSeconds = 3_600,
+  claimsOf = defaultClaims,
+}: AuthorizationServerOptions): ConstructorParameters<typeof Provider>[1] {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  return {
+    clients: [
+      {
+        client_id: CLIENT_ID,
+        client_secret: CLIENT_SECRET,
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'RS256' }] },
+    cookies: { keys: ['a-key-of-the-test'] },
+    scopes: ['openid', 'offline_access', 'email', 'profile', 'https://mail.google.com/'],
+    claims: { email: ['email', 'email_verified'], profile: ['preferred_username'] },
+    conformIdTokenClaims: false,
+    findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, ...claimsOf(id) }) }),
+    issueRefreshToken: () => true,
+    rotateRefreshToken: true,
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: true }, revocation: { enabled: true } },
+    ttl: {
+      AccessToken: accessTokenSeconds,
+      RefreshToken: 86_400,
+      Grant: 86_400,
+      Session: 3_600,
+      Interaction: 600,
+      IdToken: 600,
+      AuthorizationCode: 60,
+    },
+  };
+}
