@@ -1,14 +1,16 @@
 /** Workers of mailboxes before a real mail server and a real index; log and directory are in memory. */
 import type { ImapFlow } from 'imapflow';
 import { type FeedChange, feedStream } from '../../commands/feed/feed-events.ts';
-import { appendFacts, streamOf } from '../../commands/kernel/decide-and-append.ts';
+import { appendFacts, decideAndAppend, streamOf } from '../../commands/kernel/decide-and-append.ts';
 import type { FolderEntry, MailboxEntry } from '../../commands/kernel/directory.ts';
 import type { HostSettings } from '../../commands/kernel/mail-port.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { addMailbox } from '../../commands/mailboxes/decide-settings.ts';
-import { mailbox } from '../../commands/mailboxes/mailbox.ts';
+import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
+import { mailbox, type MailboxFact } from '../../commands/mailboxes/mailbox.ts';
 import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
+import type { MailIndex } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
 import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
 import { runMailboxWorkers } from '../../infra/mail-sync/mailbox-workers.ts';
@@ -17,6 +19,7 @@ import type { SyncTimes } from '../../infra/mail-sync/sync-times.ts';
 import { startLeases } from '../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { systemClock } from '../../infra/system-clock.ts';
+import { PASSWORD } from './dovecot.ts';
 import { mailGateway } from './mail-gateway.ts';
 import { withClient } from './mail-append.ts';
 import { ADD, sealed } from './mailbox-facts.ts';
@@ -45,9 +48,11 @@ export interface SyncRig {
   readonly gateway: ImapGateway;
   readonly mailboxId: string;
   /** Starts workers as a process of its own would; the answer ends them. */
-  work(times?: Partial<SyncTimes>): () => Promise<void>;
+  work(times?: Partial<SyncTimes>, index?: MailIndex): () => Promise<void>;
   /** A client of somebody else. */
   client<T>(work: (client: ImapFlow) => Promise<T>): Promise<T>;
+  /** As a person does it with PATCH. */
+  pauseMailbox(): Promise<void>;
   entry(): MailboxEntry;
   folder(path: string): FolderEntry;
   /** Every change told so far, with the folder's path. */
@@ -59,8 +64,19 @@ export interface SyncRig {
 
 let count = 0;
 
+export interface RigOptions {
+  /** Where the gateway connects, when that is not where other clients do. */
+  readonly gatewayImap?: HostSettings;
+  readonly password?: string;
+  readonly commandTimeoutMs?: number;
+}
+
 /** A mailbox of `user`, known and not connected yet. */
-export async function startSyncRig(imap: HostSettings, user: string): Promise<SyncRig> {
+export async function startSyncRig(
+  imap: HostSettings,
+  user: string,
+  { gatewayImap = imap, password = PASSWORD, commandTimeoutMs = 10_000 }: RigOptions = {},
+): Promise<SyncRig> {
   const database = await testDatabase();
   const pool = openPool({ url: database.url, log: silentLog });
   const sql = postgresSql(pool);
@@ -71,7 +87,19 @@ export async function startSyncRig(imap: HostSettings, user: string): Promise<Sy
   const distrust = (_: string, folders: readonly number[]): Promise<void> =>
     index.distrust(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
   const base: Ports = { ...memory, sql, clock: systemClock, mailEchoes: createMailEchoes({ sql, distrust }) };
-  const { gateway } = mailGateway(imap, user);
+  const note = (written: Promise<void>): void => {
+    written.catch(() => undefined);
+  };
+  const { gateway } = mailGateway(gatewayImap, user, {
+    password,
+    limits: { commandTimeoutMs },
+    onMailboxTrouble: (id, error) => {
+      note(recordMailFailure(base, id, error));
+    },
+    onMailboxHealthy: (id) => {
+      note(recordMailHealth(base, id));
+    },
+  });
   await appendFacts(base, systemAuthor(base, 'org_1'), {
     stream: streamOf(mailbox, mailboxId),
     expected: 'no-stream',
@@ -92,17 +120,23 @@ export async function startSyncRig(imap: HostSettings, user: string): Promise<Sy
     gateway,
     mailboxId,
     client,
+    pauseMailbox: async () => {
+      const decide = (): readonly MailboxFact[] => [{ type: 'MailboxPaused', data: {} }];
+      const author = systemAuthor(base, 'org_1');
+      const { position } = await decideAndAppend(base, author, mailbox, { id: mailboxId, decide });
+      await base.directory.waitFor(position ?? 0n);
+    },
     entry,
     folder: (path) => {
       const found = entry().folders.find((folder) => folder.path === path);
       if (!found) throw new Error(`there is no folder ${path}`);
       return found;
     },
-    work: (times) => {
+    work: (times, through = index) => {
       const leases = startLeases(sql, silentLog, { leaseMs: 2_000, renewEveryMs: 500 });
       const stopping = new AbortController();
       const ports = { ...base, leases };
-      const all = { ports, gateway, index, directUrl: database.url, times: { ...QUICK, ...times } };
+      const all = { ports, gateway, index: through, directUrl: database.url, times: { ...QUICK, ...times } };
       const done = runMailboxWorkers(all, stopping.signal);
       let ended: Promise<void> | null = null;
       const end = (): Promise<void> => {

@@ -1,0 +1,181 @@
+import { expect } from 'chai';
+import type { MailIndex } from '../../../../infra/mail-index/folder-mirror.ts';
+import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
+import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { appendMessages } from '../../../support/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const mail = (id: string): string =>
+  `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
+
+describe('a worker in trouble', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+  let users = 0;
+  let user: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+  });
+  after(() => dovecot.dispose());
+  beforeEach(async () => {
+    users += 1;
+    user = `trouble${String(users)}`;
+    await appendMessages(dovecot.imap(), user, [{ raw: mail('a') }, { raw: mail('b') }]);
+  });
+  afterEach(() => rig.close());
+
+  const arrive = (id: string) => appendMessages(dovecot.imap(), user, [{ raw: mail(id) }]);
+  const isConnected = () => rig.entry().state === 'connected';
+  const isSame = async (): Promise<boolean> => (await rig.differences()).length === 0;
+
+  it('tells nothing twice when it fails between the feed and the index', async () => {
+    rig = await startSyncRig(dovecot.imap(), user);
+    const fails = { next: false, times: 0 };
+    const breaking = new Proxy<MailIndex>(rig.index, {
+      get: (index, name) => {
+        const value: unknown = Reflect.get(index, name);
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]): unknown => {
+          if (name !== 'apply' || !fails.next) return Reflect.apply(value, index, given) as unknown;
+          fails.next = false;
+          fails.times += 1;
+          return Promise.reject(new Error('the process ends here'));
+        };
+      },
+    });
+    rig.work({}, breaking);
+    await eventually(isConnected);
+    for (const change of ['arrival', 'flags', 'departure'] as const) {
+      fails.next = true;
+      if (change === 'arrival') await arrive('late');
+      else
+        await rig.client(async (own) => {
+          await own.mailboxOpen('INBOX');
+          if (change === 'flags') await own.messageFlagsAdd('1', ['\\Flagged'], { uid: true });
+          else await own.messageDelete('2', { uid: true });
+        });
+      await eventually(() => !fails.next);
+      await eventually(isSame);
+    }
+    expect(fails.times).to.equal(3);
+    expect(rig.told().map(({ kind, uid }) => `${kind} ${String(uid)}`)).to.deep.equal([
+      'received 3',
+      'updated 1',
+      'deleted 2',
+    ]);
+  });
+
+  it('finds a line that fell silent, and makes another', async () => {
+    const proxy = await startCuttingProxy(dovecot.imap());
+    const gatewayImap = { ...dovecot.imap(), port: proxy.port };
+    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, commandTimeoutMs: 500 });
+    rig.work();
+    await eventually(isConnected);
+    const { connections } = proxy;
+    proxy.cutAt(/LIST/, 'hang');
+    await eventually(() => proxy.connections > connections);
+    await arrive('after-silence');
+    await eventually(() => rig.told().length === 1);
+    await eventually(isSame);
+    await proxy.close();
+  });
+
+  it(`says auth_failed of refused credentials only ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
+    rig = await startSyncRig(dovecot.imap(), user, { password: 'wrong' });
+    rig.work();
+    await eventually(() => rig.entry().state === 'auth_failed', 10_000);
+  });
+
+  it('finds by comparing what the copy does not have as the server does', async () => {
+    rig = await startSyncRig(dovecot.imap(), user);
+    const end = rig.work();
+    await eventually(isConnected);
+    await end();
+    const { number } = rig.entry();
+    await rig.ports.sql.query(
+      'update mirror.message set flagged = true where mailbox_number = $1 and uid = 1',
+      [number],
+    );
+    await rig.ports.sql.query('delete from mirror.message where mailbox_number = $1 and uid = 2', [number]);
+    expect(await isSame()).to.equal(false);
+    rig.work({ compareEveryMs: 100, doubtEveryMs: 100 });
+    await eventually(isSame);
+    expect(
+      rig.told().every(({ kind }) => kind === 'updated'),
+      'no arrival',
+    ).to.equal(true);
+  });
+
+  it('leaves a paused mailbox at once', async () => {
+    rig = await startSyncRig(dovecot.imap(), user);
+    rig.work();
+    await eventually(isConnected);
+    await rig.pauseMailbox();
+    const ended = 'select 1 from work.mailbox_lease where until <= now()';
+    await eventually(async () => (await rig.ports.sql.query(ended)).length === 1, 1_000);
+    await arrive('while-paused');
+    await rig.ports.clock.sleep(600);
+    expect(rig.told()).to.deep.equal([]);
+  });
+});
+
+describe('a worker before a server that tells little', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this, { capability: BARE });
+  });
+  after(() => dovecot.dispose());
+  afterEach(() => rig.close());
+
+  it(`compares flags every so often, and says so ${verifies('contract:4:flag-check')}`, async () => {
+    await appendMessages(dovecot.imap(), 'few', [{ raw: mail('a') }, { folder: 'Archive', raw: mail('b') }]);
+    rig = await startSyncRig(dovecot.imap(), 'few');
+    rig.work({ compareEveryMs: 300 });
+    await eventually(() => rig.entry().state === 'connected');
+    expect(rig.entry().capabilities).to.include('X-GATEWAY-FLAG-CHECK=1');
+    await rig.client(async (own) => {
+      await own.mailboxOpen('Archive');
+      await own.messageFlagsAdd('1', ['\\Flagged'], { uid: true });
+    });
+    await eventually(() => rig.told().length === 1);
+    await eventually(async () => (await rig.differences()).length === 0);
+  });
+});
+
+describe('a worker before a provider with a limit', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this, { maxUserConnections: 2 });
+  });
+  after(() => dovecot.dispose());
+  afterEach(() => rig.close());
+
+  it(`is degraded while the provider holds it back, and recovers ${verifies('contract:4:mailbox-degraded')}`, async () => {
+    const imap = dovecot.imap();
+    await appendMessages(imap, 'held', [{ raw: mail('a') }]);
+    rig = await startSyncRig(imap, 'held');
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    await rig.client(async () => {
+      // The second and last connection is the other client's: the worker gets none for its folders.
+      await rig.ports.mailEchoes
+        .expect({ mailboxId: rig.mailboxId, operationId: null }, [
+          { kind: 'leaves', folder: rig.folder('Archive').number, uidValidity: 1, uid: 1, moved: false },
+        ])
+        .then((expectation) => expectation.settle([]));
+      await eventually(() => rig.entry().state === 'degraded');
+      expect(rig.entry().stateReason).to.equal('login_unavailable');
+    });
+    await eventually(() => rig.entry().state === 'connected', 10_000);
+  });
+});
