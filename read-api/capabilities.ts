@@ -45,17 +45,21 @@ import { listFolders } from './messages/list-folders.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { getAgent, listAgents } from './organisation/agents.ts';
 import { getToken, listTokens } from './organisation/tokens.ts';
+import { awaitEmail } from './waiting/await-email.ts';
+import { monitorInbox } from './waiting/monitor-inbox.ts';
 
 export const capabilities = defineRegistry([
   getIdentity,
   toggleAdvancedTools,
   queryEmail,
   actOnEmail,
+  awaitEmail,
   listMessages,
   getMessage,
   getRawMessage,
   downloadAttachment,
   getAttachment,
+  monitorInbox,
   listFolders,
   moveMessages,
   copyMessages,

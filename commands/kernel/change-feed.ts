@@ -26,6 +26,8 @@ export interface FeedWatch extends Disposable {
 export interface ChangeFeed {
   /** Every event up to here was noted, and whoever watches it told. */
   readonly reached: Position;
+  /** The end of the log as it is now, also where it is not about mail. Throws `store_unavailable`. */
+  head(): Promise<Position>;
   /** True once the process ends: whoever waits answers now. */
   readonly isEnding: boolean;
   /** The end of `signal` ends each `wait`. */

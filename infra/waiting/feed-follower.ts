@@ -8,6 +8,7 @@ import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-c
 import type { Clock, EventStore, Locators, Log, Position, StoredEvent } from '../../commands/kernel/ports.ts';
 import { readEarlierChanges } from './earlier-changes.ts';
 import { RecentChanges } from './recent-changes.ts';
+import { SharedRead } from './shared-read.ts';
 import { Watches } from './watches.ts';
 
 const FEED = 'mailFeed-';
@@ -30,6 +31,7 @@ export class FeedFollower implements ChangeFeed {
   readonly #options: FeedFollowerOptions;
   readonly #watches: Watches;
   readonly #stopping = new AbortController();
+  readonly #head: SharedRead<Position>;
   #recent: RecentChanges;
   #reached: Position = -1n;
   #following: Promise<void> = Promise.resolve();
@@ -37,6 +39,7 @@ export class FeedFollower implements ChangeFeed {
   constructor(options: FeedFollowerOptions) {
     this.#options = options;
     this.#watches = new Watches(options.clock);
+    this.#head = new SharedRead(() => options.events.headPosition());
     this.#recent = this.#nothingKept();
   }
 
@@ -52,6 +55,10 @@ export class FeedFollower implements ChangeFeed {
   async start(): Promise<void> {
     await this.#startOver();
     this.#following = this.#follow();
+  }
+
+  head(): Promise<Position> {
+    return this.#head.ask();
   }
 
   watch(ids: readonly string[], signal: AbortSignal): FeedWatch {

@@ -77,8 +77,8 @@ export async function waitFor<Item>(
 
 /** Where a wait begins: at its cursor, or at the end of the log as it is now. */
 export async function startOf({ input, context }: Waiting): Promise<FeedPlace> {
-  const { events, clock } = context.ports;
-  const head = await events.headPosition();
+  const { feed, clock } = context.ports;
+  const head = await feed.head();
   if (input.cursor === undefined) return { position: head, index: null };
   const { issuedAt, ...place } = decodeWaitCursor(input.cursor);
   if (place.position > head) throw invalidWaitCursor();

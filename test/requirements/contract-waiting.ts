@@ -26,6 +26,7 @@ export const contractWaiting = {
     'Between cursors nothing is left out and nothing told twice, over processes and restarts.',
   ],
   'contract:5:inbox-within-two-seconds': [WAITS, 'New mail in INBOX is told within 2 s.'],
+  'contract:5:many-waiters': [WAITS, 'However many wait, a mailbox has one worker that is told of news.'],
   'contract:5:operation': ['email_await', 'for operation answers when an operation has finished.'],
   'contract:13:cursor-expired': [WAITS, 'A cursor that is too old is 410 cursor_expired.'],
   'contract:15:waits': [WAITS, 'Waits count apart: 50 per token, beyond 429.'],
