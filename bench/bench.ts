@@ -1,11 +1,14 @@
 /**
- * `npm run bench [-- b1 b3 b4 b5] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
- * names those that take a minute run; b4 and b5 go up to a log of a million events and take a quarter of an hour.
+ * `npm run bench [-- b1 b2 b3 b4 b5 b10] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
+ * names those that take a minute run; b4 and b5 go up to a log of a million events, b2 and b10 to a mailbox of 100,000
+ * messages, and take some minutes each.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { measureMcpCall } from './b1-mcp-call.ts';
+import { measureList } from './b10-list.ts';
+import { measureQuery } from './b2-query.ts';
 import { measureArchive } from './b3-archive.ts';
 import { measureEventStore } from './b4-event-store.ts';
 import { measureProjector } from './b5-projector.ts';
@@ -16,12 +19,19 @@ const PORT = 38_080;
 const USUAL = ['b1', 'b3'];
 const SIZES = [1_000, 10_000, 100_000, 1_000_000];
 
-type OnDemo = (facts: DemoFacts) => Promise<readonly Figure[]>;
+const MAILBOX_SIZES = [1_000, 10_000, 100_000];
+
+type OnDemo = (
+  facts: DemoFacts,
+  demo: { readonly pid: number; readonly mailboxSizes: readonly number[] },
+) => Promise<readonly Figure[]>;
 type AtSizes = (sizes: readonly number[]) => Promise<readonly Figure[]>;
 
-const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map([
+const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b1', measureMcpCall],
+  ['b2', (facts, { mailboxSizes }) => measureQuery(facts, mailboxSizes)],
   ['b3', measureArchive],
+  ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
 ]);
 const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
   ['b4', measureEventStore],
@@ -36,7 +46,8 @@ async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {
   const demo = await startDemo(dataDir, PORT);
   try {
     const figures: Figure[] = [];
-    for (const measure of measures) figures.push(...(await measure(demo.facts)));
+    const running = { pid: demo.child.pid ?? 0, mailboxSizes: given ?? MAILBOX_SIZES };
+    for (const measure of measures) figures.push(...(await measure(demo.facts, running)));
     return figures;
   } finally {
     await endChild(demo.child);
@@ -49,10 +60,13 @@ const asked = args.filter((argument) => !argument.startsWith('--'));
 const names = asked.length > 0 ? asked : USUAL;
 const unknown = names.filter((name) => !ON_DEMO.has(name) && !AT_SIZES.has(name));
 if (unknown.length > 0) throw new Error(`There is no benchmark called ${unknown.join(', ')}.`);
-const given = args.find((argument) => argument.startsWith('--sizes='))?.slice('--sizes='.length);
-const sizes = given === undefined ? SIZES : given.split(',').map(Number);
+const given = args
+  .find((argument) => argument.startsWith('--sizes='))
+  ?.slice('--sizes='.length)
+  .split(',')
+  .map((size) => Number(size.replace(/k$/, '000')));
 
 const figures = [...(await onDemo(names.flatMap((name) => ON_DEMO.get(name) ?? [])))];
 for (const measure of names.flatMap((name) => AT_SIZES.get(name) ?? []))
-  figures.push(...(await measure(sizes)));
+  figures.push(...(await measure(given ?? SIZES)));
 report(figures, args.includes('--record'));

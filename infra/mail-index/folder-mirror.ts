@@ -97,6 +97,8 @@ export interface FolderState {
   readonly feedPosition: Position | null;
   /** A worker is told at once of what changes: no need to compare. */
   readonly vouched: boolean;
+  /** The same number as long as the copy holds the same. */
+  readonly version: string;
 }
 
 /** An answer from the copy, and what it was read from. */

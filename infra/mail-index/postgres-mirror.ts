@@ -13,7 +13,9 @@ import {
   MIRRORED_FLAGS,
 } from './folder-mirror.ts';
 import { queryIndex } from './query-copy.ts';
-import { CopyNotReady, PageReader } from './read-page.ts';
+import { CopyNotReady } from './copy-states.ts';
+import { KeptAnswers } from './kept-answers.ts';
+import { PageReader } from './read-page.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
 /** A crash of the database may forget the last updates: the worker finds that out as it finds out all else. */
@@ -50,10 +52,12 @@ const FLAGS = `
 export class PostgresMailIndex implements MailIndex {
   readonly #sql: Sql;
   readonly #locators: Pick<Locators, 'thread'>;
+  readonly #kept: KeptAnswers;
 
   constructor(sql: Sql, locators: Pick<Locators, 'thread'>) {
     this.#sql = sql;
     this.#locators = locators;
+    this.#kept = new KeptAnswers(sql);
   }
 
   async folder({ mailboxNumber, folderNumber }: FolderKey): Promise<FolderMirror | null> {
@@ -130,10 +134,13 @@ export class PostgresMailIndex implements MailIndex {
   }
 
   async query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
-    const reader = new PageReader(this.#sql, mailboxNumber, query);
     try {
-      const answer = await queryIndex(reader, query);
-      return { ...answer, states: reader.states };
+      const kept = await this.#kept.find(mailboxNumber, query);
+      if (kept !== null) return kept;
+      const reader = new PageReader(this.#sql, mailboxNumber, query);
+      const answer = { ...(await queryIndex(reader, query)), states: reader.states };
+      if (reader.isSteady) this.#kept.keep(mailboxNumber, query, answer);
+      return answer;
     } catch (error) {
       if (error instanceof CopyNotReady) return null;
       throw error;

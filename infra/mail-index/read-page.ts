@@ -1,31 +1,20 @@
 /** Runs the statements of a query: rows to messages, and the state of the copies they came from. */
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
+import { leafKeys } from '../../commands/kernel/matches.ts';
 import type { FolderState } from './folder-mirror.ts';
-import { isExactInSql, type PageAsk, pageStatement, countStatement, type Way } from './page-sql.ts';
+import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
+import { CopyNotReady, type StateRow, statesOf } from './copy-states.ts';
 import { wordPatterns } from './filter-sql.ts';
+import { isTextOrder, type PageAsk, type Way } from './page-ask.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
-import { orderField } from '../../commands/kernel/message-order.ts';
 
 /** Messages looked at in order before words are looked up in their own index, all folders together. */
 const GLANCE = 2_048;
 const LEAST_GLANCE = 256;
 
-interface StateRow extends Record<string, unknown> {
-  readonly folder_number: number;
-  readonly uid_validity: string;
-  readonly uid_next: string;
-  readonly indexed: string;
-  readonly highest_modseq: string | null;
-  readonly feed_position: string | null;
-  readonly usable: boolean;
-  readonly vouched: boolean;
-}
 /** A folder's state beside one of its messages, or beside nulls. */
 type PageRow = StateRow & (MessageRow | { readonly uid: null });
-
-/** The copies cannot answer now: one is missing, not complete or not trusted. */
-export class CopyNotReady extends Error {}
 
 export class PageReader {
   readonly isExact: boolean;
@@ -34,6 +23,7 @@ export class PageReader {
   readonly #query: MailQuery;
   readonly #folders: ReadonlyMap<number, FolderRef>;
   #states: readonly FolderState[] = [];
+  #isSteady = true;
 
   constructor(sql: Sql, mailboxNumber: number, query: MailQuery) {
     this.#sql = sql;
@@ -48,13 +38,20 @@ export class PageReader {
     return this.#states;
   }
 
+  /** True when no copy changed from the first page read to the last. */
+  get isSteady(): boolean {
+    return this.#isSteady;
+  }
+
   /** At most `limit` candidates after the keyset, in order. Throws `CopyNotReady`. */
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
     const ask = this.#ask({ after, limit });
-    if (orderField(ask.order) !== 'received') return await this.#page(ask, { kind: 'sift' });
-    if (!this.isExact || wordPatterns(ask.filter).length === 0)
-      return await this.#page(ask, { kind: 'walk' });
-    // Words that are common fill the page at once; rare ones are cheaper to look up than to come by.
+    // Found by a key, there are few of them: sorting them is less than coming by them.
+    if (!this.isExact) return await this.#page(ask, { kind: 'sift' });
+    const mayBeRare =
+      wordPatterns(ask.filter).length > 0 || (isTextOrder(ask.order) && leafKeys(ask.filter).length > 0);
+    if (!mayBeRare) return await this.#page(ask, { kind: 'walk' });
+    // What is common fills the page at once; what is rare is cheaper to look up than to come by.
     const most = Math.max(LEAST_GLANCE, Math.floor(GLANCE / this.#folders.size));
     const glanced = await this.#page(ask, { kind: 'glance', most });
     return glanced.length === limit ? glanced : await this.#page(ask, { kind: 'sift' });
@@ -81,7 +78,7 @@ export class PageReader {
       filter,
       order,
       threadKeys: null,
-      withEnvelope: depth !== 'place' || countOnly || !this.isExact || needsEnvelope(order),
+      withEnvelope: depth !== 'place' || countOnly || !this.isExact || isTextOrder(order),
       ...fields,
     };
   }
@@ -97,30 +94,13 @@ export class PageReader {
   }
 
   #note(rows: readonly StateRow[]): void {
-    const states = new Map(rows.map((row) => [row.folder_number, row]));
-    if (states.size < this.#folders.size || ![...states.values()].every(({ usable }) => usable)) {
-      throw new CopyNotReady();
+    const states = statesOf(rows, this.#folders.size);
+    for (const before of this.#states) {
+      const now = states.find(({ folderNumber }) => folderNumber === before.folderNumber);
+      // Pages of two lives of a folder do not make one answer.
+      if (now?.uidValidity !== before.uidValidity) throw new CopyNotReady();
+      if (now.version !== before.version) this.#isSteady = false;
     }
-    const seen = [...states.values()].map(stateOf);
-    const isAnother = this.#states.some(({ folderNumber, uidValidity }) =>
-      seen.some((now) => now.folderNumber === folderNumber && now.uidValidity !== uidValidity),
-    );
-    // Pages of two lives of a folder do not make one answer.
-    if (isAnother) throw new CopyNotReady();
-    this.#states = seen;
+    this.#states = states;
   }
 }
-
-/** The keyset of these orders is text of the message itself. */
-const needsEnvelope = (order: PageAsk['order']): boolean =>
-  orderField(order) === 'subject' || orderField(order) === 'from';
-
-const stateOf = (row: StateRow): FolderState => ({
-  folderNumber: row.folder_number,
-  uidValidity: Number(row.uid_validity),
-  uidNext: Number(row.uid_next),
-  messages: Number(row.indexed),
-  highestModseq: row.highest_modseq === null ? null : BigInt(row.highest_modseq),
-  feedPosition: row.feed_position === null ? null : BigInt(row.feed_position),
-  vouched: row.vouched,
-});

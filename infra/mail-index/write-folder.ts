@@ -39,7 +39,8 @@ const FOLDER = `
     uid_next = excluded.uid_next, indexed_from = excluded.indexed_from, highest_modseq = excluded.highest_modseq,
     total = excluded.total,
     indexed = excluded.indexed + case when $11::boolean then 0 else known.indexed end,
-    checked_at = excluded.checked_at, feed_position = excluded.feed_position, trusted = excluded.trusted`;
+    checked_at = excluded.checked_at, feed_position = excluded.feed_position, trusted = excluded.trusted,
+    version = case when $13::boolean then nextval('mirror.folder_version') else known.version end`;
 
 /** Applies it whole; the fence was checked by the caller. */
 export async function writeFolder(
@@ -69,6 +70,7 @@ export async function writeFolder(
     mirror.feedPosition,
     reset,
     mirror.distrusts,
+    reset || added.length + flags.length + removedUids.length > 0,
   ]);
 }
 

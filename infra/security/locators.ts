@@ -3,6 +3,7 @@
  * same place always gives the same id, and only what the MAC key made opens.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
+import { BoundedMap } from '../bounded-map.ts';
 import { derivedId, fromBase32, toBase32 } from '../../commands/kernel/ids.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
@@ -10,13 +11,28 @@ import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
 const IV_BYTES = 12;
 /** CTR counts in the last four bytes of its 16. */
 const COUNTER = Buffer.alloc(4);
+/** Ids made lately, about 5 MB: a page that is shown again needs no cipher for each of its messages. */
+const MOST_REMEMBERED = 20_000;
 
 /** Seals numbers, each 0 … 2^32 - 1, and opens what it sealed. Throws `RangeError` for any other number. */
 export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Locators {
+  const threadKey = macKey.export();
   const syntheticIv = (prefix: string, payload: Uint8Array): Buffer =>
     createHmac('sha256', macKey).update(prefix).update(payload).digest().subarray(0, IV_BYTES);
 
-  const seal = (prefix: string, numbers: readonly number[]): string => {
+  const made = new BoundedMap<string, string>(MOST_REMEMBERED);
+  const remembered = (what: string, make: () => string): string => {
+    const known = made.get(what);
+    if (known !== undefined) return known;
+    const id = make();
+    made.set(what, id);
+    return id;
+  };
+
+  const seal = (prefix: string, numbers: readonly number[]): string =>
+    remembered(`${prefix} ${numbers.join()}`, () => sealAnew(prefix, numbers));
+
+  const sealAnew = (prefix: string, numbers: readonly number[]): string => {
     const payload = Buffer.alloc(numbers.length * 4);
     for (const [index, number] of numbers.entries()) payload.writeUInt32BE(number, index * 4);
     const iv = syntheticIv(prefix, payload);
@@ -45,7 +61,9 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     attachment: ({ mailboxNumber, folderNumber, uidValidity, uid }, part) =>
       seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
     thread: (mailboxNumber, rootMessageId) =>
-      derivedId('thr', macKey.export(), ['thr', String(mailboxNumber), rootMessageId]),
+      remembered(`thr ${String(mailboxNumber)} ${rootMessageId}`, () =>
+        derivedId('thr', threadKey, ['thr', String(mailboxNumber), rootMessageId]),
+      ),
     openMessage: (id) => {
       const numbers = open('msg', id, 4);
       return numbers && placeOf(numbers);

@@ -4,6 +4,8 @@
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 
+create sequence mirror.folder_version;
+
 create table mirror.folder (
   mailbox_number int not null,
   folder_number int not null,
@@ -19,6 +21,8 @@ create table mirror.folder (
   -- An update from a look before the last distrust leaves `trusted` behind.
   distrusts bigint not null default 0,
   trusted bigint not null default 0,
+  -- Another number with every change of what the copy holds.
+  version bigint not null default nextval('mirror.folder_version'),
   -- Until then a worker is told at once of what changes.
   vouched_until timestamptz,
   primary key (mailbox_number, folder_number)
@@ -48,6 +52,9 @@ create table mirror.message (
 ) with (fillfactor = 90);
 
 create index message_received on mirror.message (mailbox_number, folder_number, received_at, uid);
+create index message_sent on mirror.message
+  (mailbox_number, folder_number, coalesce(sent_at, received_at), uid);
+create index message_size on mirror.message (mailbox_number, folder_number, size, uid);
 create index message_unseen on mirror.message (mailbox_number, folder_number, received_at, uid)
   where not seen and not deleted;
 create index message_flagged on mirror.message (mailbox_number, folder_number, received_at, uid)
@@ -65,4 +72,9 @@ create table mirror.message_text (
   primary key (mailbox_number, folder_number, uid)
 );
 
+-- The first 200 characters of the subject and of the first sender's address, as an order compares them.
+create index message_subject on mirror.message_text
+  (mailbox_number, folder_number, left(substr(split_part(words, E'\x1e', 1), 2), 200), uid);
+create index message_from on mirror.message_text
+  (mailbox_number, folder_number, left(split_part(split_part(words, E'\x1e', 2), E'\n', 3), 200), uid);
 create index message_words on mirror.message_text using gin (mailbox_number, words gin_trgm_ops);

@@ -1,0 +1,137 @@
+/** Mailboxes of many messages on a Dovecot of their own, in the gateway as well, for benchmarks that read them. */
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { findDovecot, mailAccount, startDovecot } from '../infra/demo/dovecot-process.ts';
+import type { Figure } from './figures.ts';
+import type { DemoFacts } from './processes.ts';
+
+const run = promisify(execFile);
+const PASSWORD = 'benchmark';
+const FILL_WITHIN_MS = 10 * 60_000;
+
+const WORDS = [
+  'meeting', 'report', 'update', 'project', 'status', 'weekly', 'review', 'plan', 'budget', 'order',
+  'shipping', 'alert', 'release', 'notes', 'question', 'answer', 'draft', 'final', 'travel', 'contract',
+]; // prettier-ignore
+
+/** Every second message is unseen, every twentieth of those and of the others is an invoice. */
+const isInvoice = (n: number): boolean => n % 40 < 2;
+const START_MS = Date.UTC(2025, 0, 1);
+
+function message(n: number): string {
+  const word = (by: number): string => WORDS[(n * by) % WORDS.length] ?? '';
+  const subject = `${isInvoice(n) ? 'Invoice' : word(3)} ${word(7)} ${String(n)} ${word(11)}`;
+  const person = `person${String((n * 31) % 3_000)}`;
+  const html = n % 5 < 2;
+  const text = `${word(13)} ${word(17)} `.repeat(40);
+  return [
+    `From: ${person} <${person}@company${String((n * 7) % 300)}.example.com>`,
+    'To: Bench <bench@example.com>',
+    `Subject: ${subject}`,
+    `Message-ID: <${String(n)}@bench.example.com>`,
+    ...(n % 3 === 0 ? [] : [`References: <${String(n - (n % 9))}@bench.example.com>`]),
+    `Date: ${new Date(START_MS + n * 60_000).toUTCString()}`,
+    'MIME-Version: 1.0',
+    ...(html
+      ? ['Content-Type: multipart/alternative; boundary=b', '', '--b', 'Content-Type: text/plain', '', text,
+         '--b', 'Content-Type: text/html', '', `<p>${text}</p>`, '--b--', '']
+      : ['Content-Type: text/plain; charset=utf-8', '', text, '']),
+  ].join('\r\n'); // prettier-ignore
+}
+
+export interface LargeMailbox {
+  readonly size: number;
+  readonly imap: {
+    readonly host: string;
+    readonly port: number;
+    readonly user: string;
+    readonly password: string;
+  };
+  /** In the gateway; its index holds every message. */
+  readonly id: string;
+}
+
+/** Measures once per size; the figures say how fast the first pass was. All is gone afterwards. */
+export async function onLargeMailboxes(
+  facts: DemoFacts,
+  sizes: readonly number[],
+  measure: (mailbox: LargeMailbox) => Promise<readonly Figure[]>,
+): Promise<readonly Figure[]> {
+  const program = await findDovecot();
+  if (program === null) throw new Error('This benchmark needs Dovecot.');
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-mail-'));
+  chmodSync(folder, 0o755);
+  const server = await startDovecot({
+    program, folder, tls: null, capability: null, specialUse: true, maxUserConnections: 100, password: PASSWORD,
+  }); // prettier-ignore
+  try {
+    const figures: Figure[] = [];
+    for (const size of sizes) {
+      const user = `of${String(size)}`;
+      await fill(folder, server.configFile, user, size);
+      const imap = { host: '127.0.0.1', port: server.ports.imap, user, password: PASSWORD };
+      const begin = performance.now();
+      const id = await addIndexed(facts, imap, size);
+      const perSecond = (size / (performance.now() - begin)) * 1_000;
+      figures.push({ name: `first pass over ${String(size)} messages`, value: perSecond, unit: '/s' });
+      figures.push(...(await measure({ size, imap, id })));
+    }
+    return figures;
+  } finally {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As Maildir files, which Dovecot then takes in: by far the fastest way. */
+async function fill(folder: string, configFile: string, user: string, size: number): Promise<void> {
+  const maildir = join(folder, `maildir-${user}`);
+  for (const name of ['cur', 'new', 'tmp']) mkdirSync(join(maildir, name), { recursive: true });
+  for (let n = 1; n <= size; n += 1) {
+    const seconds = START_MS / 1_000 + n * 60;
+    const file = join(maildir, 'cur', `${String(seconds)}.M${String(n)}P1.bench:2,${n % 2 === 0 ? 'S' : ''}`);
+    writeFileSync(file, message(n));
+    utimesSync(file, seconds, seconds);
+  }
+  const { uid, gid } = await mailAccount();
+  await run('chown', ['-R', `${String(uid)}:${String(gid)}`, maildir]);
+  await run('doveadm', ['-c', configFile, 'import', '-u', user, `maildir:${maildir}`, '', 'all']);
+  rmSync(maildir, { recursive: true, force: true });
+}
+
+interface Mailbox {
+  readonly id: string;
+  readonly state: string;
+  readonly sync: { readonly indexed: number; readonly total: number };
+}
+
+async function addIndexed(facts: DemoFacts, imap: LargeMailbox['imap'], size: number): Promise<string> {
+  const { host, port, user, password } = imap;
+  const server = { host, port, security: 'none' };
+  const { id } = await call(facts, 'POST', '', {
+    email: `${user}@example.com`,
+    imap: server,
+    smtp: server,
+    auth: { type: 'password', username: user, password },
+  });
+  for (const until = performance.now() + FILL_WITHIN_MS; performance.now() < until;) {
+    const { state, sync } = await call(facts, 'GET', `/${id}`);
+    if (state === 'connected' && sync.indexed >= size) return id;
+    await sleep(50);
+  }
+  throw new Error('the mailbox was not indexed in time');
+}
+
+async function call(facts: DemoFacts, method: string, path: string, body?: object): Promise<Mailbox> {
+  const response = await fetch(`${facts.base_url}/api/v1/mailboxes${path}`, {
+    method,
+    headers: { authorization: `Bearer ${facts.rest_token}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`HTTP ${String(response.status)} ${await response.text()}`);
+  return (await response.json()) as Mailbox;
+}

@@ -1,0 +1,55 @@
+/**
+ * First pages answered lately: who asks the same again, as pollers do, gets the same messages without their being read, as
+ * long as the copies say that they hold the same. Never older than the copies: each use asks for their state.
+ */
+import type { MailQuery, MailQueryAnswer } from '../../commands/kernel/mail-port.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import { BoundedMap } from '../bounded-map.ts';
+import { type StateRow, statesOf } from './copy-states.ts';
+import type { FolderState, IndexAnswer } from './folder-mirror.ts';
+import { statesStatement } from './page-sql.ts';
+
+/** A page of fifty takes about 100 KB. */
+const MOST_KEPT = 100;
+const MOST_MESSAGES = 100;
+
+interface Kept {
+  readonly versions: string;
+  readonly answer: MailQueryAnswer;
+}
+
+export class KeptAnswers {
+  readonly #kept = new BoundedMap<string, Kept>(MOST_KEPT);
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** The answer when it is still true, else null. Throws `CopyNotReady`, `store_unavailable`. */
+  async find(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
+    const kept = isKept(query) ? this.#kept.get(keyOf(mailboxNumber, query)) : undefined;
+    if (kept === undefined) return null;
+    const numbers = query.folders.map(({ number }) => number);
+    const { text, values } = statesStatement(mailboxNumber, numbers);
+    const states = statesOf(await this.#sql.query<StateRow>(text, values), new Set(numbers).size);
+    return versionsOf(states) === kept.versions ? { ...kept.answer, states } : null;
+  }
+
+  keep(mailboxNumber: number, query: MailQuery, { states, ...answer }: IndexAnswer): void {
+    if (!isKept(query) || answer.messages.length > MOST_MESSAGES) return;
+    this.#kept.set(keyOf(mailboxNumber, query), { versions: versionsOf(states), answer });
+  }
+}
+
+const isKept = ({ after, byThread, countOnly }: MailQuery): boolean =>
+  after === null && byThread !== true && !countOnly;
+
+const keyOf = (mailboxNumber: number, { folders, filter, order, limit, depth }: MailQuery): string =>
+  JSON.stringify([mailboxNumber, folders, filter, order, limit, depth]);
+
+const versionsOf = (states: readonly FolderState[]): string =>
+  states
+    .map(({ folderNumber, version }) => `${String(folderNumber)}:${version}`)
+    .sort()
+    .join();
