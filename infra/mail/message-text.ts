@@ -1,7 +1,12 @@
 /** Fetches and decodes the readable text of messages in the open folder. */
 import { simpleParser } from 'mailparser';
 import { escapeText } from '../../commands/kernel/html/html-markup.ts';
-import { type ReadHtml, readHtml, upToLastTag } from '../../commands/kernel/html/read-html.ts';
+import {
+  MAX_HTML_CHARS,
+  type ReadHtml,
+  readHtml,
+  upToLastTag,
+} from '../../commands/kernel/html/read-html.ts';
 import type { BodySource, FetchedText } from '../../commands/kernel/mail-port.ts';
 import { type TextPart, textPartsOf } from './body-structure.ts';
 import type { ImapConnection } from './imap-connection.ts';
@@ -11,6 +16,8 @@ import { inPieces, uidSet } from './uid-set.ts';
 const BYTES_PER_ANSWER = 16 * 1024 * 1024;
 /** A character takes at most four bytes, and base64 a third more. */
 const BYTES_PER_CHAR = 6;
+/** More of HTML is never shown, see `MAX_HTML_CHARS`. */
+const BYTES_PER_HTML = MAX_HTML_CHARS * BYTES_PER_CHAR;
 /** Messages whose parts are held in memory at once. */
 const AT_ONCE = 10;
 
@@ -26,6 +33,8 @@ interface DecodedPart {
   readonly text: string;
   /** Encoded bytes of the part for each that was read; 1 = all of them. */
   readonly ratio: number;
+  /** No request reads more of it. */
+  readonly isMost: boolean;
 }
 
 interface WantedPart {
@@ -50,7 +59,7 @@ export async function fetchTexts(
     const decoded = await fetchDecoded(connection, wanted, maxBytes);
     for (const uid of piece) {
       const parts = wanted.flatMap((each) => (each.uid === uid ? (decoded.get(each) ?? []) : []));
-      texts.set(uid, await textOf(parts, request, maxBytes === BYTES_PER_ANSWER));
+      texts.set(uid, await textOf(parts, request));
     }
   }
   return texts;
@@ -75,11 +84,16 @@ async function fetchDecoded(
   maxBytes: number,
 ): Promise<ReadonlyMap<WantedPart, DecodedPart>> {
   const decoded = new Map<WantedPart, DecodedPart>();
-  for (const [key, group] of Map.groupBy(wanted, ({ part }) => part.part)) {
+  const alike = ({ part }: WantedPart): string => `${part.part} ${part.contentType}`;
+  for (const group of Map.groupBy(wanted, alike).values()) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const { part: key, contentType } = first.part;
+    const limit = contentType === 'text/html' ? Math.min(maxBytes, BYTES_PER_HTML) : maxBytes;
     const members = group.map(({ uid }) => uid);
-    const bytes = await fetchPart(connection, members, key, maxBytes);
+    const bytes = await fetchPart(connection, members, key, limit);
     for (const each of group) {
-      decoded.set(each, await decodedPart(each.part, bytes.get(each.uid) ?? Buffer.alloc(0), maxBytes));
+      decoded.set(each, await decodedPart(each.part, bytes.get(each.uid) ?? Buffer.alloc(0), limit));
     }
   }
   return decoded;
@@ -105,25 +119,22 @@ async function decodedPart(part: TextPart, bytes: Buffer, maxBytes: number): Pro
   const text = await decode(part, bytes);
   const isHtml = part.contentType === 'text/html';
   const ratio = bytes.length >= maxBytes ? Math.max(1, part.size / Math.max(1, bytes.length)) : 1;
-  return { isHtml, text: isHtml && ratio > 1 ? upToLastTag(text) : text, ratio };
+  const isMost = maxBytes >= (isHtml ? BYTES_PER_HTML : BYTES_PER_ANSWER);
+  return { isHtml, text: isHtml && ratio > 1 ? upToLastTag(text) : text, ratio, isMost };
 }
 
 /** All parts as one text, or as one HTML where that was asked for and there is any. */
-async function textOf(
-  parts: readonly DecodedPart[],
-  { chars, source }: TextRequest,
-  isAllThatMayBeRead: boolean,
-): Promise<FetchedText> {
+async function textOf(parts: readonly DecodedPart[], { chars, source }: TextRequest): Promise<FetchedText> {
   if (source === 'html' && parts.some(({ isHtml }) => isHtml)) {
     const content = parts
       .map(({ isHtml, text }) => (isHtml ? text : `<pre>${escapeText(text)}</pre>`))
       .join('\n');
-    return { content, isHtml: true, ...lengthOf(parts, content.length, isAllThatMayBeRead) };
+    return { content, isHtml: true, ...lengthOf(parts, content.length) };
   }
   const read = await Promise.all(parts.map(readable));
   const content = read.map((each) => each.content).join('\n\n');
   const hiddenChars = read.reduce((sum, each) => sum + each.hiddenChars, 0);
-  const length = lengthOf(parts, content.length, isAllThatMayBeRead);
+  const length = lengthOf(parts, content.length);
   return {
     content: content.slice(0, chars),
     ...length,
@@ -140,10 +151,11 @@ const readable = async ({ isHtml, text }: DecodedPart): Promise<Readable> =>
 type Length = Pick<FetchedText, 'truncated' | 'totalChars' | 'isCutOff'>;
 
 /** Beyond what may ever be read there is nothing to continue with: the text then ends where reading ends. */
-function lengthOf(parts: readonly DecodedPart[], read: number, isAllThatMayBeRead: boolean): Length {
-  const ratio = Math.max(1, ...parts.map((part) => part.ratio));
-  if (ratio === 1) return { truncated: false, totalChars: read };
-  if (isAllThatMayBeRead) return { truncated: false, totalChars: read, isCutOff: true };
+function lengthOf(parts: readonly DecodedPart[], read: number): Length {
+  const cut = parts.filter((part) => part.ratio > 1);
+  const ratio = Math.max(1, ...cut.map((part) => part.ratio));
+  if (cut.length === 0) return { truncated: false, totalChars: read };
+  if (cut.every(({ isMost }) => isMost)) return { truncated: false, totalChars: read, isCutOff: true };
   return { truncated: true, totalChars: Math.max(read + 1, Math.round(read * ratio)) };
 }
 

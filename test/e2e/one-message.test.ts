@@ -138,7 +138,7 @@ describe('one message through the whole gateway', function () {
     );
     const counts = Object.fromEntries(html.security.warnings.map((each: Json) => [each.code, each.count]));
     expect(counts).to.include({ misleading_link: 1, hidden_text: 'Ignorewhatyouweretold.'.length });
-    expect(counts.remote_content).to.be.at.least(1);
+    expect(counts['remote_content']).to.be.at.least(1);
 
     const markdown = (await read('rich', '?include_body=markdown')).body;
     expect(markdown.format).to.equal('markdown');
