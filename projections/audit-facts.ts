@@ -125,6 +125,7 @@ const rules: AuditRules = {
   SendIntended: { action: 'operation.run', outcome: 'pending', mailboxId: ({ mailbox_id }) => mailbox_id },
   SendOutcomeRecorded: { action: 'operation.run', outcome: ({ outcome }) => SEND_OUTCOMES[outcome] },
   SendReconciled: { action: 'operation.reconcile', outcome: ({ outcome }) => SEND_OUTCOMES[outcome] },
+  OperationResolved: done('operation.resolve'),
   ActionOutcomesRecorded: { action: 'operation.run', outcome: outcomeOfResults },
   ActionsReconciled: { action: 'operation.reconcile', outcome: outcomeOfResults },
   OperationCompleted: { action: 'operation.complete', outcome: ({ summary }) => outcomeOfCounts(summary) },

@@ -1,20 +1,28 @@
 /** `read.operation`: where each operation stands, for the sweeper and for lists. */
 import type { Sql } from '../commands/kernel/ports.ts';
+import type { Summary } from '../commands/operations/operation-events.ts';
 import type { Unsettled } from '../commands/operations/sweep-operations.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
+/** As `progressOf` has it. */
+const STATE = `case when not completed then 'running' when unknown_items > 0 then 'unknown'
+  when done_items = 0 and failed_items > 0 then 'failed' else 'completed' end`;
+
 export const operations: Projection = {
   name: 'operations',
-  version: 1,
+  version: 2,
   tables: ['operation'],
   create: (tableOf) => [
     `create table ${tableOf('operation')} (
-       id text primary key, org_id text, mailbox_id text not null, principal_id text not null, capability text not null,
-       completed boolean not null default false, unknown_items int not null default 0,
+       id text primary key, org_id text, mailbox_id text not null, principal_id text not null, actor_type text not null,
+       capability text not null, draft_id text, completed boolean not null default false,
+       done_items int not null default 0, failed_items int not null default 0, unknown_items int not null default 0,
+       state text not null generated always as (${STATE}) stored,
        created_at timestamptz not null, updated_at timestamptz not null)`,
   ],
   indexes: (tableOf) => [
     `create index on ${tableOf('operation')} (updated_at) where not completed or unknown_items > 0`,
+    `create index on ${tableOf('operation')} (org_id, created_at desc, id desc)`,
   ],
   apply: async ({ events, sql, tableOf }) => {
     const table = tableOf('operation');
@@ -24,13 +32,18 @@ export const operations: Projection = {
     if (changes.length === 0) return;
     await sql.query(
       `update ${table} as o set completed = o.completed or c.completed, updated_at = c.at,
-         unknown_items = o.unknown_items + c.unknown
-       from unnest($1::text[], $2::boolean[], $3::int[], $4::timestamptz[]) as c(id, completed, unknown, at)
+         draft_id = coalesce(c.draft, o.draft_id), done_items = o.done_items + c.done,
+         failed_items = o.failed_items + c.failed, unknown_items = o.unknown_items + c.unknown
+       from unnest($1::text[], $2::boolean[], $3::int[], $4::int[], $5::int[], $6::text[], $7::timestamptz[])
+         as c(id, completed, done, failed, unknown, draft, at)
        where o.id = c.id`,
       [
         changes.map(({ id }) => id),
         changes.map(({ completed }) => completed),
-        changes.map(({ unknown }) => unknown),
+        changes.map(({ items }) => items.done),
+        changes.map(({ items }) => items.failed),
+        changes.map(({ items }) => items.unknown),
+        changes.map(({ draftId }) => draftId),
         changes.map(({ at }) => at),
       ],
     );
@@ -42,15 +55,16 @@ async function insertSubmitted(sql: Sql, table: string, events: readonly Project
     fact.type === 'OperationSubmitted' ? [{ id: splitStreamName(streamName).id, ...fact }] : [],
   );
   await sql.query(
-    `insert into ${table} (id, org_id, mailbox_id, principal_id, capability, created_at, updated_at)
-     select id, org, mailbox, principal, capability, at, at
-     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
-       as r(id, org, mailbox, principal, capability, at)`,
+    `insert into ${table} (id, org_id, mailbox_id, principal_id, actor_type, capability, created_at, updated_at)
+     select id, org, mailbox, principal, actor, capability, at, at
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+       as r(id, org, mailbox, principal, actor, capability, at)`,
     [
       rows.map(({ id }) => id),
       rows.map(({ meta }) => meta.org_id),
       rows.map(({ data }) => data.mailbox_id),
       rows.map(({ meta }) => meta.actor.id),
+      rows.map(({ meta }) => meta.actor.type),
       rows.map(({ data }) => data.capability),
       rows.map(({ meta }) => meta.occurred_at),
     ],
@@ -60,36 +74,64 @@ async function insertSubmitted(sql: Sql, table: string, events: readonly Project
 interface Change {
   readonly id: string;
   readonly completed: boolean;
-  /** Added to the number of items whose outcome is not known. */
-  readonly unknown: number;
+  /** Added to the numbers of items by outcome. */
+  readonly items: Summary;
+  readonly draftId: string | null;
   readonly at: string;
 }
+
+const CHANGING: ReadonlySet<string> = new Set<ProjectedEvent['fact']['type']>([
+  'SendIntended', 'OperationCompleted', 'ActionsReconciled', 'SendReconciled',
+]); // prettier-ignore
 
 /** One change per operation, because an update must not meet a row twice. */
 function collapse(events: readonly ProjectedEvent[]): readonly Change[] {
   const changes = new Map<string, Change>();
   for (const { streamName, fact } of events) {
-    const unknown = unknownDelta(fact);
-    if (unknown === null) continue;
+    if (!CHANGING.has(fact.type)) continue;
     const { id } = splitStreamName(streamName);
     const before = changes.get(id);
     changes.set(id, {
       id,
       completed: (before?.completed ?? false) || fact.type === 'OperationCompleted',
-      unknown: (before?.unknown ?? 0) + unknown,
+      items: sum(before?.items ?? NONE, itemsOf(fact)),
+      draftId: fact.type === 'SendIntended' ? fact.data.draft_id : (before?.draftId ?? null),
       at: fact.meta.occurred_at,
     });
   }
   return [...changes.values()];
 }
 
-function unknownDelta(fact: ProjectedEvent['fact']): number | null {
-  if (fact.type === 'OperationCompleted') return fact.data.summary.unknown;
-  if (fact.type !== 'ActionsReconciled') return null;
-  return -fact.data.results.filter(({ outcome }) => outcome !== 'unknown').length;
+const NONE: Summary = { done: 0, failed: 0, unknown: 0 };
+const sum = (a: Summary, b: Summary): Summary => ({
+  done: a.done + b.done,
+  failed: a.failed + b.failed,
+  unknown: a.unknown + b.unknown,
+});
+
+function itemsOf(fact: ProjectedEvent['fact']): Summary {
+  switch (fact.type) {
+    case 'OperationCompleted':
+      return fact.data.summary;
+    case 'ActionsReconciled':
+      return fact.data.results.map(({ outcome }) => settled(outcome)).reduce(sum, NONE);
+    case 'SendReconciled':
+      return settled(fact.data.outcome);
+    default:
+      return NONE;
+  }
 }
 
-/** Operations without an outcome, or with items of unknown outcome; those in `except` are left out. Oldest first. */
+/** What was unknown has become this. */
+function settled(outcome: 'done' | 'failed' | 'unknown' | 'skipped'): Summary {
+  if (outcome === 'unknown') return NONE;
+  return { ...NONE, ...(outcome === 'skipped' ? {} : { [outcome]: 1 }), unknown: -1 };
+}
+
+/**
+ * Operations on messages without an outcome, or with items of unknown outcome; those in `except` are left out. Oldest
+ * first. Sends are settled by what their drafts tell.
+ */
 export async function listUnsettledOperations(
   sql: Sql,
   limit: number,
@@ -97,7 +139,8 @@ export async function listUnsettledOperations(
 ): Promise<readonly Unsettled[]> {
   const rows = await sql.query<{ id: string; org_id: string | null }>(
     `select id, org_id from read.operation
-     where (not completed or unknown_items > 0) and id <> all($2::text[]) order by updated_at limit $1`,
+     where (not completed or unknown_items > 0) and draft_id is null and id <> all($2::text[])
+     order by updated_at limit $1`,
     [limit, except],
   );
   return rows.map(({ id, org_id }) => ({ operationId: id, orgId: org_id }));

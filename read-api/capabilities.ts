@@ -43,6 +43,7 @@ import { getMessage } from './messages/get-message.ts';
 import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
 import { listMessages } from './messages/list-messages.ts';
+import { getOperation, listOperations } from './operations/read-operations.ts';
 import { getAgent, listAgents } from './organisation/agents.ts';
 import { getToken, listTokens } from './organisation/tokens.ts';
 import { awaitEmail } from './waiting/await-email.ts';
@@ -101,6 +102,8 @@ export const capabilities = defineRegistry([
   listAgents,
   createAgent,
   getAgent,
+  listOperations,
+  getOperation,
   listAuditEvents,
   getAuditEvent,
   getOpenapi,

@@ -98,6 +98,12 @@ export const SendReconciled = defineEvent({
   data: SendOutcome,
 });
 
+export const OperationResolved = defineEvent({
+  type: 'OperationResolved',
+  summary: 'A person said what became of what nobody could tell; the outcome that follows rests on it.',
+  data: z.object({ outcome: z.enum(['done', 'not_done']), reason: sealedText }),
+});
+
 export const ActionOutcomesRecorded = defineEvent({
   type: 'ActionOutcomesRecorded',
   summary: 'What each action did to each message.',
@@ -106,7 +112,7 @@ export const ActionOutcomesRecorded = defineEvent({
 
 export const ActionsReconciled = defineEvent({
   type: 'ActionsReconciled',
-  summary: 'Unknown outcomes were settled by looking at source and target.',
+  summary: 'Unknown outcomes were settled by looking at source and target, or by what a person said.',
   data: z.object({ results: z.array(ItemResult) }),
 });
 
@@ -124,6 +130,7 @@ export const operationEvents = [
   SendIntended,
   SendOutcomeRecorded,
   SendReconciled,
+  OperationResolved,
   ActionOutcomesRecorded,
   ActionsReconciled,
   OperationCompleted,

@@ -17,6 +17,10 @@ import {
 
 export interface OperationState {
   readonly mailboxId: string | null;
+  /** Who asked for what, and when; null until something was submitted. */
+  readonly submitted: Submission | null;
+  /** Of the newest event. */
+  readonly updatedAt: string | null;
   readonly fingerprint: string | null;
   readonly runId: string | null;
   readonly targets: readonly OperationTarget[];
@@ -26,6 +30,13 @@ export interface OperationState {
   readonly completed: boolean;
   /** Null for an operation that sends nothing. */
   readonly send: SendOfOperation | null;
+}
+
+export interface Submission {
+  readonly orgId: string | null;
+  readonly by: EventMetadata['actor'];
+  readonly capability: string;
+  readonly at: string;
 }
 
 /** A send as its operation knows it; the draft's own stream tells the rest. */
@@ -51,11 +62,41 @@ const intendedSend = ({ data, meta }: PastFact<typeof SendIntended>): SendOfOper
 const sameItem = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step;
 
+type Steps = {
+  readonly [Type in OperationEvent['type']]: (
+    state: OperationState,
+    fact: PastFact<Extract<OperationEvent, { readonly type: Type }>>,
+  ) => Partial<OperationState>;
+};
+
+const steps: Steps = {
+  OperationSubmitted: (_, { data, meta }) => ({
+    mailboxId: data.mailbox_id,
+    fingerprint: data.fingerprint,
+    runId: data.run_id,
+    targets: data.targets,
+    submitted: { orgId: meta.org_id, by: meta.actor, capability: data.capability, at: meta.occurred_at },
+  }),
+  OperationDecided: () => ({}),
+  ActionsIntended: (_, { data }) => ({ steps: data.steps }),
+  SendIntended: (_, fact) => ({ send: intendedSend(fact) }),
+  SendOutcomeRecorded: ({ send }, { data }) => ({ send: send && { ...send, recorded: data, outcome: data } }),
+  SendReconciled: ({ send }, { data }) => ({ send: send && { ...send, outcome: data } }),
+  OperationResolved: () => ({}),
+  ActionOutcomesRecorded: (_, { data }) => ({ results: data.results }),
+  ActionsReconciled: ({ results }, { data }) => ({
+    results: (results ?? []).map((old) => data.results.find((item) => sameItem(item, old)) ?? old),
+  }),
+  OperationCompleted: () => ({ completed: true }),
+};
+
 export const operation: Aggregate<OperationState, OperationEvent> = {
   category: 'operation',
   catalogue: catalogueOf(operationEvents),
   initial: {
     mailboxId: null,
+    submitted: null,
+    updatedAt: null,
     fingerprint: null,
     runId: null,
     targets: [],
@@ -64,34 +105,13 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     completed: false,
     send: null,
   },
-  evolve: (state, fact: PastFact<OperationEvent>) => {
-    switch (fact.type) {
-      case 'OperationSubmitted': {
-        const { mailbox_id, fingerprint, run_id, targets } = fact.data;
-        return { ...state, mailboxId: mailbox_id, fingerprint, runId: run_id, targets };
-      }
-      case 'OperationDecided':
-        return state;
-      case 'ActionsIntended':
-        return { ...state, steps: fact.data.steps };
-      case 'SendIntended':
-        return { ...state, send: intendedSend(fact) };
-      case 'SendOutcomeRecorded':
-        return { ...state, send: state.send && { ...state.send, recorded: fact.data, outcome: fact.data } };
-      case 'SendReconciled':
-        return { ...state, send: state.send && { ...state.send, outcome: fact.data } };
-      case 'ActionOutcomesRecorded':
-        return { ...state, results: fact.data.results };
-      case 'ActionsReconciled': {
-        const settled = fact.data.results;
-        const results = (state.results ?? []).map(
-          (old) => settled.find((item) => sameItem(item, old)) ?? old,
-        );
-        return { ...state, results };
-      }
-      case 'OperationCompleted':
-        return { ...state, completed: true };
-    }
+  evolve: (state, fact) => {
+    // A type's step takes that type's fact; the compiler cannot tie the two together.
+    const step = steps[fact.type] as (
+      state: OperationState,
+      fact: PastFact<OperationEvent>,
+    ) => Partial<OperationState>;
+    return { ...state, ...step(state, fact), updatedAt: fact.meta.occurred_at };
   },
 };
 

@@ -11,6 +11,7 @@ import { openForRebuild } from './open-for-rebuild.ts';
 import { listParked, retryParked } from './parked-events.ts';
 import { policyCommand } from './policy-command.ts';
 import { modelsNamed } from './rebuild-command.ts';
+import { resolveCommand } from './resolve-command.ts';
 import { stopSignal } from './run-command.ts';
 
 const USAGE = `Usage:
@@ -22,6 +23,8 @@ const USAGE = `Usage:
       Names the capabilities.
   npm run admin -- policy [FILE] [--org org_…]
       Shows the policy in force as JSON, or puts that of the file in force.
+  npm run admin -- resolve opn_… done|not_done --reason TEXT
+      Settles what nobody could tell the outcome of, on your word.
   npm run admin -- parked
       Lists the events that a read model could not apply.
   npm run admin -- retry-parked [MODEL]
@@ -57,6 +60,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   policy: ({ config, rest: [file, ...others], values: { org } }) =>
     others.length > 0 ? null : withCore(config, (ports) => policyCommand(ports, { file, org })),
+  resolve: ({ config, rest: [operationId, word, ...others], values: { reason } }) =>
+    operationId === undefined || others.length > 0
+      ? null
+      : withCore(config, (ports) => resolveCommand(ports, { operationId, word, reason })),
   parked: ({ config }) => parkedCommand(config, null),
   'retry-parked': ({ config, rest }) => parkedCommand(config, rest),
 };

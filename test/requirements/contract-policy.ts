@@ -14,4 +14,18 @@ export const contractPolicy = {
     'send_draft',
     'External is outside the domains of own mailboxes; a first contact that nobody knows of is one.',
   ],
+
+  'contract:3:operation-visibility': [
+    ['list_operations', 'get_operation'],
+    'An operation is seen by its requester, the person behind, and readers of drafts or messages there; else 404.',
+  ],
+  'contract:6:operation-read': [
+    'get_operation',
+    'An operation is read as a reply with its state and its lines of the audit trail.',
+  ],
+  'contract:10:operation-state': ['list_operations', 'Operations run, are completed, failed or unknown.'],
+  'contract:10:resolve': [
+    'get_operation',
+    'What is unknown is settled on the word of a person, with a reason.',
+  ],
 } as const satisfies RequirementTable;

@@ -158,6 +158,7 @@ export const SAMPLE_EVENTS: Samples = {
   SendIntended: { mailbox_id: 'mbx_1', draft_id: 'drf_1', draft_version: 3 },
   SendOutcomeRecorded: { outcome: 'unknown', error: sendError },
   SendReconciled: { outcome: 'done', error: null },
+  OperationResolved: { outcome: 'not_done', reason: sealed },
   DraftStarted: {
     mailbox_id: 'mbx_1',
     kind: 'reply',

@@ -56,8 +56,8 @@ describe('admin policy', function () {
         'Version 1 says the same: nothing changed.\n',
       );
       const [line, ...others] = await eventually(async () => {
-        const { body } = await gateway.rest('GET', '/audit?type=PolicySet');
-        const { items } = body as { items: object[] };
+        const answer = await gateway.rest('GET', '/audit?type=PolicySet');
+        const { items } = answer.body as { items: object[] };
         if (items.length === 0) throw new Error('the audit lags');
         return items;
       });

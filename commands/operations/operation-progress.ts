@@ -1,0 +1,25 @@
+/** Where an operation stands, as callers of `GET /operations` see it. */
+import { type OperationState, summarise } from './operation.ts';
+import type { Summary } from './operation-events.ts';
+
+/**
+ * `running` until every item has an outcome (a send that is tried again later still runs), then `unknown` while one of
+ * them is, `failed` when nothing was done and something failed, else `completed`.
+ */
+export const OPERATION_STATES = ['running', 'completed', 'failed', 'unknown'] as const;
+export type OperationProgress = (typeof OPERATION_STATES)[number];
+
+/** How many items ended how; null while it runs. */
+export function countsOf({ results, send }: OperationState): Summary | null {
+  if (send === null) return results && summarise(results);
+  const { outcome } = send.outcome ?? {};
+  if (outcome === undefined) return null;
+  const nothing = { done: 0, failed: 0, unknown: 0 };
+  return { ...nothing, [outcome]: 1 };
+}
+
+export function progressOf(counts: Summary | null): OperationProgress {
+  if (counts === null) return 'running';
+  if (counts.unknown > 0) return 'unknown';
+  return counts.done === 0 && counts.failed > 0 ? 'failed' : 'completed';
+}

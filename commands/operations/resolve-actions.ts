@@ -1,0 +1,48 @@
+/** A person's word about message actions of which nobody could tell whether they happened. Pure. */
+import { GatewayError } from '../kernel/errors.ts';
+import type { Fact } from '../kernel/event.ts';
+import type { Sealed } from '../kernel/ports.ts';
+import type { OperationState } from './operation.ts';
+import type { ActionsReconciled, ItemResult, OperationResolved } from './operation-events.ts';
+
+export const WORDS = ['done', 'not_done'] as const;
+export type Word = (typeof WORDS)[number];
+
+export const resolved = (outcome: Word, reason: Sealed): Fact<typeof OperationResolved> => ({
+  type: 'OperationResolved',
+  data: { outcome, reason },
+});
+
+export const nothingUnknown = (): GatewayError =>
+  new GatewayError('conflict', 'Nothing of this operation is unknown, so there is nothing to resolve.');
+
+/** Settles every unknown item. Throws `conflict` while the operation runs, and when nothing of it is unknown. */
+export function resolveActions(
+  { results }: Pick<OperationState, 'results'>,
+  word: Word,
+  reason: Sealed,
+): readonly Fact<typeof OperationResolved | typeof ActionsReconciled>[] {
+  if (results === null) {
+    throw new GatewayError(
+      'conflict',
+      'The operation still runs; what it leaves open is looked up by itself first.',
+    );
+  }
+  const unknown = results.filter(({ outcome }) => outcome === 'unknown');
+  if (unknown.length === 0) throw nothingUnknown();
+  const settled = unknown.map((item) => settle(item, word));
+  return [resolved(word, reason), { type: 'ActionsReconciled', data: { results: settled } }];
+}
+
+/** Where a message is now only the mail server knows: no new id is told. */
+const settle = ({ message_id, step, action }: ItemResult, word: Word): ItemResult => ({
+  message_id,
+  step,
+  action,
+  ...(word === 'done'
+    ? { outcome: 'done' as const }
+    : {
+        outcome: 'failed' as const,
+        error: { code: 'outcome_unknown', message: 'A person found that it was not done.' },
+      }),
+});
