@@ -1,6 +1,7 @@
 /**
  * What passes between a gateway and its stores as whole messages, so that a test can stop the world before or after any
- * of them: Postgres (protocol 3.0, "Message Formats"), IMAP (RFC 9051 2.2) and gRPC over HTTP/2 (RFC 9113 4.1).
+ * of them: Postgres (protocol 3.0, "Message Formats"), IMAP (RFC 9051 2.2), SMTP (RFC 5321 4.1) and gRPC over HTTP/2
+ * (RFC 9113 4.1).
  */
 
 export interface WireMessage {
@@ -14,7 +15,12 @@ export interface WireMessage {
 /** Cuts one connection's client bytes into messages; what is not whole yet is kept for the next call. */
 export type WireReader = (chunk: Buffer) => readonly WireMessage[];
 
-export const WIRES = { postgres: postgresReader, imap: imapReader, events: grpcReader } as const;
+export const WIRES = {
+  postgres: postgresReader,
+  imap: imapReader,
+  smtp: smtpReader,
+  events: grpcReader,
+} as const;
 export type WireName = keyof typeof WIRES;
 
 const LABEL_CHARACTERS = 48;
@@ -95,6 +101,28 @@ function imapReader(): WireReader {
         return answer.startsWith(`${tag} `) || answer.includes(`\r\n${tag} `);
       };
       return { bytes, label: words, isAnswered };
+    });
+}
+
+/** Commands, and of a message its first line and its final dot. */
+function smtpReader(): WireReader {
+  const read = units((held) => {
+    const end = held.indexOf('\r\n');
+    return end < 0 ? null : end + 2;
+  });
+  let place: 'commands' | 'head' | 'body' = 'commands';
+  return (chunk) =>
+    read(chunk).map((bytes): WireMessage => {
+      const line = bytes.toString('latin1').trimEnd();
+      const isDot = place !== 'commands' && line === '.';
+      if (place === 'commands' || isDot) {
+        const label = isDot ? 'final dot' : (line.split(' ')[0] ?? '');
+        place = label === 'DATA' ? 'head' : 'commands';
+        return { bytes, label, isAnswered: (part) => /(?:^|\n)\d{3} /.test(part.toString('latin1')) };
+      }
+      const label = place === 'head' ? 'message' : null;
+      place = 'body';
+      return { bytes, label, isAnswered: neverAnswered };
     });
 }
 

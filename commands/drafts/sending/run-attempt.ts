@@ -102,14 +102,14 @@ const ownFailure = (error: unknown, phase: 'connect' | 'envelope'): SubmissionFa
   refused: [],
 });
 
-/** An outcome is known here alone: it is worth waiting for the store. */
+/** An outcome is known here alone: it is worth waiting for the store, as long as nobody else judges the send. */
 const RECORD_WITHIN_MS = 2 * 60_000;
 const RECORD_AGAIN_MS = 1_000;
 
 async function recordEnd(
   ports: Ports,
   author: Author,
-  { draftId, mailboxId, send }: Attempt,
+  { draftId, mailboxId, send, lease }: Attempt,
   exchanged: Exchanged,
 ): Promise<DraftState> {
   const until = ports.clock.now().getTime() + RECORD_WITHIN_MS;
@@ -126,6 +126,7 @@ async function recordEnd(
     } catch (error) {
       const isAway = error instanceof GatewayError && error.code === 'store_unavailable';
       if (!isAway || ports.clock.now().getTime() > until) throw error;
+      lease.assertHeld();
       await ports.clock.sleep(RECORD_AGAIN_MS);
     }
   }
