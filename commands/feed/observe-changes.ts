@@ -50,21 +50,20 @@ export function observeChanges(
 
 type Told = Omit<FeedChange, 'locator'>;
 
-/** A message marked `\Deleted` is not there for anybody. */
-const isThere = (flags: readonly string[] | null): flags is readonly string[] =>
-  flags?.includes('\\Deleted') === false;
+/** A message marked `\\Deleted` is not there for anybody. */
+const visible = (flags: readonly string[] | null): readonly string[] | null =>
+  flags?.includes('\\Deleted') === false ? flags : null;
 
-function tell(difference: Difference, expectations: Expectations): Told | null {
-  const { before, after } = difference;
-  if (isThere(before)) {
-    return isThere(after)
-      ? tellFlags(difference.uid, before, after, expectations)
-      : tellDeparture(difference.uid, expectations);
+function tell({ uid, before, after, ...difference }: Difference, expectations: Expectations): Told | null {
+  const [was, is] = [visible(before), visible(after)];
+  if (was !== null) {
+    return is === null ? tellDeparture(uid, expectations) : tellFlags(uid, was, is, expectations);
   }
-  if (!isThere(after)) return null;
-  if (before !== null || !difference.isNew)
-    return { kind: 'updated', flags: [...after], flags_before: [...(before ?? [])] };
-  return tellArrival(difference, after, expectations);
+  if (is === null) return null;
+  if (before !== null || !difference.isNew) {
+    return { kind: 'updated', flags: [...is], flags_before: [...(before ?? [])] };
+  }
+  return tellArrival(uid, difference.messageId, is, expectations);
 }
 
 function tellFlags(
@@ -85,7 +84,8 @@ function tellDeparture(uid: number, expectations: Expectations): Told | null {
 }
 
 function tellArrival(
-  { uid, messageId }: Difference,
+  uid: number,
+  messageId: string | null,
   flags: readonly string[],
   expectations: Expectations,
 ): Told | null {

@@ -26,7 +26,7 @@ export interface BackgroundOptions {
   /** Every folder is complete. May throw `store_unavailable`. */
   readonly onComplete: () => Promise<void>;
   /** A folder is not where the list said: it is time for another list. */
-  readonly onGone: () => void;
+  readonly onGone: (folder: FolderRef) => void;
   /** There is nothing more to do. */
   readonly onDone: () => void;
   /** The lease is lost, or something is wrong here. */
@@ -186,7 +186,7 @@ export class BackgroundSync {
     });
     if (result !== null) return result;
     this.#closed.add(folder.number);
-    onGone();
+    onGone(folder);
     return null;
   }
 

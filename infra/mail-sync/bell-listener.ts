@@ -30,7 +30,13 @@ async function listenOnce({ directUrl, onRing }: BellListenerOptions, signal: Ab
   try {
     const ended = new Promise<void>((resolve) => {
       client.once('end', resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
       if (signal.aborted) resolve();
     });
     client.on('notification', ({ payload }) => {

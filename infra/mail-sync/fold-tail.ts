@@ -65,21 +65,32 @@ interface Tail {
   readonly told: readonly Told[];
 }
 
+/** The last change told of each message; facts about the folder itself are noted as told. */
+function changesTold(
+  sync: MailboxSync,
+  told: readonly Told[],
+  uidValidity: number,
+): ReadonlyMap<number, FeedChange> {
+  const observed = told.flatMap(({ position, fact }) => {
+    if (fact.type === 'MailboxChangesObserved')
+      return fact.data.uid_validity === uidValidity ? fact.data.changes : [];
+    sync.noteTold(fact, position);
+    return [];
+  });
+  return new Map(
+    observed.flatMap((change): [number, FeedChange][] => {
+      const place = sync.ports.locators.openMessage(change.locator);
+      return place ? [[place.uid, change]] : [];
+    }),
+  );
+}
+
 async function foldFolder(
   sync: MailboxSync,
   connection: ImapConnection,
   { folder, mirror, told }: Tail,
 ): Promise<void> {
-  const changes = new Map<number, FeedChange>();
-  for (const { position, fact } of told) {
-    if (fact.type !== 'MailboxChangesObserved') sync.noteTold(fact, position);
-    else if (fact.data.uid_validity === mirror.uidValidity) {
-      for (const change of fact.data.changes) {
-        const place = sync.ports.locators.openMessage(change.locator);
-        if (place) changes.set(place.uid, change);
-      }
-    }
-  }
+  const changes = changesTold(sync, told, mirror.uidValidity);
   const open = changes.size === 0 ? null : await openIfThere(connection, folder.path, 'read');
   if (open?.uidValidity !== mirror.uidValidity) return;
   const uids = [...changes.keys()].sort((a, b) => a - b);

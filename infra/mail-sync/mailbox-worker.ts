@@ -70,11 +70,12 @@ export class MailboxWorker {
     const { signal } = this.#ending;
     while (!signal.aborted && this.#lease.isHeld()) {
       const pauseMs = await this.#watchOnce().then(
-        () => 0,
+        // Paused or removed meanwhile: this worker is about to be ended.
+        () => this.#options.times.lookEveryMs,
         (error: unknown) => this.#pauseAfter(error),
       );
       if (pauseMs === null) return;
-      if (!signal.aborted && pauseMs > 0) await this.#bell.sleep(pauseMs);
+      await this.#bell.sleep(pauseMs);
     }
   }
 
@@ -146,7 +147,10 @@ export class MailboxWorker {
       turns: working,
       folders: () => rounds.folders,
       onComplete: () => recordSynced(ports, this.#sync.mailboxId),
-      onGone: () => this.#watch?.askForRound(),
+      onGone: (folder) => {
+        rounds.doubt(folder);
+        this.#watch?.askForRound();
+      },
       onDone: () => {
         this.#bell.ring();
       },

@@ -35,26 +35,36 @@ export async function seeChanges(
   known: (fromUid: number) => Promise<Iterable<number>>,
   asked: readonly number[],
 ): Promise<Changes> {
-  const floor = connection.highestModseq;
-  const since = mirror.highestModseq !== null && floor !== null ? mirror.highestModseq : null;
+  const since = connection.highestModseq === null ? null : mirror.highestModseq;
   const { present, vanished, total, modseq } = await fetchSince(connection, mirror, since);
   const gone = new Set([...vanished].filter((uid) => uid < mirror.uidNext));
-  if (since === null && asked.length > 0) {
-    const looked = await fetchFlags(connection, uidSet(asked));
-    for (const uid of asked) if (!looked.has(uid)) gone.add(uid);
-    for (const [uid, flags] of looked) present.set(uid, flags);
-  }
   const arrived = [...present.keys()].filter((uid) => uid >= mirror.uidNext).length;
+  if (since === null && asked.length > 0) await lookAtAsked(connection, asked, { present, gone });
   const isTold = since !== null && connection.tellsVanished && vanished.size < MAX_VANISHED;
   if (!isTold && mirror.total + arrived !== total) {
-    const there = new Set(
-      total === 0 ? [] : await searchUids(connection, { uid: `${String(mirror.indexedFrom)}:*` }),
-    );
+    const there = new Set(await uidsFrom(connection, mirror.indexedFrom, total));
     for (const uid of await known(mirror.indexedFrom)) if (!there.has(uid)) gone.add(uid);
   }
   for (const uid of gone) present.delete(uid);
-  return { present, gone, total, highestModseq: floor === null ? null : modseq };
+  return { present, gone, total, highestModseq: modseq };
 }
+
+async function lookAtAsked(
+  connection: ImapConnection,
+  asked: readonly number[],
+  { present, gone }: { present: Map<number, readonly string[]>; gone: Set<number> },
+): Promise<void> {
+  const looked = await fetchFlags(connection, uidSet(asked));
+  for (const [uid, flags] of looked) present.set(uid, flags);
+  for (const uid of asked) if (!looked.has(uid)) gone.add(uid);
+}
+
+const uidsFrom = async (
+  connection: ImapConnection,
+  uid: number,
+  exists: number,
+): Promise<readonly number[]> =>
+  exists === 0 ? [] : await searchUids(connection, { uid: `${String(uid)}:*` });
 
 interface Since {
   readonly present: Map<number, readonly string[]>;

@@ -71,6 +71,11 @@ export class FolderRounds {
     return changed;
   }
 
+  /** It could not be looked at for what the last list said. */
+  doubt({ number }: FolderRef): void {
+    this.#looked.delete(number);
+  }
+
   async #forgetMissing(): Promise<void> {
     const gone = this.#entries().filter(({ availability = 'selectable' }) => availability !== 'selectable');
     if (gone.length > 0) await this.#sync.inTurn(() => this.#sync.forget(gone));

@@ -10,7 +10,7 @@ import { addMailbox } from '../../commands/mailboxes/decide-settings.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
 import { mailbox, type MailboxFact } from '../../commands/mailboxes/mailbox.ts';
 import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
-import type { MailIndex } from '../../infra/mail-index/folder-mirror.ts';
+import type { FolderKey, MailIndex } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
 import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
 import { runMailboxWorkers } from '../../infra/mail-sync/mailbox-workers.ts';
@@ -195,21 +195,38 @@ async function differences(
         found.push(`${path} is unknown (${[...flags].join(' ')})`);
         continue;
       }
-      const key = { mailboxNumber, folderNumber: folder.number };
-      const opened = await own.mailboxOpen(path, { readOnly: true });
-      const mirror = await index.folder(key);
-      if (mirror?.indexedFrom !== 1 || mirror.uidValidity !== Number(opened.uidValidity))
-        found.push(`${path} is not complete`);
-      const there = new Map<number, string>();
-      if (opened.exists > 0)
-        for await (const message of own.fetch('1:*', { uid: true, flags: true }))
-          there.set(message.uid, mirroredFlags(message.flags).join(' '));
-      const known = await index.flagsOf(key, 1, LAST_UID);
-      for (const [uid, flags] of known)
-        if (there.get(uid) !== [...flags].sort().join(' '))
-          found.push(`${path}/${String(uid)}: ${flags.join(' ')} and not ${there.get(uid) ?? 'gone'}`);
-      for (const uid of there.keys()) if (!known.has(uid)) found.push(`${path}/${String(uid)} is missing`);
+      found.push(
+        ...(await folderDifferences(index, { mailboxNumber, folderNumber: folder.number }, own, path)),
+      );
     }
     return found;
   });
+}
+
+async function folderDifferences(
+  index: MailIndex,
+  key: FolderKey,
+  own: ImapFlow,
+  path: string,
+): Promise<readonly string[]> {
+  const opened = await own.mailboxOpen(path, { readOnly: true });
+  const mirror = await index.folder(key);
+  const isWhole = mirror?.indexedFrom === 1 && mirror.uidValidity === Number(opened.uidValidity);
+  const there = new Map<number, string>();
+  if (opened.exists > 0) {
+    for await (const { uid, flags } of own.fetch('1:*', { uid: true, flags: true }))
+      there.set(uid, mirroredFlags(flags).join(' '));
+  }
+  const known = new Map(
+    [...(await index.flagsOf(key, 1, LAST_UID))].map(([uid, flags]) => [uid, flags.toSorted().join(' ')]),
+  );
+  const uids = [...new Set([...there.keys(), ...known.keys()])].filter(
+    (uid) => there.get(uid) !== known.get(uid),
+  );
+  return [
+    ...(isWhole ? [] : [`${path} is not complete`]),
+    ...uids.map(
+      (uid) => `${path}/${String(uid)}: ${known.get(uid) ?? 'missing'}, not ${there.get(uid) ?? 'gone'}`,
+    ),
+  ];
 }
