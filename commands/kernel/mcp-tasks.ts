@@ -1,5 +1,5 @@
 /** Tool calls that go on after they were answered (MCP 2025-11-25, `contract.md` 16): what every replica knows of them. */
-import type { Sealed } from './ports.ts';
+import type { Sealed } from './sealed.ts';
 
 export type TaskStatus = 'working' | 'completed' | 'failed' | 'cancelled';
 

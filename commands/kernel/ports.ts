@@ -16,6 +16,7 @@ import type { ProviderAuthorizations } from './provider-authorizations.ts';
 import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
+import type { Sealed } from './sealed.ts';
 import type { SubmissionPort } from './submission-port.ts';
 
 export interface Clock {
@@ -293,4 +294,4 @@ export interface Ports {
   readonly server: ServerInfo;
 }
 
-export type { Position };
+export type { Position, Sealed };

@@ -4,11 +4,10 @@ import { type Access, defineCapability } from '../../commands/kernel/capability.
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
 import { FolderArgument, MailboxIdParameter } from '../../commands/kernel/select.ts';
-import { OperationReply } from '../../commands/operations/operation.ts';
 import { Message } from '../email/message-view.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
 import { messagesThat } from './message-wait.ts';
-import { MAX_OPERATIONS, operationsThat } from './operation-wait.ts';
+import { FinishedOperation, MAX_OPERATIONS, operationsThat } from './operation-wait.ts';
 import { startOf, waitFor, type Waiting } from './wait-for.ts';
 
 const Input = z.strictObject({
@@ -36,7 +35,7 @@ const Input = z.strictObject({
 });
 type Input = z.output<typeof Input>;
 
-const Item = z.union([Message, OperationReply]);
+const Item = z.union([Message, FinishedOperation]);
 type Item = z.output<typeof Item>;
 
 const access: Access<Input> = {

@@ -5,8 +5,13 @@ import { leafKeys, matches, type MatchContext } from '../../commands/kernel/matc
 import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
 
 const FLAG_LEAVES: ReadonlySet<string> = new Set([
-  'seen', 'flagged', 'answered', 'draft', 'keyword', 'not_keyword',
-]); // prettier-ignore
+  'seen',
+  'flagged',
+  'answered',
+  'draft',
+  'keyword',
+  'not_keyword',
+]);
 
 /** A message marked `\Deleted` is listed nowhere (`contract.md` 4). */
 const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');

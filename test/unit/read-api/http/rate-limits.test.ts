@@ -121,4 +121,18 @@ describe('rate limits', () => {
     for (const release of releases) release();
     admitDone('slow', 'read');
   });
+
+  it(`counts waits apart from requests at work, and gives each place back once ${verifies('contract:15:waits')}`, () => {
+    const ends = [limits.wait('tok_1'), limits.wait('tok_1')];
+    expect(thrown(() => limits.wait('tok_1'))).to.deep.include({
+      code: 'rate_limited',
+      details: { limit: 'concurrent_waits' },
+    });
+    limits.wait('tok_2')();
+    for (let running = 0; running < 3; running += 1) limits.admit('tok_1', 'read');
+    ends[0]?.();
+    ends[0]?.();
+    limits.wait('tok_1');
+    expect(thrown(() => limits.wait('tok_1'))).to.include({ code: 'rate_limited' });
+  });
 });

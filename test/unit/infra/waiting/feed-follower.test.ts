@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import type { EventStore, Ports, SubscriptionItem } from '../../../../commands/kernel/ports.ts';
+import { FeedFollower } from '../../../../infra/waiting/feed-follower.ts';
+import { SharedRead } from '../../../../infra/waiting/shared-read.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { FeedWorld, messageAt } from '../../../support/feed-world.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('the follower of the feed', () => {
+  let world: FeedWorld;
+  let ports: Ports;
+  const uids = async (input: object = {}) => {
+    const reply = await world.wait(ports, monitorInbox, { timeout_seconds: 0, ...input });
+    return { cursor: reply.cursor, heard: reply.items.map(({ subject }) => Number(subject)) };
+  };
+  const arrive = (...arrived: readonly number[]) => {
+    for (const uid of arrived) world.messages.set(uid, messageAt(uid, { subject: String(uid) }));
+    return world.observe(arrived.map((uid) => ({ uid })));
+  };
+
+  beforeEach(async () => {
+    world = await FeedWorld.start();
+    ports = await world.process();
+  });
+  afterEach(() => world.stop());
+
+  it(`goes on after the store was away: who waited meanwhile is told of everything since ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
+    const real = await world.process({ ticking: true });
+    const { cursor } = await uids();
+    const waiting = world.wait(real, monitorInbox, { cursor });
+    await systemClock.sleep(50);
+    world.gateway.events.away = true;
+    await systemClock.sleep(50);
+    world.gateway.events.away = false;
+    await arrive(1, 2);
+    expect((await waiting).items.map(({ subject }) => subject)).to.deep.equal(['1', '2']);
+  });
+
+  it(`reads what happened before it began, or before what it keeps, from the mailbox's own streams ${verifies('contract:5:no-gap-no-repeat')}`, async () => {
+    const { cursor } = await uids();
+    await arrive(1);
+    world.gateway.clock.advance(26 * 3_600_000);
+    await arrive(2);
+    await arrive(3);
+    ports = await world.process({ recentChanges: 1 });
+    await arrive(4, 5);
+    await arrive(6);
+    await world.caughtUp(ports);
+    expect((await uids({ cursor })).heard).to.deep.equal([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('says nothing of an event it cannot read, and goes on', async () => {
+    const { cursor } = await uids();
+    const { events, ids } = world.gateway.ports;
+    await arrive(1);
+    const stream = world.gateway.events.all.at(-1);
+    await events.append(stream?.streamName ?? '', 0n, [
+      {
+        id: ids.newUuid(),
+        type: 'MailboxChangesObserved',
+        data: { damaged: true },
+        metadata: stream?.metadata ?? {},
+      },
+    ]);
+    await arrive(2);
+    await world.caughtUp(ports);
+    expect((await uids({ cursor })).heard).to.deep.equal([1, 2]);
+  });
+
+  it('starts over at the end of the log when that is another log than before', async () => {
+    let subscriptions = 0;
+    const after: (bigint | null)[] = [];
+    const { events } = world.gateway;
+    const replaced: EventStore = {
+      append: (...args) => events.append(...args),
+      readStream: (...args) => events.readStream(...args),
+      readLast: (...args) => events.readLast(...args),
+      readAll: (...args) => events.readAll(...args),
+      headPosition: () => events.headPosition(),
+      async *subscribeToAll(from, signal, filter): AsyncGenerator<SubscriptionItem> {
+        subscriptions += 1;
+        after.push(from);
+        if (subscriptions === 1) throw new Error('the checkpoint lies beyond the end of the log');
+        yield* events.subscribeToAll(from, signal, filter);
+      },
+    };
+    const { clock, locators } = world.gateway.ports;
+    const feed = new FeedFollower({ events: replaced, clock, locators, log: silentLog });
+    await feed.start();
+    await eventually(() => subscriptions === 2);
+    expect(after[1]).to.equal(await events.headPosition());
+    const position = await arrive(7);
+    await eventually(() => feed.reached === position);
+    const { changes } = await feed.changesAfter(world.mailboxId, { position: after[1] ?? -1n, index: null });
+    expect(changes.map(({ uid }) => uid)).to.deep.equal([7]);
+    await feed.close();
+  });
+});
+
+describe('a shared read', () => {
+  it('gives each who asks an answer that was read after it asked, and reads no more often than needed', async () => {
+    let reads = 0;
+    const waiting: ((value: number) => void)[] = [];
+    const shared = new SharedRead(() => {
+      reads += 1;
+      return new Promise<number>((resolve) => waiting.push(resolve));
+    });
+    const first = shared.ask();
+    const later = [shared.ask(), shared.ask(), shared.ask()];
+    expect(reads).to.equal(1);
+    waiting[0]?.(1);
+    expect(await first).to.equal(1);
+    await eventually(() => reads === 2);
+    const latest = shared.ask();
+    waiting[1]?.(2);
+    expect(await Promise.all(later)).to.deep.equal([2, 2, 2]);
+    await eventually(() => reads === 3);
+    waiting[2]?.(3);
+    expect(await latest).to.equal(3);
+  });
+
+  it('tells a failure to whom it befell and reads again for the others', async () => {
+    const answers = [Promise.reject(new Error('away')), Promise.resolve(5)];
+    const shared = new SharedRead(() => answers.shift() ?? Promise.resolve(0));
+    const first = shared.ask();
+    const second = shared.ask();
+    expect(await first.catch((error: unknown) => String(error))).to.equal('Error: away');
+    expect(await second).to.equal(5);
+  });
+});
