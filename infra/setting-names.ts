@@ -1,7 +1,17 @@
 /** Finds variables that were meant as settings and are none: a misspelt setting must not be silently without effect. */
 
 /** Nobody else's variables begin with these. */
-const FAMILIES = ['GATEWAY_', 'EGRESS_', 'MCP_', 'LIMIT_', 'DATABASE_', 'EVENTSTORE_', 'METRICS_'];
+const FAMILIES = [
+  'GATEWAY_',
+  'EGRESS_',
+  'MCP_',
+  'LIMIT_',
+  'DATABASE_',
+  'EVENTSTORE_',
+  'METRICS_',
+  'OAUTH_GOOGLE_',
+  'OAUTH_MICROSOFT_',
+];
 
 /** Kubernetes adds these for every service of the namespace, whatever its name. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)$/;

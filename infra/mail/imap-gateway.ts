@@ -1,5 +1,5 @@
 /** The mail port on ImapFlow: pooled connections per mailbox, the egress guard before each, failures reported. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { type ErrorCode, GatewayError } from '../../commands/kernel/errors.ts';
 import type {
   ConnectionReport,
   HostSettings,
@@ -60,6 +60,9 @@ export interface MailLimits {
   readonly maxEvaluated: number;
   readonly maxFolderMessages: number;
 }
+
+/** Paused or removed on purpose: no trouble of the mail server. */
+const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set(['conflict', 'not_found']);
 
 const LIMITS: MailLimits = {
   commandTimeoutMs: 30_000,
@@ -205,7 +208,7 @@ export class ImapGateway implements MailPort {
       this.#options.onMailboxHealthy(mailboxId);
       return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now() });
     } catch (error) {
-      if (error instanceof GatewayError) this.#noteTrouble(mailboxId, error);
+      if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code)) this.#noteTrouble(mailboxId, error);
       throw error;
     }
   }

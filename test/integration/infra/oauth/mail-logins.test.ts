@@ -1,0 +1,293 @@
+import { expect } from 'chai';
+import type { Pool } from 'pg';
+import {
+  hostsOf,
+  type MailLogins,
+  type ProviderCredentials,
+} from '../../../../commands/kernel/mail-logins.ts';
+import type { MailProvider } from '../../../../commands/kernel/mail-providers.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../../../commands/kernel/provider-authorizations.ts';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+import { createMailLogins } from '../../../../infra/oauth/mail-logins.ts';
+import { createProviderAuthorizations } from '../../../../infra/oauth/provider-authorizations.ts';
+import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { sealBox } from '../../../../infra/security/sealed-box.ts';
+import { createSecrets } from '../../../../infra/security/secrets.ts';
+import {
+  type AuthorizationServer,
+  CLIENT_ID,
+  CLIENT_SECRET,
+  startAuthorizationServer,
+} from '../../../support/authorization-server.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
+import { ProviderBrowser } from '../../../support/provider-browser.ts';
+import { randomKey } from '../../../support/random-key.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const BASE_URL = 'http://127.0.0.1:4';
+const IMAP = { host: 'imap.example.com', port: 993, security: 'tls' } as const;
+const HOUR_MS = 3_600_000;
+
+/** One process: its own connections and memory, over the same vault and provider. */
+interface Replica {
+  readonly logins: MailLogins;
+  readonly pool: Pool;
+}
+
+describe('logins with a provider', function () {
+  this.timeout(20_000);
+  const masterKey = randomKey();
+  let provider: AuthorizationServer;
+  let database: TestDatabase;
+  let clock: ManualClock;
+  let replicas: Replica[];
+  let sql: Sql;
+  let count = 0;
+  let mailbox: { readonly id: string; readonly imap: typeof IMAP; readonly smtp: null };
+
+  const clientsFor = () => {
+    const settings = { clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, issuer: provider.issuer };
+    return createProviderClients({ google: settings, microsoft: settings }, { baseUrl: BASE_URL, clock });
+  };
+
+  const replica = (withSql = (own: Sql): Sql => own): Replica => {
+    const pool = openPool({ url: database.url, log: silentLog, size: 4 });
+    const clients = clientsFor();
+    const logins = createMailLogins({
+      secrets: createSecrets(withSql(postgresSql(pool)), masterKey),
+      clock,
+      refresh: (name, token) => clients.of(name).refresh(token),
+    });
+    replicas.push({ logins, pool });
+    return { logins, pool };
+  };
+
+  const authorizations = () =>
+    createProviderAuthorizations({ sql, masterKey, clock, clients: clientsFor(), log: silentLog });
+
+  /** Goes through the provider's sign-in; the answer is what it gives. */
+  const grant = async (name: MailProvider, login = 'anna@example.com') => {
+    const port = authorizations();
+    const { authorizeUrl } = await port.begin({
+      provider: name,
+      orgId: 'org_1',
+      mailboxId: mailbox.id,
+      email: login,
+      hosts: hostsOf(mailbox),
+      requester: { principalId: 'usr_1', tokenId: 'tok_1', actor: 'delegated', requestId: 'req_1' },
+    });
+    const answer = await new ProviderBrowser().signIn(authorizeUrl, login);
+    const taken = await port.take(answer.searchParams.get('state') ?? '');
+    if (taken === null) throw new Error('the state is unknown');
+    const code = answer.searchParams.get('code') ?? '';
+    return await port.redeem(taken, { code, iss: answer.searchParams.get('iss') ?? '' });
+  };
+
+  const stored = async (): Promise<ProviderCredentials> => {
+    const credentials = await createSecrets(sql, masterKey).loadMailCredentials(mailbox.id);
+    if (credentials?.kind !== 'oauth2') throw new Error('no tokens are stored');
+    return credentials;
+  };
+
+  before(async () => {
+    provider = await startAuthorizationServer({ redirectUri: `${BASE_URL}${PROVIDER_CALLBACK_PATH}` });
+    database = await testDatabase();
+    const pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+    replicas = [{ logins: { current: () => Promise.reject(new Error()) }, pool }];
+  });
+  after(async () => {
+    for (const { pool } of replicas) await pool.end();
+    await database.drop();
+    await provider.stop();
+  });
+  beforeEach(async () => {
+    provider.fault = null;
+    provider.delayMs = 0;
+    clock = new ManualClock(new Date().toISOString());
+    count += 1;
+    mailbox = { id: `mbx_${String(count)}`, imap: IMAP, smtp: null };
+    const { tokens } = await grant('google');
+    await createSecrets(sql, masterKey).saveMailCredentials(mailbox.id, {
+      kind: 'oauth2',
+      provider: 'google',
+      username: 'anna@example.com',
+      hosts: hostsOf(mailbox),
+      ...tokens,
+    });
+    provider.grants.length = 0;
+  });
+
+  it('uses a token until shortly before its end, then stores the next one first', async () => {
+    const { logins } = replica();
+    const first = await stored();
+    clock.advance(HOUR_MS - 100_000);
+    expect(await logins.current(mailbox)).to.deep.equal({
+      kind: 'oauth2',
+      username: 'anna@example.com',
+      accessToken: first.accessToken,
+    });
+    expect(provider.refreshes).to.equal(0);
+
+    clock.advance(40_000);
+    const login = await logins.current(mailbox);
+    const second = await stored();
+    expect(login).to.have.property('accessToken', second.accessToken);
+    expect(second.accessToken).not.to.equal(first.accessToken);
+    expect(second.refreshToken, 'rotated').not.to.equal(first.refreshToken);
+    expect(provider.refreshes).to.equal(1);
+  });
+
+  it('renews once, however many ask on however many processes', async () => {
+    provider.delayMs = 100;
+    clock.advance(HOUR_MS);
+    const processes = [replica(), replica(), replica()];
+    const asked = processes.flatMap(({ logins }) =>
+      Array.from({ length: 10 }, () => logins.current(mailbox)),
+    );
+    const tokens = new Set((await Promise.all(asked)).map((login) => JSON.stringify(login)));
+    expect(tokens.size).to.equal(1);
+    expect(provider.refreshes).to.equal(1);
+  });
+
+  it('replaces a token that a mail server refuses, once for all who met the refusal', async () => {
+    const [here, there] = [replica(), replica()];
+    const refused = await here.logins.current(mailbox);
+    const next = await here.logins.current(mailbox, refused);
+    expect(next).not.to.deep.equal(refused);
+    expect(await there.logins.current(mailbox, refused)).to.deep.equal(next);
+    expect(provider.refreshes).to.equal(1);
+  });
+
+  for (const fault of ['server_error', 'hang-up'] as const) {
+    it(`waits, longer each time, when the provider answers with ${fault} ${verifies('contract:4:provider-refusal')}`, async () => {
+      const { logins } = replica();
+      clock.advance(HOUR_MS);
+      provider.fault = fault;
+      const failure = await rejection(logins.current(mailbox));
+      expect(failure).to.have.property('code', 'mailbox_unavailable');
+      expect(failure).to.have.nested.property('details.reason', 'provider_unavailable');
+      await rejection(logins.current(mailbox));
+      expect(provider.refreshes, 'not asked again at once').to.equal(1);
+      clock.advance(1_300);
+      await rejection(logins.current(mailbox));
+      clock.advance(1_300);
+      await rejection(logins.current(mailbox));
+      expect(provider.refreshes, 'pauses grow').to.equal(2);
+      provider.fault = null;
+      clock.advance(2_000);
+      expect(await logins.current(mailbox)).to.have.property('kind', 'oauth2');
+    });
+  }
+
+  it(`gives up for good when the provider does ${verifies('contract:4:provider-refusal')}`, async () => {
+    const { logins } = replica();
+    await provider.revokeGrantOf((await stored()).refreshToken ?? '');
+    clock.advance(HOUR_MS);
+    for (const process of [logins, logins, replica().logins]) {
+      const failure = await rejection(process.current(mailbox));
+      expect(failure).to.have.property('code', 'mailbox_auth_failed');
+      expect(failure).to.have.nested.property('details.reason', 'authorization_refused');
+      clock.advance(HOUR_MS);
+    }
+    expect(provider.refreshes).to.equal(1);
+  });
+
+  it('keeps an answer that could not be stored: its refresh token is the only good one', async () => {
+    let broken = true;
+    const { logins } = replica((own) => ({
+      ...own,
+      transaction: (work) =>
+        own.transaction((inside) =>
+          work({
+            ...inside,
+            query: (text, parameters) => {
+              if (broken && text.startsWith('update')) throw new Error('the connection broke');
+              return inside.query(text, parameters);
+            },
+          }),
+        ),
+    }));
+    clock.advance(HOUR_MS);
+    const before = await stored();
+    await rejection(logins.current(mailbox));
+    expect(await stored()).to.deep.equal(before);
+    broken = false;
+    clock.advance(2_000);
+    const login = await logins.current(mailbox);
+    expect(provider.refreshes).to.equal(1);
+    const { accessToken, refreshToken } = await stored();
+    expect(login).to.have.property('accessToken', accessToken);
+    expect(await provider.knowsRefreshToken(refreshToken ?? '')).to.equal(true);
+  });
+
+  it('needs a new authorization when a rotated token was lost with the process that got it', async () => {
+    clock.advance(HOUR_MS);
+    provider.fault = 'hang-up-after';
+    await rejection(replica().logins.current(mailbox));
+    provider.fault = null;
+    // The provider takes the second use of one refresh token for theft, and ends the whole grant.
+    const failure = await rejection(replica().logins.current(mailbox));
+    expect(failure).to.have.property('code', 'mailbox_auth_failed');
+  });
+
+  it(`hands tokens out for the hosts they were given for only ${verifies('contract:17:provider-auth-field')}`, async () => {
+    const { logins } = replica();
+    const elsewhere = { ...mailbox, imap: { ...IMAP, host: 'evil.example' } };
+    const failure = await rejection(logins.current(elsewhere));
+    expect(failure).to.have.nested.property('details.reason', 'authorized_for_other_hosts');
+    expect(await rejection(logins.current({ ...mailbox, id: 'mbx_none' }))).to.have.property(
+      'code',
+      'mailbox_auth_failed',
+    );
+  });
+
+  it('reads passwords as they were stored before there were tokens', async () => {
+    const old = Buffer.from(JSON.stringify({ username: 'anna', password: 'open' }));
+    await sql.query('insert into vault.mail_credentials (mailbox_id, sealed) values ($1, $2)', [
+      'mbx_old',
+      sealBox(masterKey, old, 'mail_credentials mbx_old'),
+    ]);
+    const { logins } = replica();
+    expect(await logins.current({ ...mailbox, id: 'mbx_old' })).to.deep.equal({
+      kind: 'password',
+      username: 'anna',
+      password: 'open',
+    });
+  });
+
+  it(`takes the address a provider vouches for ${verifies('contract:18:provider-account')}`, async () => {
+    expect((await grant('google')).addresses).to.deep.equal(['anna@example.com']);
+    expect((await grant('microsoft')).addresses).to.deep.equal(['anna@example.com']);
+  });
+
+  it('forgets what was asked after ten minutes, and keeps no state readable', async () => {
+    const port = authorizations();
+    const request = {
+      provider: 'google',
+      orgId: 'org_1',
+      mailboxId: mailbox.id,
+      email: 'anna@example.com',
+      hosts: hostsOf(mailbox),
+      requester: { principalId: 'usr_1', tokenId: 'tok_1', actor: 'delegated', requestId: 'req_1' },
+    } as const;
+    const state = new URL((await port.begin(request)).authorizeUrl).searchParams.get('state') ?? '';
+    expect(await port.find(state)).to.deep.equal(request);
+    const rows = await sql.query('select * from vault.provider_authorization where mailbox_id = $1', [
+      mailbox.id,
+    ]);
+    expect(JSON.stringify(rows)).not.to.contain(Buffer.from(state).toString('hex'));
+    clock.advance(10 * 60_000);
+    expect(await port.find(state)).to.equal(null);
+    expect(await port.take(state)).to.equal(null);
+    await port.begin(request);
+    const left = await sql.query('select 1 from vault.provider_authorization where mailbox_id = $1', [
+      mailbox.id,
+    ]);
+    expect(left).to.have.length(1);
+  });
+});

@@ -1,0 +1,25 @@
+import { expect } from 'chai';
+import { PROVIDERS } from '../../../../infra/oauth/providers.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const email = 'anna@example.com';
+
+describe('addresses a provider vouches for', () => {
+  it(`are Google's verified ones ${verifies('contract:18:provider-account')}`, () => {
+    const { addressesOf } = PROVIDERS.google;
+    expect(addressesOf({ email, email_verified: true })).to.deep.equal([email]);
+    expect(addressesOf({ email, email_verified: false })).to.deep.equal([]);
+    expect(addressesOf({ email })).to.deep.equal([]);
+  });
+
+  it(`are Microsoft's user names, and an e-mail claim only where its domain was proved ${verifies('contract:18:provider-account')}`, () => {
+    const { addressesOf } = PROVIDERS.microsoft;
+    const preferred_username = 'mallory@evil.example';
+    expect(addressesOf({ preferred_username, email })).to.deep.equal([preferred_username]);
+    expect(addressesOf({ preferred_username, email, xms_edov: false })).to.deep.equal([preferred_username]);
+    expect(addressesOf({ preferred_username, email, xms_edov: true })).to.deep.equal([
+      preferred_username,
+      email,
+    ]);
+  });
+});
