@@ -74,7 +74,8 @@ describe('the surface of the gateway', () => {
     };
     const always = ['get_identity', 'settings_toggle_advanced_tools'];
     expect(listed()).to.deep.equal(always);
-    expect(listed('messages:read')).to.deep.equal([...always, 'email_query']);
+    expect(listed('messages:read')).to.deep.equal([...always, 'email_query', 'email_await']);
+    expect(listed('approvals:read')).to.deep.equal([...always, 'email_await']);
     const acting: readonly MailboxScope[] = [
       'messages:flag', 'messages:move', 'messages:copy', 'messages:archive', 'messages:spam', 'messages:trash',
     ]; // prettier-ignore
@@ -88,7 +89,9 @@ describe('the surface of the gateway', () => {
     expect(granular).to.have.length.above(5);
     const others = granular.filter((capability) => capability.name !== lastSegment(capability));
     expect(others.map((capability) => [capability.name, lastSegment(capability)])).to.deep.equal([
+      ['get_attachment', ''],
       ['list_folders', 'list'],
+      ['get_draft', ''],
     ]);
   });
 

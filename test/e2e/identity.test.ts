@@ -31,7 +31,7 @@ describe('what a token learns of itself', function () {
     expect(mailbox.server_defined).to.deep.equal(['body_contains', 'header']);
     expect(body.tools).to.include.members(['email_query', 'email_act', 'move', 'list_folders']);
     expect(body.advertised_tools).to.have.members([
-      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act',
+      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await',
     ]); // prettier-ignore
     expect(body.limits.reads_per_minute).to.equal(1_000_000);
     expect(body.server.mcp_revisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);
@@ -67,7 +67,7 @@ describe('what a token learns of itself', function () {
   });
 
   it('cannot be reached by a route that does not exist, or a method it does not have', async () => {
-    const unknown = await gateway.rest('GET', '/drafts');
+    const unknown = await gateway.rest('GET', '/nowhere');
     expect(unknown.body.error).to.include({ status: 404, code: 'not_found' });
     const wrong = await gateway.rest('DELETE', '/identity');
     expect(wrong.body.error).to.include({ status: 405, code: 'method_not_allowed' });

@@ -55,7 +55,7 @@ describe('the MCP face of the whole gateway', function () {
     const { client, transport } = await connect();
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).to.deep.equal([
-      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act',
+      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await',
     ]); // prettier-ignore
     const identity = await tool(client, 'get_identity');
     expect(identity.structuredContent.principal).to.include({ type: 'agent', id: gateway.tokens.agentId });
@@ -109,8 +109,10 @@ describe('the MCP face of the whole gateway', function () {
     });
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).to.deep.equal([
-      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act',
+      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await',
+      'get_attachment', 'monitor_inbox',
       'list_folders', 'move', 'copy', 'trash', 'spam', 'archive', 'set_flags',
+      'start_draft', 'reply_to_thread', 'get_draft', 'edit_draft', 'patch_draft', 'send_draft', 'discard_draft',
     ]); // prettier-ignore
     await client.close();
   });
