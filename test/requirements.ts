@@ -3,11 +3,13 @@
  * rules count once it is registered, or `transport` or `kernel`, whose rules always count. Tests cite ids by `verifies`.
  */
 import { contractCallers } from './requirements/contract-callers.ts';
+import { contractDrafts } from './requirements/contract-drafts.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractProviders } from './requirements/contract-providers.ts';
 import { contractSync } from './requirements/contract-sync.ts';
+import { contractSending } from './requirements/contract-sending.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { interfaceRoutes } from './requirements/interface-routes.ts';
 import { interfaceRules } from './requirements/interface-rules.ts';
@@ -17,11 +19,13 @@ const table = {
   ...interfaceRules,
   ...interfaceRoutes,
   ...contractCallers,
+  ...contractDrafts,
   ...contractMail,
   ...contractPolicy,
   ...contractWaiting,
   ...contractProviders,
   ...contractSync,
+  ...contractSending,
   ...contractSurfaces,
 } as const;
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
+import { verifies } from '../support/verifies.ts';
 import { wholeLog } from '../support/whole-log.ts';
 
 describe('the copy of a draft in the Drafts folder', function () {
@@ -38,7 +39,7 @@ describe('the copy of a draft in the Drafts folder', function () {
       }));
     });
 
-  it('follows the draft, touches nothing else and goes with it', async () => {
+  it(`follows the draft, touches nothing else and goes with it ${verifies('contract:7:drafts-folder')}`, async () => {
     await appendMessages(dovecot.imap(), 'anna', [
       { folder: 'Drafts', raw: plainMessage({ subject: 'mine' }), flags: ['\\Draft'] },
     ]);

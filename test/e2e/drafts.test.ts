@@ -1,26 +1,28 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
+import { simpleParser } from 'mailparser';
+import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
+import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
+import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import {
-  type Answer,
-  type CallOptions,
-  eventually,
-  type Json,
-  startWithMailbox,
-  type TestGateway,
-} from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
+import { DraftCalls } from './draft-calls.ts';
+import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
+import { plainMessage } from '../support/mail-append.ts';
+import { verifies } from '../support/verifies.ts';
+
+const emails = (addresses: Json): string[] => addresses.map(({ email }: Json) => email as string) as string[];
 
 describe('drafts', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let anna: string;
-  let keys = 0;
+  let drafts: DraftCalls;
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
     ({ gateway, mailboxId: anna } = await startWithMailbox(dovecot));
+    drafts = new DraftCalls(gateway, anna);
   });
 
   after(async () => {
@@ -28,95 +30,362 @@ describe('drafts', function () {
     await dovecot.dispose();
   });
 
-  const newKey = (): string => {
-    keys += 1;
-    return `draft-${String(keys)}`;
+  const receive = (raw: string, word: string): Promise<Json> =>
+    drafts.receive(dovecot.imap(), 'anna', raw, word);
+  /** The message as it would be sent. */
+  const frozen = async (draftId: string) => {
+    const { ports } = gateway.gateway;
+    const { state } = await loadAggregate(ports.events, draftAggregate, draftId);
+    const mailbox = ports.directory.state.mailboxes.get(anna);
+    if (!mailbox) throw new Error('no mailbox');
+    const facts = await freezeDraft(ports, { draftId, operationId: 'opn_1', mailbox, state });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of ports.content.open(facts.mime_id)) pieces.push(piece);
+    return {
+      facts,
+      raw: Buffer.concat(pieces),
+      smtp: JSON.parse((await ports.personal.open(facts.smtp_envelope)) ?? ''),
+    };
   };
-  const post = (path: string, body: object, options: CallOptions = {}): Promise<Answer> =>
-    gateway.rest('POST', path, body, { key: newKey(), ...options });
-  const start = (body: object, options?: CallOptions): Promise<Answer> =>
-    post(`/mailboxes/${anna}/start_draft`, body, options);
-  const headPosition = async (): Promise<string> => String(await gateway.gateway.ports.events.headPosition());
-  const get = async (path: string): Promise<Json> => (await gateway.rest('GET', path)).body;
+  const headPosition = async (): Promise<Record<string, string>> => ({
+    'if-position': String(await gateway.gateway.ports.events.headPosition()),
+  });
 
-  it('starts one and shows it', async () => {
-    const { status, headers, body } = await start({
+  it(`are started from Markdown and read back ${verifies('contract:17:start-draft', 'contract:7:draft', 'interface:4.2:start-draft', 'interface:1:drafts')}`, async () => {
+    const { status, headers, body } = await drafts.start({
       to: ['bob@example.org', { name: 'Zoë', email: 'zoe@bücher.example' }],
+      bcc: ['secret@example.org'],
+      from: { name: 'Anna at work', email: 'anna@example.com' },
       subject: 'Grüße',
-      markdown: '# Hello\n\n*there* <script>alert(1)</script>',
+      headers: { 'X-Ticket': 'T-1' },
+      markdown: '# Hello\n\n*there* <script>alert(1)</script> [x](javascript:alert(1))',
       attachments: [{ filename: 'note.txt', content_type: 'text/plain', content_base64: 'aGVsbG8=' }],
     });
     expect(status, JSON.stringify(body)).to.equal(201);
     expect(headers.get('etag')).to.equal('"1"');
     expect(headers.get('location')).to.equal(`/api/v1/drafts/${body.id}`);
-    expect(body).to.include({ status: 'open', kind: 'new', subject: 'Grüße', version: 1 });
-    expect(await get(`/drafts/${body.id}`)).to.deep.equal(body);
-    const content = await get(`/drafts/${body.id}/content`);
-    expect(content.html).to.include('<em>there</em>').and.not.include('script');
+    expect(body).to.include({ status: 'open', kind: 'new', subject: 'Grüße', version: 1, mailbox_id: anna });
+    const read = await gateway.rest('GET', `/drafts/${body.id}`);
+    expect(read.body).to.deep.equal(body);
+    expect(read.headers.get('etag')).to.equal('"1"');
+    const content = await drafts.get(`/drafts/${body.id}/content`);
+    expect(content).to.have.all.keys('text', 'html', 'markdown', 'attachments');
+    expect(content.html)
+      .to.include('<em>there</em>')
+      .and.not.match(/script/);
     expect(content.text).to.include('there');
-    expect(content.attachments[0]).to.include({ filename: 'note.txt', size: 5 });
+    expect(content.markdown).to.match(/^# Hello/);
+    expect(content.attachments).to.deep.equal(body.attachments);
+    const { raw, facts, smtp } = await frozen(body.id);
+    const sent = await simpleParser(raw);
+    expect(smtp).to.deep.equal({
+      from: 'anna@example.com',
+      to: ['bob@example.org', 'zoe@xn--bcher-kva.example', 'secret@example.org'],
+    });
+    expect(facts).to.include({ needs_smtputf8: false, recipient_count: 3, version: 1 });
+    expect(facts.mime_sha256).to.equal(createHash('sha256').update(raw).digest('hex'));
+    expect(sent.from?.text).to.equal('"Anna at work" <anna@example.com>');
+    expect(String(raw)).not.to.match(/^(?:Bcc|Date):/im);
+    expect(String(sent.html).trim()).to.equal(content.html.trim());
+    expect(sent.attachments[0]?.content.toString()).to.equal('hello');
   });
 
-  it('takes uploads', async () => {
-    const { body: draft } = await start({ to: ['bob@example.org'] });
-    const bytes = Buffer.alloc(300_000, 'abc');
-    const answer = await gateway.rest('POST', `/drafts/${draft.id}/attachments?filename=a.pdf`, undefined, {
-      raw: bytes.toString('latin1'),
-      headers: { 'content-type': 'application/pdf' },
-    });
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
-    expect(answer.body).to.include({ filename: 'a.pdf', content_type: 'application/pdf', size: 300_000 });
-    expect(answer.body.sha256).to.equal(createHash('sha256').update(bytes).digest('hex'));
-    const patched = await post(`/drafts/${draft.id}/patch_draft`, {
-      attachments: { add: [{ id: answer.body.id }] },
-    });
-    expect(patched.body.attachments[0]).to.include({ filename: 'a.pdf', size: 300_000 });
-    expect(patched.body.version).to.equal(2);
+  it(`take a key, and one key starts one draft ${verifies('contract:14:draft-key')}`, async () => {
+    const body = { subject: 'once' };
+    const none = await gateway.rest('POST', `/mailboxes/${anna}/start_draft`, body);
+    expect(none.body.error).to.include({ status: 400, code: 'idempotency_key_required' });
+    const key = drafts.newKey();
+    const [first, second] = [await drafts.start(body, { key }), await drafts.start(body, { key })];
+    expect(second.headers.get('idempotency-replayed')).to.equal('true');
+    expect(second.body).to.deep.equal(first.body);
+    const other = await drafts.start({ subject: 'other' }, { key });
+    expect(other.body.error.code).to.equal('idempotency_key_reused');
   });
 
-  it('answers a message', async () => {
+  it(`answer a message to everyone, quoting it ${verifies('contract:17:reply-to-thread', 'contract:7:reply-headers', 'interface:4.2:reply-to-thread')}`, async () => {
     const raw = plainMessage({
       subject: 'Re: RE: Plan',
       id: '<plan-2@example.org>',
       from: 'Bob <bob@example.org>',
-      to: 'Anna <anna@example.com>, Carl <carl@example.org>',
+      to: 'Anna <Anna@Example.com>, Carl <carl@example.org>',
       headers: ['References: <plan-1@example.org>', 'Cc: Dora <dora@example.org>, anna@example.com'],
       text: 'First line\r\n> older',
     });
-    await appendMessages(dovecot.imap(), 'anna', [{ raw }]);
-    const found = await eventually(async () => {
-      const select = { filter: { subject_contains: 'plan' } };
-      const { body } = await gateway.rest('POST', `/mailboxes/${anna}/email.query`, { select });
-      expect(body.items).to.have.length(1);
-      return body;
-    });
-    const { status, body } = await post(`/mailboxes/${anna}/reply_to_thread`, {
-      message_id: found.items[0].id,
-      reply_all: true,
-      text: 'Yes',
-      to_add: ['eve@example.org'],
-    });
+    const { id } = await receive(raw, 'plan');
+    const { status, body } = await drafts.reply({
+      message_id: id, reply_all: true, text: 'Yes', to_add: ['eve@example.org', 'carl@example.org'],
+    }); // prettier-ignore
     expect(status, JSON.stringify(body)).to.equal(201);
-    expect(body).to.include({ kind: 'reply_all', subject: 'Re: Plan', in_reply_to: '<plan-2@example.org>' });
-    expect(body.to.map(({ email }: Json) => email as string)).to.deep.equal([
-      'bob@example.org',
-      'eve@example.org',
+    expect(body).to.include({ kind: 'reply_all', subject: 'Re: Plan', source_message_id: id });
+    expect(body.in_reply_to).to.equal('<plan-2@example.org>');
+    expect(emails(body.to)).to.deep.equal(['bob@example.org', 'eve@example.org', 'carl@example.org']);
+    expect(emails(body.cc)).to.deep.equal(['dora@example.org']);
+    const { text } = await drafts.get(`/drafts/${body.id}/content`);
+    expect(text).to.match(/^Yes\n\nOn .*, Bob <bob@example.org> wrote:\n> First line\n>> older\n$/);
+    const sent = await simpleParser((await frozen(body.id)).raw);
+    expect([sent.inReplyTo, sent.references]).to.deep.equal([
+      '<plan-2@example.org>',
+      ['<plan-1@example.org>', '<plan-2@example.org>'],
     ]);
-    expect(body.cc.map(({ email }: Json) => email as string)).to.deep.equal([
-      'carl@example.org',
-      'dora@example.org',
-    ]);
-    const { text } = await get(`/drafts/${body.id}/content`);
-    expect(text).to.match(/^Yes\n\nOn .*, Bob <bob@example.org> wrote:\n> First line\n>> older\n/);
+    const blind = await drafts.tokenWith(['drafts:write', 'drafts:read']);
+    const unquoted = await drafts.reply({ message_id: id, html: '<b>No</b>' }, { token: blind });
+    expect(emails(unquoted.body.to)).to.deep.equal(['bob@example.org']);
+    expect((await drafts.get(`/drafts/${unquoted.body.id}/content`)).text).to.equal('No');
   });
 
-  it('lists and discards', async () => {
-    const { body: draft } = await start({ subject: 'to go' });
-    const at = { headers: { 'if-position': await headPosition() } };
-    const { body: page } = await gateway.rest('GET', '/drafts?status=open&limit=2', undefined, at);
-    expect(page.items.map(({ id }: Json) => id as string)).to.include(draft.id);
-    expect(await gateway.rest('DELETE', `/drafts/${draft.id}`)).to.include({ status: 204 });
-    expect((await get(`/drafts/${draft.id}`)).status).to.equal('discarded');
-    expect(await get(`/drafts/${draft.id}/content`)).to.include({ text: null });
+  it(`forward a message with its attachments by reference ${verifies('contract:3:draft-scopes', 'contract:7:attachment-references')}`, async () => {
+    const bytes = randomBytes(40_000);
+    const raw = [
+      'From: Bob <bob@example.org>', 'To: anna@example.com', 'Subject: Fwd: Report', 'Message-ID: <report@example.org>', 'MIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=x', '', '--x', 'Content-Type: text/plain', '', 'See below <b>', '--x',
+      'Content-Type: application/pdf; name="../r.pdf"', 'Content-Disposition: attachment; filename="../r.pdf"', 'Content-Transfer-Encoding: base64', '',
+      bytes.toString('base64').replaceAll(/.{76}/g, '$&\r\n'), '--x--', '',
+    ].join('\r\n'); // prettier-ignore
+    const { id } = await receive(raw, 'report');
+    const { body } = await drafts.start({ forward_of: id, to: ['carl@example.org'], html: '<p>FYI</p>' });
+    expect(body).to.include({ kind: 'forward', subject: 'Fwd: Report', source_message_id: id });
+    expect(body.attachments[0].id).to.match(/^att_/);
+    const sent = await simpleParser((await frozen(body.id)).raw);
+    expect(sent.attachments[0]?.content.equals(bytes)).to.equal(true);
+    expect(sent.attachments[0]?.filename).not.to.include('/');
+    expect(sent.html).to.include('See below &lt;b&gt;');
+    for (const [fields, lacking] of [
+      [{ forward_of: id }, 'messages:body'],
+      [{ attachments: [{ id: body.attachments[0].id }] }, 'attachments:read'],
+    ] as const) {
+      const scopes = ['drafts:write', 'drafts:read', 'messages:read'];
+      const { body: refused } = await drafts.start(fields, { token: await drafts.tokenWith(scopes) });
+      expect(refused.error.code).to.equal('insufficient_scope');
+      expect(refused.error.details.required).to.include(lacking);
+    }
+    const forged = await drafts.start({
+      attachments: [{ id: `${String(body.attachments[0].id).slice(0, -3)}000` }],
+    });
+    expect(forged.body.error.code).to.equal('not_found');
+    const large = Buffer.alloc(200_000).toString('base64');
+    const two = ['a', 'b'].map((filename) => ({ filename, content_base64: large }));
+    expect((await drafts.start({ attachments: two })).body.error.code).to.equal('payload_too_large');
+  });
+
+  it(`take uploads up to 25 MiB and refer to them ${verifies('contract:7:upload')}`, async () => {
+    const { id } = await drafts.started({ to: ['bob@example.org'] });
+    const bytes = randomBytes(3 * 1024 * 1024);
+    const answer = await drafts.upload(id, bytes, 'application/pdf; v=1', '?filename=%C3%BCber.pdf');
+    const upload = (await answer.json()) as Json;
+    expect(answer.status, JSON.stringify(upload)).to.equal(201);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(upload).to.include({
+      filename: 'über.pdf',
+      content_type: 'application/pdf',
+      size: bytes.length,
+      sha256,
+    });
+    expect((await drafts.get(`/drafts/${id}`)).attachments).to.deep.equal([]);
+    const patched = await drafts.post(`/drafts/${id}/patch_draft`, {
+      attachments: { add: [{ id: upload.id }] },
+    });
+    expect(patched.body.attachments[0]).to.include({ filename: 'über.pdf', sha256, inline: false });
+    const other = await drafts.started({});
+    const foreign = await drafts.post(`/drafts/${other.id}/patch_draft`, {
+      attachments: { add: [{ id: upload.id }] },
+    });
+    expect(foreign.body.error.code).to.equal('not_found');
+    for (const [type, query, status] of [
+      ['text/plain', '?filename=a%0D%0Ab', 400], ['text/plain', '?filename=..%2Fa', 400], ['multipart/form-data; boundary=x', '', 415],
+      ['not a type', '', 415], ['text/plain', '?colour=red', 400],
+    ] as const) {
+      expect((await drafts.upload(id, Buffer.from('x'), type, query)).status, `${type} ${query}`).to.equal(status);
+    } // prettier-ignore
+    expect(await drafts.announce(id, 25 * 1024 * 1024 + 1)).to.equal(413);
+    const sent = await simpleParser((await frozen(id)).raw);
+    expect(sent.attachments[0]?.content.equals(bytes)).to.equal(true);
+  });
+
+  it(`are patched field by field and replaced as a whole ${verifies('contract:7:patch', 'contract:7:edit-replaces', 'interface:4.2:patch-draft', 'interface:4.2:edit-draft')}`, async () => {
+    const file = (filename: string) => ({ filename, content_base64: 'aGk=' });
+    const { id, attachments } = await drafts.started({
+      to: ['a@example.org'], cc: ['b@example.org'], subject: 'One', html: '<p>Hi</p>', attachments: [file('a'), file('b')],
+      headers: { 'X-A': '1' }, reply_to: ['desk@example.com'],
+    }); // prettier-ignore
+    const patch = (body: object) => drafts.post(`/drafts/${id}/patch_draft`, body);
+    const two = await patch({
+      cc: null,
+      subject: 'Two',
+      attachments: { add: [file('c')], remove: [attachments[0].id] },
+    });
+    expect(two.body).to.include({ version: 2, subject: 'Two' });
+    expect([emails(two.body.to), two.body.cc, emails(two.body.reply_to)]).to.deep.equal([
+      ['a@example.org'],
+      [],
+      ['desk@example.com'],
+    ]);
+    expect(two.body.attachments.map(({ filename }: Json) => filename as string)).to.deep.equal(['b', 'c']);
+    expect((await drafts.get(`/drafts/${id}/content`)).html).to.equal('<p>Hi</p>');
+    expect((await patch({ cc: null, subject: 'Two' })).body.version, 'no change, no version').to.equal(2);
+    await patch({ html: null, attachments: null, headers: null });
+    expect(await drafts.get(`/drafts/${id}/content`)).to.deep.equal({
+      text: 'Hi',
+      html: null,
+      markdown: null,
+      attachments: [],
+    });
+    const whole = {
+      to: ['z@example.org'],
+      cc: [],
+      bcc: [],
+      subject: '',
+      text: 'New',
+      attachments: [file('z')],
+    };
+    const four = await drafts.post(`/drafts/${id}/edit_draft`, whole);
+    expect(four.body).to.deep.include({ version: 4, subject: '', reply_to: [], headers: {} });
+    const { subject: _, ...partial } = whole;
+    expect((await drafts.post(`/drafts/${id}/edit_draft`, partial)).status).to.equal(400);
+    expect((await patch({ text: 'a', html: 'b' })).body.error.code).to.equal('invalid_request');
+    expect((await patch({ from: 'eve@example.net' })).body.error.details.issues[0].path).to.equal('from');
+  });
+
+  it(`refuse a change that rests on another version ${verifies('contract:7:version')}`, async () => {
+    const { id } = await drafts.started({ subject: 'v1' });
+    const path = `/drafts/${id}/patch_draft`;
+    expect((await drafts.post(path, { subject: 'v2', expected_version: 1 })).body.version).to.equal(2);
+    const stale = { body: { error: { code: 'version_conflict', status: 412, details: { version: 2 } } } };
+    expect(await drafts.post(path, { subject: 'v3', expected_version: 1 })).to.deep.nested.include(
+      flat(stale),
+    );
+    const ifMatch = (version: number) => ({ headers: { 'if-match': `"${String(version)}"` } });
+    expect(await drafts.post(path, { subject: 'v3' }, ifMatch(1))).to.deep.nested.include(flat(stale));
+    expect((await drafts.post(path, { subject: 'v3' }, ifMatch(2))).body.version).to.equal(3);
+    expect((await drafts.post(path, { subject: 'x', expected_version: 2 }, ifMatch(3))).status).to.equal(400);
+    expect((await gateway.rest('DELETE', `/drafts/${id}`, undefined, ifMatch(2))).status).to.equal(412);
+    const at = await Promise.all(
+      ['a', 'b', 'c'].map((subject) => drafts.post(path, { subject, expected_version: 3 })),
+    );
+    expect(at.map(({ status }) => status).toSorted()).to.deep.equal([200, 412, 412]);
+  });
+
+  it(`are discarded by both routes, content and all ${verifies('contract:17:discard-draft', 'contract:10:discarded', 'interface:4.2:discard-draft')}`, async () => {
+    const [one, two] = [await drafts.started({ text: 'a' }), await drafts.started({ text: 'b' })];
+    const removed = await gateway.rest('DELETE', `/drafts/${one.id}`);
+    expect([removed.status, removed.body]).to.deep.equal([204, null]);
+    expect((await drafts.post(`/drafts/${two.id}/discard_draft`, {})).body.status).to.equal('discarded');
+    for (const { id } of [one, two]) {
+      expect((await drafts.get(`/drafts/${id}`)).status).to.equal('discarded');
+      expect(await drafts.get(`/drafts/${id}/content`)).to.include({ text: null });
+      expect((await gateway.rest('DELETE', `/drafts/${id}`)).status).to.equal(204);
+      const locked = await drafts.post(`/drafts/${id}/patch_draft`, { subject: 'x' });
+      expect(locked.body.error).to.include({ status: 409, code: 'draft_locked' });
+      expect((await drafts.upload(id, Buffer.from('x'), 'text/plain')).status).to.equal(409);
+    }
+  });
+
+  it(`are listed by status and mailbox, page by page ${verifies('contract:17:drafts', 'interface:4.2:drafts')}`, async () => {
+    const berta = await gateway.addMailbox(dovecot.imap(), 'berta');
+    const made = await new DraftCalls(gateway, berta).start({ subject: 'hers' }, { key: 'berta-1' });
+    const mine = [await drafts.started({ subject: 'l1' }), await drafts.started({ subject: 'l2' })];
+    const list = async (query: string): Promise<Json> =>
+      (await gateway.rest('GET', `/drafts?${query}`, undefined, { headers: await headPosition() })).body;
+    expect((await list(`mailbox_id=${berta}`)).items).to.deep.equal([made.body]);
+    const first = await list(`mailbox_id=${anna}&status=open&limit=1`);
+    expect(first.items).to.deep.equal([mine[1]]);
+    const next = await list(
+      `mailbox_id=${anna}&status=open&limit=1&cursor=${String(first.page.next_cursor)}`,
+    );
+    expect(next.items).to.deep.equal([mine[0]]);
+    const cursor = String(first.page.next_cursor);
+    expect((await list(`status=open&cursor=${cursor}`)).error.code).to.equal('cursor_invalid');
+    expect((await list('status=lost')).error.code).to.equal('invalid_request');
+    expect((await list('mailbox_id=mbx_none')).error.code).to.equal('not_found');
+  });
+
+  it(`show what they were at another time ${verifies('contract:17:draft-as-of')}`, async () => {
+    const { id } = await drafts.started({ subject: 'before', text: 'old' });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const then = new Date().toISOString();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await drafts.post(`/drafts/${id}/patch_draft`, { subject: 'after', text: 'new' });
+    expect(await drafts.get(`/drafts/${id}?as_of=${then}`)).to.include({ subject: 'before', version: 1 });
+    expect((await drafts.get(`/drafts/${id}/content?as_of=${then}`)).text).to.equal('old');
+    const tooEarly = await gateway.rest('GET', `/drafts/${id}?as_of=2020-01-01T00:00:00Z`);
+    expect(tooEarly.status).to.equal(404);
+    expect((await gateway.rest('GET', `/drafts/${id}?as_of=yesterday`)).status).to.equal(400);
+  });
+
+  it(`are seen only by who may ${verifies('contract:3:draft-not-found')}`, async () => {
+    const { id } = await drafts.started({ subject: 'private' });
+    const without = await drafts.tokenWith(['drafts:write']);
+    expect((await gateway.rest('GET', `/drafts/${id}`, undefined, { token: without })).body.error).to.include({
+      status: 403, code: 'insufficient_scope',
+    }); // prettier-ignore
+    const carla = await gateway.addMailbox(dovecot.imap(), 'carla');
+    const { body: bound } = await gateway.rest('POST', '/tokens', {
+      name: 'bound', principal_id: gateway.tokens.agentId, surface: 'rest', scopes: ['drafts:read', 'drafts:write', 'drafts:discard'],
+      mailbox_ids: [carla], expires_at: new Date(Date.now() + 3_600_000),
+    }); // prettier-ignore
+    const token = bound.token as string;
+    for (const [method, path] of [
+      ['GET', ''], ['GET', '/content'], ['POST', '/patch_draft'], ['POST', '/discard_draft'], ['DELETE', ''],
+    ] as const) {
+      const answer = await gateway.rest(method, `/drafts/${id}${path}`, method === 'POST' ? {} : undefined, { token });
+      expect(answer.body.error, `${method} ${path}`).to.include({ status: 404, code: 'not_found' });
+    } // prettier-ignore
+    for (const unknown of ['drf_00000000000000000000000000', 'drf_x', 'nothing']) {
+      expect((await gateway.rest('GET', `/drafts/${unknown}`)).status).to.equal(404);
+    }
+  });
+
+  it(`refuse hostile and too many recipients ${verifies('contract:15:recipients')}`, async () => {
+    const many = Array.from({ length: 60 }, (_, index) => `r${String(index)}@example.org`);
+    const tooMany = await drafts.start({ to: many, cc: many });
+    expect(tooMany.body.error.details.issues[0].message).to.match(/at most 100/);
+    for (const fields of [
+      { subject: 'a\r\nBcc: eve@example.net' }, { to: [{ name: 'a\nb', email: 'a@example.org' }] }, { to: ['a@example.org\r\nBcc: b@c.d'] },
+      { headers: { Bcc: 'eve@example.net' } }, { headers: { 'X-A': 'a\nb' } }, { subject: '=?utf-8?Q?=0D=0ABcc:_x?=' },
+      { attachments: [{ filename: 'a\r\n', content_base64: '' }] }, { attachments: [{ filename: 'a', content_type: 'a/b\r\nX: y', content_base64: '' }] },
+    ]) {
+      expect((await drafts.start(fields)).body.error?.code, JSON.stringify(fields)).to.equal('invalid_request');
+    } // prettier-ignore
+  });
+
+  it(`are the same over MCP ${verifies('contract:17:get-draft', 'interface:2:draft-content')}`, async () => {
+    const fields = { to: ['bob@example.org'], subject: 'Both', text: 'Hello' };
+    const key = { idempotency_key: 'mcp-1', mailbox_id: anna };
+    const { structuredContent: made } = await drafts.tool('start_draft', { ...fields, ...key });
+    const replayed = await drafts.tool('start_draft', { ...fields, ...key });
+    expect(replayed.structuredContent.id).to.equal(made.id);
+    expect(await drafts.get(`/drafts/${made.id}`)).to.deep.equal(made);
+    const one = await drafts.tool('get_draft', { draft_id: made.id, include_content: true });
+    expect(one.structuredContent).to.deep.equal({
+      ...made,
+      content: await drafts.get(`/drafts/${made.id}/content`),
+    });
+    const edit = { ...fields, draft_id: made.id, cc: [], bcc: [], attachments: [], subject: 'Edited' };
+    expect((await drafts.tool('edit_draft', edit)).structuredContent).to.include({
+      version: 2,
+      subject: 'Edited',
+    });
+    const patch = { draft_id: made.id, subject: 'Patched', expected_version: 2 };
+    expect((await drafts.tool('patch_draft', patch)).structuredContent).to.include({ version: 3 });
+    const conflict = await drafts.tool('patch_draft', { ...patch, subject: 'again' });
+    expect(conflict.isError).to.equal(true);
+    expect(conflict.structuredContent.error).to.include({ code: 'version_conflict', status: 412 });
+    expect((await drafts.tool('discard_draft', { draft_id: made.id })).structuredContent.status).to.equal(
+      'discarded',
+    );
+    await gateway.gateway.ports.readModels.waitFor(await gateway.gateway.ports.events.headPosition(), 5_000);
+    const listed = await drafts.tool('get_draft', { status: 'discarded', mailbox_id: anna });
+    expect(listed.structuredContent.items[0].id).to.equal(made.id);
+    const mixed = await drafts.tool('get_draft', { draft_id: made.id, status: 'open' });
+    expect(mixed.structuredContent.error.code).to.equal('invalid_request');
   });
 });
+
+/** Dotted paths of what is expected somewhere inside an answer. */
+function flat(value: Json, path = ''): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(value as object).flatMap(([name, member]: [string, Json]) => {
+      const here = path === '' ? name : `${path}.${name}`;
+      return typeof member === 'object' ? Object.entries(flat(member, here)) : [[here, member]];
+    }),
+  );
+}

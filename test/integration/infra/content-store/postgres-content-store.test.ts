@@ -1,0 +1,196 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type NewContent, readText } from '../../../../commands/kernel/content-store.ts';
+import { CHUNK_BYTES, PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
+import { randomKey } from '../../../support/random-key.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import type { Pool } from 'pg';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
+
+const MIB = 1024 * 1024;
+
+/** What lives is told from what only waits to be collected. */
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('the content store', function () {
+  this.timeout(30_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let sql: Sql;
+  let store: PostgresContentStore;
+  const clock = new ManualClock('2026-03-01T12:00:00.000Z');
+  let ids = 0;
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    sql = postgresSql(pool);
+    store = new PostgresContentStore({ sql, masterKey: randomKey(), clock, log: silentLog });
+  });
+  after(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  const contentOf = (change: Partial<NewContent> = {}): NewContent => {
+    ids += 1;
+    return {
+      id: `upl_${String(ids)}`,
+      kind: 'upload',
+      owner: { mailboxId: 'mbx_1', draftId: 'drf_1' },
+      filename: 'Geheim.pdf',
+      contentType: 'application/pdf',
+      maxBytes: 25 * MIB,
+      expiresAt: null,
+      ...change,
+    };
+  };
+  async function* pieces(...parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+    for (const part of parts) yield await Promise.resolve(part);
+  }
+  const read = async (id: string, from?: number): Promise<Buffer> => {
+    const parts: Uint8Array[] = [];
+    for await (const part of store.open(id, from)) parts.push(part);
+    return Buffer.concat(parts);
+  };
+  const count = async (table: string, id: string): Promise<number> => {
+    const column = table === 'content' ? 'id' : 'content_id';
+    const [row] = await sql.query(`select count(*)::int as n from vault.${table} where ${column} = $1`, [id]);
+    return Number(row?.['n']);
+  };
+
+  it('gives back what it was given, from every offset, however it came in', async () => {
+    const size = fc.integer({ min: 0, max: 3 * CHUNK_BYTES });
+    await fc.assert(
+      fc.asyncProperty(fc.array(size, { maxLength: 4 }), fc.nat(), async (sizes, offset) => {
+        const parts = sizes.map((bytes) => randomBytes(bytes));
+        const whole = Buffer.concat(parts);
+        const content = contentOf();
+        const stored = await store.put(content, pieces(...parts));
+        expect(stored.size).to.equal(whole.length);
+        expect(stored.sha256).to.equal(createHash('sha256').update(whole).digest('hex'));
+        expect(await store.describe(content.id)).to.deep.equal(stored);
+        const from = whole.length === 0 ? 0 : offset % (whole.length + 1);
+        expect((await read(content.id, from)).equals(whole.subarray(from))).to.equal(true);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('stores neither bytes nor names in the clear', async () => {
+    const content = contentOf();
+    await store.put(content, pieces(Buffer.from('the secret text')));
+    expect(await readText(store, content.id)).to.equal('the secret text');
+    const rows = await sql.query(
+      `select encode(sealed_facts, 'escape') || encode(wrapped, 'escape') || encode(sealed, 'escape') as stored
+       from vault.content c join vault.content_chunk on content_id = c.id where c.id = $1`,
+      [content.id],
+    );
+    expect(String(rows[0]?.['stored'])).not.to.match(/secret|Geheim|pdf/);
+  });
+
+  it('keeps nothing of what was too large or broke off', async () => {
+    const large = contentOf({ maxBytes: CHUNK_BYTES });
+    const tooMuch = pieces(Buffer.alloc(CHUNK_BYTES), Buffer.alloc(1));
+    expect(await rejection(store.put(large, tooMuch))).to.include({ code: 'payload_too_large' });
+    const broken = contentOf();
+    async function* breaking(): AsyncGenerator<Uint8Array> {
+      yield await Promise.resolve(Buffer.alloc(2 * CHUNK_BYTES));
+      throw new Error('the client went away');
+    }
+    expect(await rejection(store.put(broken, breaking()))).to.include({ message: 'the client went away' });
+    for (const { id } of [large, broken]) {
+      expect(await store.describe(id)).to.equal(null);
+      expect([await count('content', id), await count('content_chunk', id)]).to.deep.equal([0, 0]);
+      expect(await rejection(read(id))).to.include({ code: 'not_found' });
+    }
+  });
+
+  it('refuses bytes that were altered, swapped or left out', async () => {
+    const content = contentOf();
+    await store.put(content, pieces(randomBytes(3 * CHUNK_BYTES)));
+    await sql.query(
+      `update vault.content_chunk a set sealed = b.sealed from vault.content_chunk b
+       where a.content_id = $1 and b.content_id = $1 and a.number = 0 and b.number = 1`,
+      [content.id],
+    );
+    expect((await rejection(read(content.id))).message).to.match(/altered/);
+    await sql.query('delete from vault.content_chunk where content_id = $1 and number = 2', [content.id]);
+    expect(await rejection(read(content.id, 2 * CHUNK_BYTES))).to.include({ code: 'not_found' });
+    const other = new PostgresContentStore({ sql, masterKey: randomKey(), clock, log: silentLog });
+    expect((await rejection(other.describe(content.id))).message).to.match(/not sealed under this key file/);
+  });
+
+  it('erases by expiry unless kept, by draft and by mailbox', async () => {
+    const inAnHour = new Date(clock.now().getTime() + 3_600_000);
+    const [unused, used] = [contentOf({ expiresAt: inAnHour }), contentOf({ expiresAt: inAnHour })];
+    const drafts = contentOf({ owner: { mailboxId: 'mbx_1', draftId: 'drf_2' } });
+    const mailboxes = contentOf({ owner: { mailboxId: 'mbx_2', draftId: 'drf_3' } });
+    for (const content of [unused, used, drafts, mailboxes])
+      await store.put(content, pieces(Buffer.from('x')));
+    expect([...(await store.keep([used.id, 'upl_none']))]).to.deep.equal([used.id]);
+    expect(await store.eraseExpired(clock.now())).to.equal(0);
+    clock.advance(3_600_000);
+    expect(await store.eraseExpired(clock.now())).to.equal(1);
+    await store.eraseDraft('drf_2');
+    await store.eraseMailbox('mbx_2');
+    for (const { id } of [unused, drafts, mailboxes]) {
+      expect(await store.describe(id), id).to.equal(null);
+      expect(await count('content_chunk', id)).to.equal(0);
+    }
+    expect(await readText(store, used.id)).to.equal('x');
+  });
+
+  it('stops when its draft is erased meanwhile', async () => {
+    const content = contentOf({ owner: { mailboxId: 'mbx_1', draftId: 'drf_4' } });
+    async function* erased(): AsyncGenerator<Uint8Array> {
+      yield Buffer.alloc(CHUNK_BYTES);
+      await store.eraseDraft('drf_4');
+      yield Buffer.alloc(CHUNK_BYTES);
+    }
+    expect(await rejection(store.put(content, erased()))).to.include({ code: 'not_found' });
+    expect(await count('content_chunk', content.id)).to.equal(0);
+  });
+
+  it('takes and gives 25 MiB with a few chunks in memory', async () => {
+    const block = randomBytes(MIB);
+    const content = contentOf();
+    let most = 0;
+    const live = async (): Promise<number> => {
+      collectGarbage();
+      // The memory of buffers is given back a turn later.
+      await nextTurn();
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = await live();
+    const look = async (): Promise<void> => {
+      most = Math.max(most, (await live()) - before);
+    };
+    async function* source(): AsyncGenerator<Uint8Array> {
+      for (let index = 0; index < 25; index += 1) {
+        await look();
+        yield await Promise.resolve(block);
+      }
+    }
+    const hash = createHash('sha256');
+    const { sha256 } = await store.put(content, source());
+    let parts = 0;
+    for await (const part of store.open(content.id)) {
+      hash.update(part);
+      parts += 1;
+      if (parts % 20 === 0) await look();
+    }
+    expect(hash.digest('hex')).to.equal(sha256);
+    expect(most).to.be.below(3 * MIB);
+  });
+});
