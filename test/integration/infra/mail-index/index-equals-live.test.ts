@@ -21,7 +21,8 @@ const PROJECT: FolderRef = { number: 3, path: 'Projekte/Größe & Co' };
 const FOLDERS = [INBOX, ARCHIVE, PROJECT];
 const MAILBOXES = timesOf(1, 12);
 const MESSAGES = timesOf(120, 600);
-const QUERIES = timesOf(90, 1_500);
+const QUERIES = timesOf(60, 1_500);
+const LARGE = timesOf(1_000, 5_000);
 /** Pages of a query that the server is asked for; the index is asked for all. */
 const LIVE_PAGES = timesOf(3, 50);
 
@@ -78,6 +79,16 @@ async function everything({ mail }: MailGatewayUnderTest): Promise<readonly Fetc
   });
 }
 
+/** Random ones find little in common words; these are asked of a large mailbox. */
+const OF_LARGE: readonly Asked[] = [
+  { filter: { seen: false, subject_contains: 'alpha' }, order: 'received_desc', limit: 50 },
+  { filter: { subject_contains: 'istanbul' }, order: 'received_asc', limit: 50 },
+  { filter: { any: [{ from_domain: 'example.com' }, { keyword: '$work' }] }, order: 'sent_desc', limit: 200 },
+  { filter: { not: { any_address: 'anna' }, has_attachment: true }, order: 'size_asc', limit: 50 },
+  { filter: { flagged: true }, order: 'subject_asc', limit: 200 },
+  { filter: { sent_after: '2025-01-05T00:00:00Z' }, order: 'from_asc', limit: 200 },
+];
+
 describe('answers from the index', function () {
   this.timeout(timesOf(60_000, 1_800_000));
   let server: TestDovecot;
@@ -86,6 +97,28 @@ describe('answers from the index', function () {
     server = await requireTestDovecot(this);
   });
   after(() => server.dispose());
+
+  it(`are the live ones of ${String(LARGE)} messages`, async () => {
+    const seeds = fc.sample(seedMessages([INBOX.path]), { numRuns: LARGE, seed: 5_000 });
+    await appendMessages(server.imap(), 'large', seeds);
+    const live = mailGateway(server.imap(), 'large');
+    try {
+      await using index = await indexUnderTest(server.imap(), 'large');
+      await index.fill([INBOX]);
+      for (const asked of OF_LARGE) {
+        const query = queryOf({ ...asked, depth: 'envelope' });
+        const ours = await index.index.query(1, query);
+        const theirs = await live.gateway.query(MAILBOX_ID, query);
+        expect(ours?.messages.map(placeOf), JSON.stringify(asked)).to.deep.equal(
+          theirs.messages.map(placeOf),
+        );
+        expect(ours?.next).to.deep.equal(theirs.next);
+        expect(theirs.messages).to.have.length.greaterThan(0);
+      }
+    } finally {
+      live.gateway.close();
+    }
+  });
 
   for (let mailbox = 0; mailbox < MAILBOXES; mailbox += 1) {
     describe(`of random mailbox ${String(mailbox + 1)}`, () => {

@@ -1,0 +1,66 @@
+import { expect } from 'chai';
+import type { FolderCounts } from '../../../../infra/mail/folder-counts.ts';
+import type { FolderState } from '../../../../infra/mail-index/folder-mirror.ts';
+import { FolderFreshness, isTrueOf } from '../../../../infra/mail-index/folder-freshness.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+const state: FolderState = {
+  folderNumber: 1,
+  uidValidity: 7,
+  uidNext: 10,
+  messages: 5,
+  highestModseq: 20n,
+  feedPosition: null,
+  vouched: false,
+  version: '1',
+};
+const counts: FolderCounts = { uidValidity: 7, uidNext: 10, messages: 5, highestModseq: 20n };
+const INBOX = { number: 1, path: 'INBOX' };
+
+describe('whether a copy is what the server has', () => {
+  const cases: readonly [string, Partial<FolderState>, Partial<FolderCounts> | null, boolean][] = [
+    ['the same', {}, {}, true],
+    ['gone', {}, null, false],
+    ['numbered anew', {}, { uidValidity: 8 }, false],
+    ['a message came', {}, { uidNext: 11, messages: 6 }, false],
+    ['a message went', {}, { messages: 4 }, false],
+    ['a flag changed', {}, { highestModseq: 21n }, false],
+    ['the copy is newer than the look', { uidNext: 11, messages: 6 }, {}, true],
+    ['the copy has a later flag', { highestModseq: 21n }, {}, true],
+    ['no CONDSTORE', { highestModseq: null }, { highestModseq: null }, true],
+    ['no CONDSTORE, a message went', { highestModseq: null }, { highestModseq: null, messages: 4 }, false],
+  ];
+  for (const [name, ours, theirs, expected] of cases) {
+    it(`${name}: ${expected ? 'yes' : 'no'}`, () => {
+      expect(isTrueOf({ ...state, ...ours }, theirs && { ...counts, ...theirs })).to.equal(expected);
+    });
+  }
+
+  it('is asked once for all who want to know within a second', async () => {
+    let [now, looks] = [0, 0];
+    const freshness = new FolderFreshness(() => now);
+    const ask = (): Promise<boolean> =>
+      freshness.areCurrent('mbx_a', [INBOX], [state], (folders) => {
+        looks += 1;
+        return Promise.resolve(folders.map(() => counts));
+      });
+    expect(await Promise.all([ask(), ask(), ask()])).to.deep.equal([true, true, true]);
+    now = 999;
+    await ask();
+    expect(looks).to.equal(1);
+    now = 1_000;
+    await ask();
+    expect(looks).to.equal(2);
+  });
+
+  it('is asked again at once after a look that failed', async () => {
+    const freshness = new FolderFreshness(() => 0);
+    const failure = new Error('away');
+    expect(
+      await rejection(freshness.areCurrent('mbx_a', [INBOX], [state], () => Promise.reject(failure))),
+    ).to.equal(failure);
+    expect(await freshness.areCurrent('mbx_a', [INBOX], [state], () => Promise.resolve([counts]))).to.equal(
+      true,
+    );
+  });
+});
