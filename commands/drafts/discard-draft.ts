@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
+import { authorizeDraft } from './authorize-draft.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { Draft, draftPayload } from './draft-payload.ts';
@@ -16,9 +17,10 @@ export async function discardDraft(
   takeKey: TakeKey,
 ): Promise<Draft> {
   const { ports, author, writer } = context;
-  const { id, state } = await loadDraft(context, input.draft_id, ['drafts:discard']);
+  const { id, state, mailbox } = await loadDraft(context, input.draft_id, ['drafts:discard']);
   const expected = expectedVersionOf(context, input.expected_version);
   decideDiscard(state, 'caller', expected);
+  authorizeDraft(context, mailbox.id, 'draft_discard');
   await takeKey();
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,

@@ -12,9 +12,11 @@ export const MAX_ATTACHMENTS = 100;
 const MAX_FILENAME_CHARS = 150;
 
 /** Fields a sender may add: what tells something to readers, not what routes, dates or signs the message. */
-const ADDABLE = /^(?:x-[a-z0-9-]{1,60}|list-(?:id|help|archive|owner|post|subscribe|unsubscribe|unsubscribe-post)|importance|priority|sensitivity|keywords|organization|auto-submitted|precedence)$/i; // prettier-ignore
+const ADDABLE =
+  /^(?:x-[a-z0-9-]{1,60}|list-(?:id|help|archive|owner|post|subscribe|unsubscribe|unsubscribe-post)|importance|priority|sensitivity|keywords|organization|auto-submitted|precedence)$/i;
 /** Relays read their orders from these, recipients and all. */
-const ORDERS = /^x-(?:smtpapi|mc-|mailgun-|mailjet-|mj-|ses-|pm-|postmark-|sparkpost-|sg-|bcc|original-|envelope-|rcpt-|forward|mailbox-gateway)/i; // prettier-ignore
+const ORDERS =
+  /^x-(?:smtpapi|mc-|mailgun-|mailjet-|mj-|ses-|pm-|postmark-|sparkpost-|sg-|bcc|original-|envelope-|rcpt-|forward|mailbox-gateway)/i;
 
 const HeaderName = z
   .string()
@@ -37,7 +39,8 @@ export const Filename = headerText(MAX_FILENAME_CHARS)
   .refine((name) => !/[/\\]/.test(name) && !/^\.{1,2}$/.test(name), 'A name without folders.');
 
 /** RFC 6838 4.2, with a charset at most: other parameters are not sent on. */
-const MEDIA_TYPE = /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})(?:\s*;\s*charset="?([\w.:+-]{1,40})"?)?$/i; // prettier-ignore
+const MEDIA_TYPE =
+  /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})(?:\s*;\s*charset="?([\w.:+-]{1,40})"?)?$/i;
 
 export const isMediaType = (text: string): boolean => MEDIA_TYPE.test(text);
 
@@ -93,9 +96,9 @@ export interface BodyInput {
 
 const bodiesIn = ({ text, html, markdown }: BodyInput): number =>
   [text, html, markdown].filter((body) => body != null).length;
-const ONE_BODY = { message: 'Give the body as one of text, html and markdown.', path: ['text'] };
-const atMostOneBody = (input: BodyInput): boolean => bodiesIn(input) <= 1;
-const exactlyOneBody = (input: BodyInput): boolean => bodiesIn(input) === 1;
+export const ONE_BODY = { message: 'Give the body as one of text, html and markdown.', path: ['text'] };
+export const atMostOneBody = (input: BodyInput): boolean => bodiesIn(input) <= 1;
+export const exactlyOneBody = (input: BodyInput): boolean => bodiesIn(input) === 1;
 
 const AddressField = AddressInput.describe('Only the mailbox’s own address; the name may differ.');
 const expectedVersion = z.int().min(1).optional().describe('The version this change is based on.');

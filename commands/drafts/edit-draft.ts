@@ -3,6 +3,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { assertEditable, editDraft as decideEdit } from './decide-draft.ts';
+import { authorizeDraft } from './authorize-draft.ts';
 import { draft } from './draft.ts';
 import { type DraftBody, loadBody } from './draft-body.ts';
 import { checkList, nameAttachments, type NamedAttachments } from './draft-attachments.ts';
@@ -71,6 +72,7 @@ async function writeEdit(
   if (version === null || envelope === null) throw contentErased();
   const parts = await change({ loaded, present: { version, envelope } });
   checkRecipients(parts.fields);
+  authorizeDraft(context, mailbox.id, 'draft_edit');
   await takeKey();
   const next = await storeVersion(context, { mailboxId: mailbox.id, draftId: id }, parts);
   const { state: after, position } = await decideAndAppend(writer, author, draft, {

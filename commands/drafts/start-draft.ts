@@ -3,6 +3,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { Scope } from '../kernel/scopes.ts';
 import { startDraft as decideStart } from './decide-draft.ts';
+import { authorizeDraft } from './authorize-draft.ts';
 import { draft } from './draft.ts';
 import { nameAttachments, type NamedAttachments } from './draft-attachments.ts';
 import type { DraftKind } from './draft-events.ts';
@@ -79,6 +80,8 @@ export async function writeStart(
   { kind, source, threading, parts }: Start,
 ): Promise<Draft> {
   const { ports, author, writer } = context;
+  const isReply = kind === 'reply' || kind === 'reply_all';
+  authorizeDraft(context, mailboxId, isReply ? 'draft_reply' : 'draft_create');
   const draftId = await takeId();
   const first = await storeVersion(context, { mailboxId, draftId }, parts);
   const started = {

@@ -61,11 +61,24 @@ export interface Access<Input> {
   readonly needs?: (input: Input) => readonly Scope[];
 }
 
+/** Answers a request whose key was used before with the current state; null when nothing was made: then the handler runs. */
+export type Replay<Input, Output> = (
+  targetId: string,
+  input: Input,
+  context: Context,
+  settled: boolean,
+) => Promise<Output | null>;
+
 export type IdempotencyRule<Input, Output> =
   /** Reads, and writes that a repeat cannot harm. */
   | { readonly kind: 'none' }
   /** The first append of an operation is the claim. */
-  | { readonly kind: 'operation'; readonly required: (input: Input) => boolean }
+  | {
+      readonly kind: 'operation';
+      readonly required: (input: Input) => boolean;
+      /** For inputs that are no operation but make or change an object: their key is a claim. Null = an operation. */
+      readonly claimed?: (input: Input) => Replay<Input, Output> | null;
+    }
   /**
    * `context.claim` takes the key; `replay` answers with the current state, or null when nothing was made: then the
    * handler runs (again). `settled` is false when the first request was cut off before its end was recorded.
@@ -74,12 +87,7 @@ export type IdempotencyRule<Input, Output> =
       readonly kind: 'claim';
       /** Every request needs a key; absent = it may have one. */
       readonly required?: true;
-      readonly replay: (
-        targetId: string,
-        input: Input,
-        context: Context,
-        settled: boolean,
-      ) => Promise<Output | null>;
+      readonly replay: Replay<Input, Output>;
     };
 
 export interface ToolHints {

@@ -84,10 +84,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
     },
     recordRead: (read) => ports.accessLog.record(readEntry(author, ports.clock.now(), read)),
   };
-  const output: unknown =
-    rule.kind === 'claim'
-      ? await claims.settle(capability, input, context)
-      : await (capability.handle(input, context) as Promise<unknown>);
+  const output: unknown = await claims.settle(capability, input, context);
   return { output: checkOutput(capability, output, ports), ...answer, stale };
 }
 

@@ -1,6 +1,6 @@
 /** Claims of requests that are no operation: the key is taken late, settled at the end, replayed afterwards. */
 import type { Caller } from './access.ts';
-import type { CapabilityDefinition, Context, Request } from './capability.ts';
+import type { CapabilityDefinition, Context, IdempotencyRule, Replay, Request } from './capability.ts';
 import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
 import { type HeldLease, holdLease } from './hold-lease.ts';
@@ -52,16 +52,15 @@ export class RequestClaims {
         : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
   }
 
-  /** Replays a settled request, else runs the handler and records how it ended. */
+  /** Replays a settled request, else runs the handler and records how it ended. A key that is no claim passes through. */
   async settle<Input, Output>(
     capability: CapabilityDefinition<Input, Output>,
     input: Input,
     context: Context,
   ): Promise<Output> {
     const operationId = this.#operationId;
-    if (operationId === null || capability.idempotency.kind !== 'claim')
-      return await capability.handle(input, context);
-    const { replay } = capability.idempotency;
+    const replay = replayOf(capability.idempotency, input);
+    if (operationId === null || replay === null) return await capability.handle(input, context);
     const work: Work<Output> = {
       run: () => this.#run(operationId, () => capability.handle(input, context)),
       replay: ({ targetId, settled }) => replay(targetId ?? '', input, context, settled !== null),
@@ -162,6 +161,14 @@ export class RequestClaims {
     this.#lease = null;
     await lease?.release();
   }
+}
+
+function replayOf<Input, Output>(
+  rule: IdempotencyRule<Input, Output>,
+  input: Input,
+): Replay<Input, Output> | null {
+  if (rule.kind === 'claim') return rule.replay;
+  return rule.kind === 'operation' ? (rule.claimed?.(input) ?? null) : null;
 }
 
 async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<Output> {

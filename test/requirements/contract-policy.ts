@@ -19,6 +19,19 @@ export const contractPolicy = {
     ['list_operations', 'get_operation'],
     'An operation is seen by its requester, the person behind, and readers of drafts or messages there; else 404.',
   ],
+  'contract:6:draft-operations': [
+    'email_act',
+    'email.act creates, answers, edits, sends and discards drafts; the reply holds draft_id and draft.',
+  ],
+  'contract:6:draft-modes': [
+    'email_act',
+    'Draft create, reply, edit, discard take execute, the default and preview; others are 422 operation_unsupported.',
+  ],
+  'contract:6:draft-send-modes': [
+    'email_act',
+    'A send that needs an approval is 403 approval_required; preview says so and sends nothing.',
+  ],
+  'contract:8:drafts': ['email_act', 'Drafts are allowed to all by default; a policy may forbid them.'],
   'contract:6:operation-read': [
     'get_operation',
     'An operation is read as a reply with its state and its lines of the audit trail.',

@@ -6,7 +6,7 @@ import { type HeldLease, holdLease } from '../../kernel/hold-lease.ts';
 import { keyInProgress } from '../../kernel/idempotency.ts';
 import { WrongExpectedRevision } from '../../kernel/ports.ts';
 import { answerInTime } from '../../operations/answer-in-time.ts';
-import { authorizeOperation } from '../../operations/authorize-operation.ts';
+import { authorizeOperation, type Mode } from '../../operations/authorize-operation.ts';
 import { operation, type OperationReply } from '../../operations/operation.ts';
 import { decideSendPolicy } from '../../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
@@ -28,7 +28,9 @@ export interface SendRequest {
   readonly draftId: string;
   /** The version the caller has seen; undefined = whichever is there. */
   readonly expectedVersion: number | undefined;
-  readonly mode: 'execute' | 'execute_or_request_approval';
+  readonly mode: Exclude<Mode, 'preview'>;
+  /** Kept in the audit trail. */
+  readonly reason?: string | undefined;
 }
 
 type Frozen = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
@@ -75,7 +77,7 @@ const operationIdOf = ({ request, caller, ports }: Context): string =>
     : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
 
 /** What forbids a send now, whoever asks. Throws `draft_locked`, `approval_pending`, `conflict`, `operation_unsupported`. */
-function assertSendable({ state: { status }, mailbox }: LoadedDraft): void {
+export function assertSendable({ state: { status }, mailbox }: LoadedDraft): void {
   if (status === 'in_review') {
     throw new GatewayError('approval_pending', 'A check of this draft is open; commit or cancel it first.');
   }
@@ -94,7 +96,8 @@ const locked = (status: DraftStatus): GatewayError =>
     details: { status },
   });
 
-async function askPolicy(
+/** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */
+export async function askPolicy(
   context: Context,
   { state: { current }, mailbox }: LoadedDraft,
 ): Promise<PolicyDecision> {
@@ -189,7 +192,7 @@ async function claim(
     capability: request.capability,
     fingerprint,
     mode: request.mode,
-    reason: null,
+    reason: request.reason === undefined ? null : await ports.personal.seal(author.actor.id, request.reason),
     run_id: ports.leases.runId,
     targets: [],
   };

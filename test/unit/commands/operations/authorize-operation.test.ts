@@ -11,10 +11,12 @@ const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
   version: 3,
 });
 
-/** The first table of `contract.md` 6, for the modes that exist. */
+/** The first table of `contract.md` 6, while nobody can be asked for an approval. */
 const TABLE: Record<(typeof MODES)[number], Record<PolicyDecision['decision'], string>> = {
   execute_or_request_approval: { allow: 'run', require: 'approval_required', deny: 'policy_denied' },
   execute: { allow: 'run', require: 'approval_required', deny: 'policy_denied' },
+  request_approval: { allow: 'approval_required', require: 'approval_required', deny: 'policy_denied' },
+  prepare: { allow: 'operation_unsupported', require: 'approval_required', deny: 'policy_denied' },
   preview: { allow: 'preview', require: 'preview', deny: 'preview' },
 };
 

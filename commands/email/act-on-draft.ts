@@ -1,0 +1,139 @@
+/** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
+import type { Context, Replay } from '../kernel/capability.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import { assertVersion } from '../drafts/decide-draft.ts';
+import { discardDraft } from '../drafts/discard-draft.ts';
+import { type Draft, draftPayload } from '../drafts/draft-payload.ts';
+import { patchDraft } from '../drafts/edit-draft.ts';
+import { expectedVersionOf, loadDraft } from '../drafts/load-draft.ts';
+import { replyToThread } from '../drafts/reply-to-thread.ts';
+import { askPolicy, assertSendable, sendDraft } from '../drafts/sending/send-draft.ts';
+import { startDraft, startedBefore } from '../drafts/start-draft.ts';
+import type { Mode } from '../operations/authorize-operation.ts';
+import type { OperationReply } from '../operations/operation.ts';
+import { decideActionPolicy } from '../policy/decide-for-caller.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import type { DraftSend, DraftWriting } from './act-operations.ts';
+
+interface Act<Operation> {
+  readonly mailboxId: string;
+  readonly operation: Operation;
+  readonly mode: Mode;
+  readonly reason: string | undefined;
+}
+
+const completed = (draft: Draft): OperationReply => ({
+  status: 'completed',
+  results: [],
+  draft_id: draft.id,
+  draft,
+});
+
+/** Nothing is run or written; the draft is shown as it is now. */
+const previewOf = (policy: PolicyDecision, draft: Draft | null): OperationReply => ({
+  status: 'preview',
+  results: [],
+  ...(draft === null ? {} : { draft_id: draft.id, draft }),
+  preview: {
+    content_hash: draft?.content_hash ?? '',
+    items: [],
+    policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
+  },
+});
+
+/** Writes a draft, or says what policy says of it. Throws what the draft routes throw, and `operation_unsupported`. */
+export async function writeDraft(
+  context: Context,
+  { mailboxId, operation, mode }: Act<DraftWriting>,
+): Promise<OperationReply> {
+  if (mode === 'request_approval' || mode === 'prepare') {
+    const message =
+      'A draft is written at once: the modes are execute, execute_or_request_approval and preview.';
+    throw new GatewayError('operation_unsupported', message);
+  }
+  const before = 'draft_id' in operation ? await draftOf(context, mailboxId, operation.draft_id) : null;
+  if (mode !== 'preview')
+    return completed(await run(context, mailboxId, operation, takeKey(context, operation)));
+  const policy = decideActionPolicy(context, mailboxId, [operation.type]);
+  if (policy.decision === 'allow') await rehearse(context, mailboxId, operation);
+  return previewOf(policy, before);
+}
+
+const takeKey =
+  (context: Context, { type }: DraftWriting): TakeId =>
+  () =>
+    context.claim(type === 'draft_create' || type === 'draft_reply' ? 'drf' : 'req');
+
+type TakeId = () => Promise<string>;
+
+/** The draft as it stands. Throws `not_found`, also for one of another mailbox. */
+async function draftOf(context: Context, mailboxId: string, draftId: string): Promise<Draft> {
+  const { id, state, mailbox } = await loadDraft(context, draftId, []);
+  if (mailbox.id !== mailboxId) throw notFound('draft');
+  return await draftPayload(context.ports, id, state);
+}
+
+async function run(
+  context: Context,
+  mailboxId: string,
+  operation: DraftWriting,
+  take: TakeId,
+): Promise<Draft> {
+  switch (operation.type) {
+    case 'draft_create':
+      return await startDraft(context, { ...operation.draft, mailbox_id: mailboxId }, take);
+    case 'draft_reply': {
+      const { type: _type, ...reply } = operation;
+      return await replyToThread(context, { ...reply, mailbox_id: mailboxId }, take);
+    }
+    case 'draft_edit': {
+      const { draft_id, expected_version, patch } = operation;
+      return await patchDraft(context, { ...patch, draft_id, expected_version }, take);
+    }
+    case 'draft_discard': {
+      const { draft_id, expected_version } = operation;
+      return await discardDraft(context, { draft_id, expected_version }, take);
+    }
+  }
+}
+
+/** The change up to the point where it would take its key: whatever refuses it has spoken by then, and nothing is written. */
+async function rehearse(context: Context, mailboxId: string, operation: DraftWriting): Promise<void> {
+  const wouldRun = new Error('it would run');
+  try {
+    await run(context, mailboxId, operation, () => Promise.reject(wouldRun));
+  } catch (error) {
+    if (error !== wouldRun) throw error;
+  }
+}
+
+/** What an earlier request with this key made. */
+export const replayDraft =
+  <Input>({
+    mailboxId,
+    operation,
+  }: Pick<Act<DraftWriting>, 'mailboxId' | 'operation'>): Replay<Input, OperationReply> =>
+  async (targetId, _, context, settled) => {
+    const isNew = operation.type === 'draft_create' || operation.type === 'draft_reply';
+    if (!isNew && !settled) return null;
+    const draft = isNew
+      ? await startedBefore(context, targetId)
+      : await draftOf(context, mailboxId, operation.draft_id);
+    return draft && { ...completed(draft), original_status: 'completed' };
+  };
+
+/** Sends a draft, or says what policy says of it. Throws what `send_draft` throws. */
+export async function sendOrPreview(
+  context: Context,
+  { mailboxId, operation, mode, reason }: Act<DraftSend>,
+): Promise<OperationReply> {
+  const { draft_id: draftId, expected_version: expectedVersion } = operation;
+  const draft = await draftOf(context, mailboxId, draftId);
+  if (mode !== 'preview') {
+    return await sendDraft(context, { capability: 'email_act', draftId, expectedVersion, mode, reason });
+  }
+  const loaded = await loadDraft(context, draftId, ['drafts:send']);
+  assertVersion(loaded.state, expectedVersionOf(context, expectedVersion));
+  assertSendable(loaded);
+  return previewOf(await askPolicy(context, loaded), draft);
+}

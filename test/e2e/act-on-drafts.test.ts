@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/gateway.ts';
+import { appendMessages } from '../support/mail-append.ts';
+import { MailRelay } from '../support/mail-relay.ts';
+import { callOf, openSession, rawMcp } from '../support/mcp/raw-mcp.ts';
+import { SendingWorld } from '../support/sending-world.ts';
+import { verifies } from '../support/verifies.ts';
+
+const QUESTION = [
+  'From: Bob <bob@example.com>',
+  'To: anna@example.com',
+  'Subject: Lunch?',
+  'Message-ID: <lunch@example.com>',
+  '',
+  'Today?',
+  '',
+].join('\r\n');
+
+describe('drafts written and sent by email.act', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let relay: MailRelay;
+  let world: SendingWorld;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    relay = await MailRelay.start(dovecot);
+    world = await SendingWorld.open(dovecot, relay.port);
+  });
+  after(async () => {
+    await world.stop();
+    await relay.stop();
+    await dovecot.dispose();
+  });
+
+  interface How {
+    readonly mode?: string;
+    readonly key?: string | null;
+    readonly token?: string;
+    readonly cardinality?: object;
+  }
+  const act = (
+    operation: object,
+    { mode, key = randomUUID(), token, cardinality }: How = {},
+  ): Promise<Answer> =>
+    world.gateway.rest(
+      'POST',
+      `/mailboxes/${world.mailboxId}/email.act`,
+      { operation, ...(mode && { authorization: { mode } }), ...(cardinality && { cardinality }) },
+      { ...(key !== null && { key }), ...(token && { token }) },
+    );
+  const fine = async (operation: object, how?: How): Promise<Json> => {
+    const { status, body } = await act(operation, how);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body;
+  };
+  const code = async (operation: object, how?: How): Promise<string> => {
+    const { status, body } = await act(operation, how);
+    return `${String(status)} ${String(body.error?.code)}`;
+  };
+  const newDraft = (subject = 'Hello') => ({
+    type: 'draft_create',
+    draft: { to: ['bob@example.com'], subject, text: 'Hello Bob.' },
+  });
+  const agentToken = async (): Promise<string> => {
+    const { body } = await world.gateway.rest('POST', '/tokens', {
+      name: 'of the agent',
+      principal_id: world.gateway.tokens.agentId,
+      surface: 'rest',
+      scopes: ['drafts:read', 'drafts:write', 'drafts:send', 'drafts:discard'],
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    return String(body.token);
+  };
+
+  it(`creates, edits, sends and tells of it as an operation ${verifies('contract:6:draft-operations', 'contract:6:operation-read')}`, async () => {
+    const subject = `Act ${randomUUID()}`;
+    const created = await fine(newDraft(subject));
+    expect(created).to.deep.include({ status: 'completed', results: [] });
+    expect(created.draft).to.deep.include({ id: created.draft_id, subject, version: 1, status: 'open' });
+    const on = { draft_id: created.draft_id, expected_version: 1 };
+    const edited = await fine({ type: 'draft_edit', ...on, patch: { text: 'Hello again, Bob.' } });
+    expect(edited.draft).to.deep.include({ version: 2, subject });
+    expect(await code({ type: 'draft_edit', ...on, patch: { text: 'Late.' } })).to.equal(
+      '412 version_conflict',
+    );
+    expect(await code({ type: 'draft_send', ...on })).to.equal('412 version_conflict');
+    const sent = await fine({ type: 'draft_send', draft_id: created.draft_id, expected_version: 2 });
+    expect(sent).to.deep.include({ status: 'completed', draft_id: created.draft_id });
+    expect(sent.draft.status).to.equal('sent');
+    await relay.delivered();
+    expect(await world.copies('bob', 'INBOX', subject)).to.have.length(1);
+    const operation = await world.gateway.rest('GET', `/operations/${String(sent.operation_id)}`);
+    expect(operation.body).to.deep.include({
+      state: 'completed',
+      capability: 'email_act',
+      draft_id: created.draft_id,
+      summary: { done: 1, failed: 0, unknown: 0 },
+    });
+  });
+
+  it(`answers a message and discards the answer ${verifies('contract:6:draft-operations')}`, async () => {
+    await appendMessages(dovecot.imap(), 'anna', [{ raw: QUESTION }]);
+    const message_id = await eventually(async () => {
+      const { body } = await world.gateway.rest('GET', `/mailboxes/${world.mailboxId}/messages`);
+      const found = (body.items as Json[]).find(({ subject }) => subject === 'Lunch?');
+      if (!found) throw new Error('it has not arrived');
+      return String(found.id);
+    });
+    const reply = await fine({ type: 'draft_reply', message_id, text: 'Gladly.' });
+    expect(reply.draft).to.deep.include({
+      kind: 'reply',
+      in_reply_to: '<lunch@example.com>',
+      subject: 'Re: Lunch?',
+    });
+    const discarded = await fine({ type: 'draft_discard', draft_id: reply.draft_id });
+    expect(discarded.draft.status).to.equal('discarded');
+    expect(await code({ type: 'draft_send', draft_id: reply.draft_id })).to.equal('409 draft_locked');
+  });
+
+  it(`makes one draft for one key, over REST and MCP alike ${verifies('contract:6:draft-operations')}`, async () => {
+    const key = randomUUID();
+    const operation = newDraft('Once');
+    expect(await code(operation, { key: null })).to.equal('400 idempotency_key_required');
+    const [first, again] = [await act(operation, { key }), await act(operation, { key })];
+    expect(again.headers.get('idempotency-replayed')).to.equal('true');
+    expect(again.body).to.deep.include({ draft_id: first.body.draft_id, original_status: 'completed' });
+    expect(await code(newDraft('Other'), { key })).to.equal('422 idempotency_key_reused');
+    const url = `${world.gateway.baseUrl}/mcp`;
+    const bearer = world.gateway.tokens.mcpToken;
+    const headers = await openSession(url, '2025-06-18', bearer);
+    const tool = async (args: object): Promise<Json> => {
+      const { body } = await rawMcp(url, { bearer, headers, body: callOf('email_act', args) });
+      return (body as Json).result;
+    };
+    const args = { mailbox_id: world.mailboxId, operation, idempotency_key: randomUUID() };
+    const made = await tool(args);
+    expect(made.structuredContent.draft).to.deep.include({ subject: 'Once', version: 1 });
+    expect(made.structuredContent.draft_id).to.not.equal(first.body.draft_id);
+    expect((await tool(args)).structuredContent.draft_id).to.equal(made.structuredContent.draft_id);
+    // The owner's only mailbox need not be named; an agent's send wants an approval on this face as well.
+    const send = { type: 'draft_send', draft_id: made.structuredContent.draft_id };
+    const refused = await tool({ operation: send, idempotency_key: randomUUID() });
+    expect(refused.isError).to.equal(true);
+    expect(refused.structuredContent.error.code).to.equal('approval_required');
+    const preview = await tool({ operation: send, authorization: { mode: 'preview' } });
+    expect(preview.structuredContent.preview.policy.decision).to.equal('require');
+  });
+
+  it(`takes three modes for writing a draft; preview writes none ${verifies('contract:6:draft-modes')}`, async () => {
+    for (const mode of ['request_approval', 'prepare']) {
+      expect(await code(newDraft(), { mode })).to.equal('422 operation_unsupported');
+    }
+    expect((await fine(newDraft(), { mode: 'execute' })).status).to.equal('completed');
+    const drafts = async (): Promise<number> =>
+      (await world.gateway.rest('GET', '/drafts?limit=200', undefined, {})).body.items.length as number;
+    const before = await drafts();
+    const preview = await fine(newDraft(), { mode: 'preview', key: null });
+    expect(preview).to.deep.include({ status: 'preview', results: [] });
+    expect(preview.preview.policy).to.deep.include({ decision: 'allow', rule_id: 'default.reversible' });
+    expect(preview).to.not.have.property('draft_id');
+    expect(await drafts()).to.equal(before);
+    const { draft_id } = await fine(newDraft());
+    const edit = { type: 'draft_edit', draft_id, patch: { subject: 'New' } };
+    expect((await fine(edit, { mode: 'preview', key: null })).draft).to.deep.include({
+      subject: 'Hello',
+      version: 1,
+    });
+    const discard = { type: 'draft_discard', draft_id };
+    expect((await fine(discard, { mode: 'preview', key: null })).draft.status).to.equal('open');
+    expect(await world.statusOf(draft_id as string)).to.equal('open');
+    // What would be refused is refused in the preview as well.
+    const stale = { ...edit, expected_version: 9 };
+    expect(await code({ ...discard, expected_version: 9 }, { mode: 'preview' })).to.equal(
+      '412 version_conflict',
+    );
+    expect(await code({ type: 'draft_reply', message_id: 'msg_0', text: 'x' }, { mode: 'preview' })).to.equal(
+      '404 not_found',
+    );
+    expect(await code(stale)).to.equal('412 version_conflict');
+  });
+
+  it(`never sends where somebody would have to approve ${verifies('contract:6:draft-send-modes')}`, async () => {
+    const { draft_id } = await fine(newDraft());
+    const send = { type: 'draft_send', draft_id };
+    const token = await agentToken();
+    for (const mode of ['execute', 'execute_or_request_approval', 'request_approval', 'prepare']) {
+      expect(await code(send, { mode, token })).to.equal('403 approval_required');
+    }
+    const preview = await fine(send, { mode: 'preview', token, key: null });
+    expect(preview.preview.policy).to.deep.equal({
+      decision: 'require',
+      rule_id: 'default.irreversible',
+      version: 1,
+    });
+    expect(preview.preview.content_hash).to.equal(preview.draft.content_hash);
+    // The owner's own tools may send; they cannot ask anybody either.
+    expect(await code(send, { mode: 'request_approval' })).to.equal('403 approval_required');
+    expect(await code(send, { mode: 'prepare' })).to.equal('422 operation_unsupported');
+    expect(await world.statusOf(draft_id as string)).to.equal('open');
+    expect((await fine(send, { mode: 'execute' })).draft.status).to.equal('sent');
+  });
+
+  it('needs the scope of each operation, and knows a draft only in its own mailbox', async () => {
+    const { draft_id } = await fine(newDraft());
+    const token = await world.gateway.rest('POST', '/tokens', {
+      name: 'Writer',
+      surface: 'rest',
+      scopes: ['drafts:write'],
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const writer = { token: String(token.body.token) };
+    for (const type of ['draft_send', 'draft_discard']) {
+      expect(await code({ type, draft_id }, writer)).to.equal('403 insufficient_scope');
+    }
+    const archive = {
+      type: 'message_actions',
+      select: { message_ids: ['msg_0'] },
+      actions: [{ type: 'archive' }],
+    };
+    expect(await code(archive, writer)).to.equal('403 insufficient_scope');
+    expect(
+      (await fine({ type: 'draft_edit', draft_id, patch: { subject: 'Mine' } }, writer)).draft.version,
+    ).to.equal(2);
+    expect(await code({ type: 'draft_discard', draft_id: 'drf_0' })).to.equal('404 not_found');
+    expect(await code({ type: 'draft_discard', draft_id }, { cardinality: { max: 1 } })).to.equal(
+      '400 invalid_request',
+    );
+    const second = await world.gateway.addMailbox(dovecot.imap(), 'carol');
+    const elsewhere = await world.gateway.rest(
+      'POST',
+      `/mailboxes/${second}/email.act`,
+      { operation: { type: 'draft_discard', draft_id } },
+      { key: randomUUID() },
+    );
+    expect(elsewhere.status).to.equal(404);
+  });
+
+  it(`obeys a policy about drafts on every route ${verifies('contract:8:drafts')}`, async () => {
+    const { draft_id } = await fine(newDraft());
+    const { ports } = world.gateway.gateway;
+    const { orgId, agentId } = world.gateway.tokens;
+    const before = ports.directory.state.policies.get(orgId)?.rules ?? [];
+    const when = { actions: ['draft_create', 'draft_edit', 'draft_discard'], principal_ids: [agentId] };
+    const rules = [...before, { id: 'no-drafts', when, then: { decision: 'deny' } }];
+    const document = readPolicyDocument(ports.directory.state, orgId, { rules });
+    await setPolicy(ports, systemAuthor(ports, orgId), orgId, document);
+    const token = await agentToken();
+    expect(await code(newDraft(), { token })).to.equal('403 policy_denied');
+    const mailbox = `/mailboxes/${world.mailboxId}`;
+    for (const [path, body] of [
+      [`${mailbox}/start_draft`, { to: ['bob@example.com'] }],
+      [`/drafts/${String(draft_id)}/patch_draft`, { subject: 'New' }],
+      [`/drafts/${String(draft_id)}/discard_draft`, {}],
+    ] as const) {
+      const answer = await world.gateway.rest('POST', path, body, { token, key: randomUUID() });
+      expect(answer.body.error).to.deep.include({ code: 'policy_denied' });
+      expect(answer.body.error.details.policy).to.deep.equal({
+        decision: 'deny',
+        rule_id: 'no-drafts',
+        version: 2,
+      });
+    }
+    const preview = await fine(newDraft(), { token, mode: 'preview', key: null });
+    expect(preview.preview.policy).to.deep.equal({ decision: 'deny', rule_id: 'no-drafts', version: 2 });
+    expect((await fine(newDraft())).status).to.equal('completed');
+  });
+});
