@@ -10,6 +10,7 @@ import { measureMcpCall } from './b1-mcp-call.ts';
 import { measureList } from './b10-list.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureArchive } from './b3-archive.ts';
+import { measureIdle } from './b7-idle.ts';
 import { measureEventStore } from './b4-event-store.ts';
 import { measureProjector } from './b5-projector.ts';
 import { type Figure, report } from './figures.ts';
@@ -19,6 +20,7 @@ const PORT = 38_080;
 const USUAL = ['b1', 'b3'];
 const SIZES = [1_000, 10_000, 100_000, 1_000_000];
 
+const IDLE_MAILBOXES = 1_000;
 const MAILBOX_SIZES = [1_000, 10_000, 100_000];
 
 type OnDemo = (
@@ -36,6 +38,7 @@ const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
 const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
   ['b4', measureEventStore],
   ['b5', measureProjector],
+  ['b7', async () => await measureIdle(given?.[0] ?? IDLE_MAILBOXES)],
 ]);
 
 async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {

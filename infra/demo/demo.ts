@@ -11,6 +11,7 @@ import { startDemoMail, type DemoMail } from './demo-mail.ts';
 import { setUpDemo } from './demo-set-up.ts';
 import { walkByHand, walkDemo } from './demo-walk.ts';
 import { seedMailbox } from './seed-mailbox.ts';
+import { showSync } from './sync-bar.ts';
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -46,16 +47,13 @@ async function main(): Promise<void> {
   say(`\nStopping (${await ended})`);
 }
 
-const CONNECT_WITHIN_MS = 15_000;
+const CONNECT_WITHIN_MS = 60_000;
 
 /** The first query should find a connected mailbox. A slow server only costs a line. */
 async function waitConnected({ ports }: Gateway, mailboxId: string): Promise<void> {
-  const until = Date.now() + CONNECT_WITHIN_MS;
-  while (Date.now() < until) {
-    if (ports.directory.state.mailboxes.get(mailboxId)?.state === 'connected') return;
-    await ports.clock.sleep(50);
-  }
-  say('The mailbox is not connected yet; see GET /api/v1/mailboxes.');
+  const { stdout: terminal } = process;
+  const state = await showSync({ ports, mailboxId, withinMs: CONNECT_WITHIN_MS, terminal });
+  if (state !== 'connected') say('The mailbox is not connected yet; see GET /api/v1/mailboxes.');
 }
 
 function describe(facts: DemoFacts, mail: DemoMail): string {

@@ -32,6 +32,8 @@ export interface DovecotSettings {
   readonly specialUse: boolean;
   /** Connections of one user; the next login is refused with the code LIMIT. */
   readonly maxUserConnections: number;
+  /** Connections at once; absent = 500. Above what the system tells of changes (inotify), all are looked at every second. */
+  readonly mostClients?: number;
 }
 
 const PASSWORD_MECHANISMS = 'plain login';
@@ -53,7 +55,14 @@ export function dovecotConfig(settings: DovecotSettings): string {
   ].join('\n');
 }
 
-const general = ({ folder, account, maxUserConnections, introspectionFile }: DovecotSettings): string[] => [
+const general = ({
+  folder,
+  account,
+  maxUserConnections,
+  introspectionFile,
+  mostClients,
+}: DovecotSettings): string[] => [
+  ...(mostClients === undefined ? [] : ['mailbox_idle_check_interval = 1 secs']),
   `base_dir = ${join(folder, 'run')}`,
   `state_dir = ${join(folder, 'state')}`,
   `log_path = ${join(folder, 'dovecot.log')}`,
@@ -116,7 +125,7 @@ const folders = ({ specialUse }: DovecotSettings): string[] => [
   '}',
 ];
 
-function services({ ports, account, asRoot, tls: files }: DovecotSettings): string[] {
+function services({ ports, account, asRoot, tls: files, mostClients = 500 }: DovecotSettings): string[] {
   const chroot = asRoot ? [] : ['  chroot ='];
   const listener = (name: string, port: number, more: string[] = []): string[] => [
     `  inet_listener ${name} {`,
@@ -134,13 +143,13 @@ function services({ ports, account, asRoot, tls: files }: DovecotSettings): stri
     'service imap-login {',
     ...chroot,
     '  service_count = 0',
-    '  client_limit = 1000',
+    `  client_limit = ${String(Math.max(1_000, mostClients))}`,
     '  process_limit = 1',
     ...listener('imap', ports.imap),
     ...listener('imaps', files === null ? 0 : ports.imaps, files === null ? [] : ['    ssl = yes']),
     '}',
     'service imap {',
-    '  process_limit = 500',
+    `  process_limit = ${String(mostClients)}`,
     '}',
     'service anvil {',
     ...chroot,

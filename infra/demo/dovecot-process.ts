@@ -17,7 +17,7 @@ import { freeOrAny } from './free-port.ts';
 
 export interface DovecotOptions extends Pick<
   DovecotSettings,
-  'folder' | 'password' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections'
+  'folder' | 'password' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections' | 'mostClients'
 > {
   readonly introspectionFile?: string;
   readonly program: string;

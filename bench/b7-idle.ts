@@ -1,0 +1,188 @@
+/**
+ * B7: many mailboxes of a Dovecot, connected and idling in one gateway process. Linux only: memory and connections are read from
+ * `/proc`.
+ */
+import { type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ImapFlow } from 'imapflow';
+import { findDovecot, startDovecot } from '../infra/demo/dovecot-process.ts';
+import type { Figure } from './figures.ts';
+import { type DemoFacts, endChild, startDemo } from './processes.ts';
+
+const PORT = 38_087;
+const PASSWORD = 'idle-away-7';
+const ADD_AT_ONCE = 16;
+const CONNECT_WITHIN_MS = 15 * 60_000;
+/** Buffers of the start are given back, or never. */
+const SETTLE_MS = 15_000;
+const SAMPLES = 20;
+
+export async function measureIdle(mailboxes: number): Promise<readonly Figure[]> {
+  const program = await findDovecot();
+  if (program === null) throw new Error('B7 needs Dovecot on this machine.');
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-idle-'));
+  chmodSync(folder, 0o755);
+  const server = await startDovecot({
+    program,
+    folder: join(folder, 'dovecot'),
+    password: PASSWORD,
+    tls: null,
+    capability: null,
+    specialUse: true,
+    maxUserConnections: 10,
+    mostClients: mailboxes * 2 + 100,
+  });
+  try {
+    return await measureOn(server.ports.imap, join(folder, 'data'), mailboxes);
+  } finally {
+    await server.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function measureOn(port: number, dataDir: string, mailboxes: number): Promise<readonly Figure[]> {
+  let { child, facts } = await startDemo(dataDir, PORT);
+  try {
+    await sleep(SETTLE_MS);
+    const baseKiB = rssKiB(child);
+    const ids = await addMailboxes(facts, port, mailboxes);
+    await connected(port, mailboxes);
+    await synced(facts, mailboxes);
+    await endChild(child);
+    // The second start has nothing to do but to connect and to idle.
+    const begin = performance.now();
+    ({ child, facts } = await startDemo(dataDir, PORT));
+    await connected(port, mailboxes);
+    const connectSeconds = (performance.now() - begin) / 1_000;
+    await sleep(SETTLE_MS);
+    const eachKiB = (rssKiB(child) - baseKiB) / mailboxes;
+    const { news, following } = await measureNews(facts, port, ids);
+    const name = `B7 ${String(mailboxes)} mailboxes`;
+    const figure = (text: string, value: number, unit: string, atMost: number): Figure => ({
+      name: `${name}: ${text}`,
+      value,
+      unit,
+      target: { atMost },
+    });
+    return [
+      figure('all connected, from the start of the process', connectSeconds, 's', 60),
+      figure('RSS each above base', eachKiB, 'KiB', 150),
+      figure('new mail answers a wait, slowest', Math.max(...news), 's', 2),
+      figure('the mail that follows, slowest', Math.max(...following), 's', 2),
+    ];
+  } finally {
+    await endChild(child);
+  }
+}
+
+const user = (index: number): string => `idle${String(index)}`;
+
+async function call(facts: DemoFacts, method: string, path: string, body?: object): Promise<unknown> {
+  const response = await fetch(`${facts.base_url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${facts.rest_token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${String(response.status)} ${text}`);
+  return JSON.parse(text);
+}
+
+async function addMailboxes(facts: DemoFacts, port: number, count: number): Promise<readonly string[]> {
+  const host = { host: '127.0.0.1', port, security: 'none' };
+  const ids: string[] = [];
+  let next = 0;
+  const add = async (): Promise<void> => {
+    for (let index = next++; index < count; index = next++) {
+      const auth = { type: 'password', username: user(index), password: PASSWORD };
+      const body = { email: `${user(index)}@example.com`, imap: host, smtp: host, auth };
+      ids[index] = ((await call(facts, 'POST', '/mailboxes', body)) as { id: string }).id;
+    }
+  };
+  await Promise.all(Array.from({ length: ADD_AT_ONCE }, add));
+  return ids;
+}
+
+/** Established connections of this machine to a loopback port. */
+function connectionsTo(port: number): number {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
+  return lines.filter(
+    (line) => line.trim().split(/\s+/)[2] === remote && line.trim().split(/\s+/)[3] === '01',
+  ).length;
+}
+
+const connected = (port: number, count: number): Promise<void> => until(() => connectionsTo(port) >= count);
+
+async function synced(facts: DemoFacts, count: number): Promise<void> {
+  await until(async () => {
+    let done = 0;
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const page = (await call(facts, 'GET', `/mailboxes?limit=200${query}`)) as {
+        items: { state: string }[];
+        page: { next_cursor: string | null };
+      };
+      done += page.items.filter(({ state }) => state === 'connected').length;
+      cursor = page.page.next_cursor;
+    } while (cursor !== null);
+    return done > count;
+  });
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + CONNECT_WITHIN_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('the mailboxes were not connected in time');
+    await sleep(200);
+  }
+}
+
+function rssKiB({ pid }: ChildProcess): number {
+  const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN);
+}
+
+const message = (id: string): string =>
+  `From: Bench <bench@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
+
+/** Seconds until a wait that is open is answered, for a first mail and for one right after it. */
+async function measureNews(
+  facts: DemoFacts,
+  port: number,
+  ids: readonly string[],
+): Promise<{ readonly news: readonly number[]; readonly following: readonly number[] }> {
+  const [news, following]: [number[], number[]] = [[], []];
+  const step = Math.max(1, Math.floor(ids.length / SAMPLES));
+  for (let index = 0; index < ids.length; index += step) {
+    const client = new ImapFlow({
+      host: '127.0.0.1',
+      port,
+      secure: false,
+      auth: { user: user(index), pass: PASSWORD },
+      logger: false,
+      disableAutoIdle: true,
+    });
+    await client.connect();
+    let cursor: string | null = null;
+    for (const seconds of [news, following]) {
+      const path = `/mailboxes/${ids[index] ?? ''}/monitor_inbox`;
+      const wait = call(facts, 'POST', path, { timeout_seconds: 20, ...(cursor === null ? {} : { cursor }) });
+      // So that the wait is open before there is anything to tell.
+      await sleep(100);
+      const begin = performance.now();
+      await client.append('INBOX', message(`idle-${String(index)}-${String(begin)}`));
+      const answer = (await wait) as { status: string; cursor: string };
+      seconds.push(
+        answer.status === 'matched' ? (performance.now() - begin) / 1_000 : Number.POSITIVE_INFINITY,
+      );
+      cursor = answer.cursor;
+    }
+    await client.logout();
+  }
+  return { news, following };
+}

@@ -1,0 +1,44 @@
+/** A bar in the terminal while the first pass over a mailbox goes on. */
+import type { MailboxState } from '../../commands/kernel/directory.ts';
+import type { SyncStatus } from '../../commands/kernel/mail-copies.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+
+const WIDTH = 30;
+const LOOK_EVERY_MS = 100;
+
+/** One line: how much of the mailbox is in the index. */
+export function syncBar({ indexed, total }: Pick<SyncStatus, 'indexed' | 'total'>): string {
+  const share = total === 0 ? 0 : Math.min(1, indexed / total);
+  const filled = Math.floor(share * WIDTH);
+  const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled);
+  return `Indexing ${bar} ${String(indexed)} of ${String(total)} messages`;
+}
+
+const lineOf = (status: SyncStatus, isDrawnOver: boolean, isLast: boolean): string =>
+  `${isDrawnOver ? '\r' : ''}${syncBar(status)}${isLast ? '\n' : ''}`;
+
+export interface BarOptions {
+  readonly ports: Pick<Ports, 'clock' | 'directory' | 'mailCopies'>;
+  readonly mailboxId: string;
+  readonly withinMs: number;
+  readonly terminal: Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
+}
+
+/** Draws until the mailbox is connected and its folders are indexed; the last state seen when that takes too long. */
+export async function showSync({
+  ports,
+  mailboxId,
+  withinMs,
+  terminal,
+}: BarOptions): Promise<MailboxState | null> {
+  const until = performance.now() + withinMs;
+  for (;;) {
+    const entry = ports.directory.state.mailboxes.get(mailboxId);
+    const isOver = !entry || entry.state === 'connected' || performance.now() > until;
+    const status = entry && (await ports.mailCopies.statusOf([entry])).get(mailboxId);
+    // Where lines cannot be drawn over, only the last one is written.
+    if (status && (terminal.isTTY || isOver)) terminal.write(lineOf(status, terminal.isTTY, isOver));
+    if (isOver) return entry?.state ?? null;
+    await ports.clock.sleep(LOOK_EVERY_MS);
+  }
+}

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import { showSync, syncBar } from '../../../../infra/demo/sync-bar.ts';
+
+const shares = [0, 5, 10];
+
+describe('the bar of a first pass', () => {
+  it('is as full as the index is', () => {
+    expect(shares.map((indexed) => syncBar({ indexed, total: 10 }).split('█').length - 1)).to.deep.equal([
+      0, 15, 30,
+    ]);
+    expect(syncBar({ indexed: 0, total: 0 })).to.include('0 of 0');
+    expect(syncBar({ indexed: 12, total: 10 }).split('█').length - 1, 'never longer').to.equal(30);
+  });
+
+  for (const isTTY of [true, false]) {
+    it(`is drawn ${isTTY ? 'over itself in a terminal' : 'once, at its end, elsewhere'}`, async () => {
+      let looks = 0;
+      const state = (): MailboxEntry['state'] => (looks < shares.length ? 'syncing' : 'connected');
+      const mailboxes = { get: () => ({ id: 'mbx_1', number: 1, state: state() }) };
+      const status = () => ({
+        lastEventAt: null,
+        currentAt: null,
+        indexed: shares[looks++] ?? 10,
+        total: 10,
+      });
+      const written: string[] = [];
+      const shown = await showSync({
+        ports: {
+          clock: { now: () => new Date(), sleep: () => Promise.resolve() },
+          directory: { state: { mailboxes } } as never,
+          mailCopies: {
+            statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])),
+            erase: () => Promise.resolve(),
+          },
+        },
+        mailboxId: 'mbx_1',
+        withinMs: 5_000,
+        terminal: { isTTY, write: (text: string) => written.push(text) > 0 },
+      });
+      expect(shown).to.equal('connected');
+      expect(written).to.have.length(isTTY ? 4 : 1);
+      expect(written.at(-1)).to.match(/10 of 10 messages\n$/);
+    });
+  }
+});
