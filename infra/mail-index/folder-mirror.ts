@@ -68,7 +68,7 @@ export interface MailIndex {
   apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void>;
   /**
    * For the next `forMs` the worker is told at once of what changes in the folder (IDLE): answers from the copy need no
-   * look at the server. 0 ends it. Throws `FencedOff`.
+   * look at the server, as long as the worker's lease lasts. 0 ends it. Throws `FencedOff`.
    */
   vouch(mailboxId: string, fence: Fence, key: FolderKey, forMs: number): Promise<void>;
   /** Forgets folders that are gone. Throws `FencedOff`. */

@@ -23,7 +23,9 @@ export interface Statement {
 /** The copies of the folders asked for, `$2`, of the mailbox `$1`. */
 const STATES = `
   select folder_number, uid_validity, uid_next, indexed, highest_modseq, feed_position, version,
-    indexed_from = 1 and trusted = distrusts as usable, coalesce(vouched_until > now(), false) as vouched
+    indexed_from = 1 and trusted = distrusts as usable,
+    coalesce(vouched_until > now(), false) and exists (select from work.mailbox_lease as lease
+      where mailbox_id = vouched_by and fence = vouched_fence and until > now()) as vouched
   from mirror.folder where mailbox_number = $1::int and folder_number = any($2::int[])`;
 
 /** The state of the copies alone. */

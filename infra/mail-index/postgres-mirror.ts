@@ -88,9 +88,9 @@ export class PostgresMailIndex implements MailIndex {
   ): Promise<void> {
     await this.#fenced(mailboxId, fence, async (sql) => {
       await sql.query(
-        `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond'
+        `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond', vouched_by = $4, vouched_fence = $5
          where mailbox_number = $1 and folder_number = $2`,
-        [mailboxNumber, folderNumber, forMs],
+        [mailboxNumber, folderNumber, forMs, mailboxId, fence],
       );
     });
   }

@@ -25,6 +25,9 @@ create table mirror.folder (
   version bigint not null default nextval('mirror.folder_version'),
   -- Until then a worker is told at once of what changes.
   vouched_until timestamptz,
+  -- Whose word that is: it counts no longer than the worker's lease.
+  vouched_by text,
+  vouched_fence bigint,
   primary key (mailbox_number, folder_number)
 );
 

@@ -154,6 +154,12 @@ describe('where a query is answered', function () {
         expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
         await index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, 60_000);
         expect((await ask(index)).asOf).to.equal(OF_INDEX);
+        await index.sql.query('update work.mailbox_lease set until = now()');
+        expect(await rejection(ask(index)), 'a dead worker vouches for nothing').to.include({
+          code: 'mailbox_unavailable',
+        });
+        await index.sql.query(`update work.mailbox_lease set until = now() + interval '1 hour'`);
+        expect((await ask(index)).asOf).to.equal(OF_INDEX);
         await index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, 0);
         expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
       } finally {

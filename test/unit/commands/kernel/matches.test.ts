@@ -122,6 +122,16 @@ describe(`matches ${verifies('contract:4:filter-keys', 'contract:4:filter-groups
     }
   });
 
+  it('is not asked for text that no message can hold', () => {
+    for (const value of ['a\0b', '\uD800', 'x\uDC00']) {
+      expect(FilterSchema.safeParse({ subject_contains: value }).success).to.equal(false);
+      expect(FilterSchema.safeParse({ not: { header: { name: 'X', contains: value } } }).success).to.equal(
+        false,
+      );
+    }
+    expect(FilterSchema.safeParse({ subject_contains: '\u{1F600}\t' }).success).to.equal(true);
+  });
+
   it('finds no date in a message without one', () => {
     const undated = { ...message, sentAt: null };
     expect(matches(undated, { sent_after: '1970-01-01T00:00:00Z' }, context)).to.equal(false);

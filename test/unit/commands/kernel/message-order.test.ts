@@ -28,6 +28,21 @@ describe('the order of messages', () => {
     );
   });
 
+  it('compares texts by code point, as the database does', () => {
+    const at = (value: string): Keyset => ({ value, folderNumber: 1, uid: 1 });
+    // By UTF-16 code unit the pair of the emoji would come before U+FF5E.
+    expect(compareKeysets('subject_asc', at('\u{1F600}'), at('\uFF5E'))).to.be.greaterThan(0);
+    expect(compareKeysets('subject_asc', at('a'), at('ab'))).to.be.lessThan(0);
+  });
+
+  it('looks at 200 characters of a text, so that a cursor can carry it', () => {
+    const [message] = fc.sample(messageArbitrary, 1);
+    if (message === undefined) throw new Error('no message');
+    const valueOf = (subject: string) => keysetOf({ ...message, subject }, 'subject_asc').value;
+    expect(valueOf('\u{1F600}'.repeat(5_000))).to.equal('\u{1F600}'.repeat(200));
+    expect(valueOf('ß'.repeat(300))).to.equal('S'.repeat(200));
+  });
+
   it('is total in every direction: only the same place compares equal', () => {
     fc.assert(
       fc.property(fc.constantFrom(...ORDERS), keyset, keyset, (order, a, b) => {
