@@ -4,7 +4,7 @@
  */
 import { refusalEntry } from '../kernel/access-events.ts';
 import type { Author } from '../kernel/decide-and-append.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import { ERROR_TABLE, GatewayError, notFound } from '../kernel/errors.ts';
 import { PROVIDER_NAMES } from '../kernel/mail-providers.ts';
 import type { Ports, Sealed } from '../kernel/ports.ts';
 import type { AuthorizationRequest } from '../kernel/provider-authorizations.ts';
@@ -106,7 +106,8 @@ async function recordingRefusal<T>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof GatewayError) await recordRefusal(ports, request, answer, error);
+    const isRefusal = error instanceof GatewayError && ERROR_TABLE[error.code].status < 500;
+    if (isRefusal) await recordRefusal(ports, request, answer, error);
     throw error;
   }
 }
