@@ -161,7 +161,7 @@ const noReadModels: ReadModels = { waitFor: () => Promise.resolve(false) };
 
 /** The mail side; what it meets is put into the mailboxes' states. */
 function openMail(
-  { config, log }: CoreOptions,
+  { config, log, metrics }: CoreOptions,
   others: Omit<CorePorts, 'mail'>,
   opened: AsyncDisposableStack,
 ): ImapGateway {
@@ -178,6 +178,7 @@ function openMail(
     // One is the worker's, which waits for news on it.
     providerConnections: Math.max(1, config.limits.providerConnections - 1),
     log,
+    onCommand: (outcome, seconds) => metrics?.mailCommandDone({ outcome, seconds }),
     queries: {
       index: others.mailIndex,
       mailboxNumber: (mailboxId) => others.directory.state.mailboxes.get(mailboxId)?.number ?? null,

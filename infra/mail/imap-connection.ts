@@ -1,7 +1,7 @@
 /** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/kernel/mail-port.ts';
-import { commandError, commandTimeout, connectionLost } from './mail-errors.ts';
+import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
 
 export interface OpenFolder {
   readonly path: string;
@@ -15,6 +15,13 @@ export interface OpenFolder {
 
 export type OpenMode = 'read' | 'write';
 
+export interface ImapConnectionOptions {
+  readonly commandTimeoutMs: number;
+  readonly openedAt: number;
+  /** Told how each step on the server ended. */
+  readonly onCommand?: ((outcome: 'done' | 'refused' | 'lost', seconds: number) => void) | undefined;
+}
+
 export class ImapConnection {
   readonly capabilities: ServerCapabilities;
   readonly openedAt: number;
@@ -26,6 +33,7 @@ export class ImapConnection {
   writeGuard: (() => void) | null = null;
   readonly #client: ImapFlow;
   readonly #commandTimeoutMs: number;
+  readonly #onCommand: ImapConnectionOptions['onCommand'];
   /** Counted, because what arrives while a scan is answered may not be in that answer. */
   #arrivals = 0;
   #scannedArrivals = 0;
@@ -33,9 +41,10 @@ export class ImapConnection {
   #scannedTo = 0;
   #refusal: string | null = null;
 
-  constructor(client: ImapFlow, options: { commandTimeoutMs: number; openedAt: number }) {
+  constructor(client: ImapFlow, options: ImapConnectionOptions) {
     this.#client = client;
     this.#commandTimeoutMs = options.commandTimeoutMs;
+    this.#onCommand = options.onCommand;
     this.openedAt = options.openedAt;
     this.capabilities = capabilitiesOf(client);
     client.on('mailboxOpen', () => {
@@ -104,6 +113,7 @@ export class ImapConnection {
     this.#assertAlive();
     this.#refusal = null;
     const expiry = { isOver: false };
+    const ended = this.#timed();
     const timer = setTimeout(() => {
       expiry.isOver = true;
       this.#client.close();
@@ -113,8 +123,10 @@ export class ImapConnection {
       // Some commands resolve on a dead link (NOOP does): an answer counts only from a living one.
       this.#assertAlive();
       this.hasAnswered = true;
+      ended('done');
       return result;
     } catch (error) {
+      ended(isRefusal(error) ? 'refused' : 'lost');
       throw expiry.isOver ? commandTimeout() : commandError(error);
     } finally {
       clearTimeout(timer);
@@ -180,6 +192,11 @@ export class ImapConnection {
   markScanned(arrivals: number, uidNext: number): void {
     this.#scannedArrivals = arrivals;
     this.#scannedTo = Math.max(this.#scannedTo, uidNext);
+  }
+
+  #timed(): (outcome: 'done' | 'refused' | 'lost') => void {
+    const began = performance.now();
+    return (outcome) => this.#onCommand?.(outcome, (performance.now() - began) / 1_000);
   }
 
   #assertAlive(): void {

@@ -14,7 +14,7 @@ import type { Log } from '../../commands/kernel/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { EgressGuard } from './egress-guard.ts';
-import { ImapConnection } from './imap-connection.ts';
+import { ImapConnection, type ImapConnectionOptions } from './imap-connection.ts';
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
 import { ImapSession } from './imap-session.ts';
 import { ReceivedDatesCache } from './received-dates.ts';
@@ -36,6 +36,8 @@ export interface ImapGatewayOptions {
   readonly onMailboxTrouble: (mailboxId: string, error: GatewayError) => void;
   /** A connection was made. Must not throw. */
   readonly onMailboxHealthy: (mailboxId: string) => void;
+  /** Told how each step on a mail server ended. */
+  readonly onCommand?: ImapConnectionOptions['onCommand'];
   /** Connections to the mail server of one mailbox (`contract.md` 15). */
   readonly providerConnections: number;
   /** Certificates to trust beside the system's, PEM. */
@@ -206,7 +208,8 @@ export class ImapGateway implements MailPort {
       );
       this.#refusals.delete(mailboxId);
       this.#options.onMailboxHealthy(mailboxId);
-      return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now() });
+      const { onCommand } = this.#options;
+      return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now(), onCommand });
     } catch (error) {
       if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code)) this.#noteTrouble(mailboxId, error);
       throw error;

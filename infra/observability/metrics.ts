@@ -8,11 +8,15 @@ export interface Metrics {
   refusalCounted(code: string): void;
   eventParked(projection: string): void;
   appendDone(append: { outcome: 'appended' | 'refused' | 'failed'; seconds: number }): void;
+  mailCommandDone(command: { outcome: MailCommandOutcome; seconds: number }): void;
   /** Asked for a gauge each time the metrics are read. */
   watch(name: string, help: string, read: () => number): void;
   /** As `watch`, for one number per value of a label. */
   watchEach(gauge: LabelledGauge, read: () => ReadonlyMap<string, number>): void;
 }
+
+/** `refused`: the server said no. `lost`: it never answered. */
+export type MailCommandOutcome = 'done' | 'refused' | 'lost';
 
 export interface LabelledGauge {
   readonly name: string;
@@ -51,6 +55,13 @@ export function createMetrics(): Metrics {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
     registers,
   });
+  const mailCommands = new Histogram({
+    name: 'gateway_mail_command_seconds',
+    help: 'Time of a step on the mail server: one IMAP command, or some that belong together.',
+    labelNames: ['outcome'],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+    registers,
+  });
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -65,6 +76,9 @@ export function createMetrics(): Metrics {
     },
     appendDone: ({ outcome, seconds }) => {
       appends.observe({ outcome }, seconds);
+    },
+    mailCommandDone: ({ outcome, seconds }) => {
+      mailCommands.observe({ outcome }, seconds);
     },
     ...gaugesOf(registers),
   };

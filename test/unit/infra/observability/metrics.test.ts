@@ -48,6 +48,15 @@ describe('metrics', () => {
     expect(ended.signal.aborted).to.equal(true);
   });
 
+  it('tell how steps on mail servers ended, and how long they took', async () => {
+    metrics.mailCommandDone({ outcome: 'done', seconds: 0.02 });
+    metrics.mailCommandDone({ outcome: 'lost', seconds: 30 });
+    expect(await lines('gateway_mail_command_seconds_')).to.include.members([
+      'gateway_mail_command_seconds_count{outcome="done"} 1',
+      'gateway_mail_command_seconds_sum{outcome="lost"} 30',
+    ]);
+  });
+
   it('tell what the process is and how mailboxes are, at the moment they are asked', async () => {
     const mailboxes = new Map<string, MailboxEntry>();
     const put = (id: string, state: MailboxEntry['state']): void => {
