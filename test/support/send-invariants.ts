@@ -28,16 +28,12 @@ const FINAL: ReadonlySet<string> = new Set(['completed', 'provider_rejected', 'o
 export function brokenSendRules(witness: SendWitness): readonly string[] {
   const { events, accepted, copies, told, atCrash } = witness;
   const types = events.map(({ type }) => type);
+  const [lastTold = null] = told.slice(-1).map(({ code }) => code);
   const has = (type: string): boolean => types.includes(type);
-  const rules: readonly (readonly [sentence: string, isBroken: boolean])[] = [
+  const rules: readonly Rule[] = [
     ['a message was accepted twice', accepted > 1],
     ['a message went out before its intent', atCrash.accepted > 0 && !fenced(atCrash.events)],
-    [
-      'a send that was asked for has no outcome',
-      has('SendIntended') && !types.some((type) => OUTCOMES.has(type)),
-    ],
-    ['the operation does not know its outcome', has('SendIntended') && !has('SendOutcomeRecorded')],
-    ['an intent came before the operation', has('SendStarted') && !has('SendIntended')],
+    ...brokenEnds(types),
     ['a sent message is called unsent', accepted > 0 && has('DraftSendFailed')],
     ['an unsent message is called sent', accepted === 0 && has('DraftSent')],
     ['a message that nobody took was given up', accepted === 0 && !has('DraftSendUnknown')],
@@ -47,9 +43,22 @@ export function brokenSendRules(witness: SendWitness): readonly string[] {
     ['there are several outcomes', count(types, 'DraftSent') > 1 || count(types, 'SendOutcomeRecorded') > 1],
     ['the client was told otherwise later', isToldTwice(told)],
     ['the repeat does not give the final answer', told.slice(-2).some(({ code }) => !FINAL.has(code))],
-    ['the client is told of a mail that is not sent', told.at(-1)?.code === 'completed' && accepted === 0],
+    ['the client is told of a mail that is not sent', lastTold === 'completed' && accepted === 0],
   ];
   return rules.flatMap(([sentence, isBroken]) => (isBroken ? [sentence] : []));
+}
+
+type Rule = readonly [sentence: string, isBroken: boolean];
+
+/** What was asked for ends, in both streams. */
+function brokenEnds(types: readonly string[]): readonly Rule[] {
+  const isIntended = types.includes('SendIntended');
+  const hasOutcome = types.some((type) => OUTCOMES.has(type));
+  return [
+    ['a send that was asked for has no outcome', isIntended && !hasOutcome],
+    ['the operation does not know its outcome', isIntended && !types.includes('SendOutcomeRecorded')],
+    ['an intent came before the operation', types.includes('SendStarted') && !isIntended],
+  ];
 }
 
 /** The same for a copy of a message that was sent before: one lies in Sent, and the log says so once. */

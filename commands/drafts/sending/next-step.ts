@@ -2,7 +2,6 @@
 import type { ErrorCode } from '../../kernel/errors.ts';
 import type { SendTimes } from '../../kernel/ports.ts';
 import type { SendOfOperation } from '../../operations/operation.ts';
-import type { SendOutcome } from '../../operations/operation-events.ts';
 import type { DraftState, Send } from '../draft.ts';
 
 export type NextStep =
@@ -76,44 +75,3 @@ function stepOfSending(send: Send, times: SendTimes, now: Date): NextStep {
   const first = send.firstAttemptAt === null ? now.getTime() : Date.parse(send.firstAttemptAt);
   return { kind: now.getTime() - first > times.giveUpAfterMs ? 'give_up' : 'attempt' };
 }
-
-/** What the draft's stream tells of one operation's send; null while it is not over. */
-export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
-  const end = draft.sendEnds.get(operationId);
-  switch (end?.kind) {
-    case 'sent':
-      return { outcome: 'done', error: null };
-    case 'unknown':
-      return { outcome: 'unknown', error: { ...UNKNOWN, smtp_status: null } };
-    case 'failed': {
-      const { code, smtp_status, known_by } = end.data;
-      const told = known_by === 'person' ? { code: 'provider_rejected', message: BY_A_PERSON } : null;
-      return { outcome: 'failed', error: { code, message: messageOf(code), smtp_status, ...told } };
-    }
-    case undefined:
-      return draft.status === 'discarded' && draft.send?.frozen.operation_id === operationId
-        ? { outcome: 'failed', error: { ...DISCARDED, smtp_status: null } }
-        : null;
-  }
-}
-
-const UNKNOWN = {
-  code: 'outcome_unknown',
-  message:
-    'The connection broke before the mail server said whether it took the message; it is looked for in Sent.',
-};
-const DISCARDED = { code: 'draft_locked', message: 'The draft was discarded before it was sent.' };
-const BY_A_PERSON = 'A person found that the message was not sent.';
-
-const MESSAGES: Readonly<Record<string, string>> = {
-  provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
-  mailbox_auth_failed:
-    'The mail server refuses the stored credentials; store new ones and send the draft again.',
-  payload_too_large: 'The message is larger than the mail server takes.',
-  operation_unsupported: 'The mail server cannot send this message.',
-  target_blocked:
-    'The submission server of this mailbox is not a public address and no egress rule opens it.',
-};
-
-const messageOf = (code: string): string =>
-  MESSAGES[code] ?? 'The mail server did not take the message for as long as it was tried; it was not sent.';

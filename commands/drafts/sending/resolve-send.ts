@@ -6,7 +6,7 @@ import { operation } from '../../operations/operation.ts';
 import { draft, type DraftFact } from '../draft.ts';
 import { closeOperation } from './close-operation.ts';
 import { givenUp, sent } from './decide-send.ts';
-import { outcomeOf } from './next-step.ts';
+import { outcomeOf } from './send-outcome.ts';
 
 /**
  * Settles an unknown send as done or not done; the author is the person, and `reason` is kept by the caller of this. A

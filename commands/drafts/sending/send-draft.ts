@@ -17,7 +17,7 @@ import { freezeDraft } from '../freeze-draft.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
 import { beginSend, type DraftAtRevision } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
-import { outcomeOf } from './next-step.ts';
+import { outcomeOf } from './send-outcome.ts';
 import { replaySend } from './replay-send.ts';
 import { type Attempt, runAttempt } from './run-attempt.ts';
 import { takeQuota } from './send-quota.ts';

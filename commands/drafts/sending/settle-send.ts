@@ -14,7 +14,8 @@ import { freezeDraft } from '../freeze-draft.ts';
 import { beginAgain, beginSend, type DraftAtRevision } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
 import { givenUp, sent, unknown } from './decide-send.ts';
-import { type NextStep, nextStep, outcomeOf } from './next-step.ts';
+import { type NextStep, nextStep } from './next-step.ts';
+import { outcomeOf } from './send-outcome.ts';
 import { runAttempt } from './run-attempt.ts';
 import { findSentCopy } from './sent-copy.ts';
 

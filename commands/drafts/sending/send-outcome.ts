@@ -1,0 +1,58 @@
+/** How a send ended, in the words its operation keeps and its caller is told. Pure. */
+import type { SendOutcome } from '../../operations/operation-events.ts';
+import type { DraftState, SendEnd } from '../draft.ts';
+
+/** What the draft's stream tells of one operation's send; null while it is not over. */
+export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
+  const end = draft.sendEnds.get(operationId);
+  if (end !== undefined) return outcomeOfEnd(end);
+  const isDiscarded = draft.status === 'discarded' && draft.send?.frozen.operation_id === operationId;
+  return isDiscarded ? failed(DISCARDED) : null;
+}
+
+function outcomeOfEnd(end: SendEnd): SendOutcome {
+  switch (end.kind) {
+    case 'sent':
+      return { outcome: 'done', error: null };
+    case 'unknown':
+      return { outcome: 'unknown', error: { ...UNKNOWN, smtp_status: null } };
+    case 'failed': {
+      const { code, smtp_status, known_by } = end.data;
+      if (known_by === 'person') return failed(BY_A_PERSON);
+      const message = FINAL[code];
+      // Whoever asks again is not told to ask again: this is how it ended.
+      return failed(message === undefined ? GIVEN_UP : { code, message }, smtp_status);
+    }
+  }
+}
+
+const failed = (
+  error: { readonly code: string; readonly message: string },
+  smtpStatus: number | null = null,
+): SendOutcome => ({ outcome: 'failed', error: { ...error, smtp_status: smtpStatus } });
+
+const UNKNOWN = {
+  code: 'outcome_unknown',
+  message:
+    'The connection broke before the mail server said whether it took the message; it is looked for in Sent.',
+};
+const DISCARDED = { code: 'draft_locked', message: 'The draft was discarded before it was sent.' };
+const BY_A_PERSON = {
+  code: 'provider_rejected',
+  message: 'A person found that the message was not sent.',
+};
+const GIVEN_UP = {
+  code: 'provider_rejected',
+  message: 'The mail server did not take the message for as long as it was tried; it was not sent.',
+};
+
+/** By code: refusals that another attempt with the same message would only meet again. */
+const FINAL: Readonly<Record<string, string>> = {
+  provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
+  mailbox_auth_failed:
+    'The mail server refuses the stored credentials; store new ones and send the draft again.',
+  payload_too_large: 'The message is larger than the mail server takes.',
+  operation_unsupported: 'The mail server cannot send this message.',
+  target_blocked:
+    'The submission server of this mailbox is not a public address and no egress rule opens it.',
+};
