@@ -14,6 +14,7 @@ import { appendMessages, plainMessage } from '../support/mail-append.ts';
 import { ProviderBrowser } from '../support/provider-browser.ts';
 import { rejection } from '../support/rejection.ts';
 import { verifies } from '../support/verifies.ts';
+import { wholeLog } from '../support/whole-log.ts';
 
 const idOf = (mailbox: string): string => mailbox.slice('/mailboxes/'.length);
 
@@ -25,6 +26,7 @@ describe('mailboxes that log in with a provider', function () {
   let dovecot: TestDovecot;
   let gateway: TestGateway;
   let callback: string;
+  const lines: string[] = [];
 
   before(async function () {
     const port = await freePort();
@@ -33,7 +35,11 @@ describe('mailboxes that log in with a provider', function () {
     provider = await startAuthorizationServer({ redirectUri: callback });
     dovecot = await requireTestDovecot(this, { introspectionUrl: provider.introspectionUrl });
     await appendMessages(dovecot.imap(), ADDRESS, [{ raw: plainMessage({ subject: 'Hello Anna' }) }]);
+    const note = (message: string, fields?: object): void => {
+      lines.push(`${message} ${JSON.stringify(fields)}`);
+    };
     gateway = await startTestGateway({
+      log: { info: note, warn: note, error: note },
       env: {
         PORT: String(port),
         OAUTH_GOOGLE_CLIENT_ID: CLIENT_ID,
@@ -290,5 +296,23 @@ describe('mailboxes that log in with a provider', function () {
     await rejection(list());
     expect(provider.refreshes, 'asked no more').to.equal(asked);
     await connect(mailbox);
+  });
+
+  it('tells neither the log nor the event log what could open a mailbox', async () => {
+    const mailbox = await add();
+    const answer = await signIn(mailbox);
+    await fetch(answer);
+    expect((await post(answer)).status).to.equal(200);
+    await inState(mailbox, 'connected');
+    const { accessToken = '', refreshToken } = (await stored(mailbox)) ?? {};
+    const state = answer.searchParams.get('state');
+    const code = answer.searchParams.get('code');
+    const events = await wholeLog(gateway.gateway.ports.events);
+    const told = [...lines, ...events.map(({ data, metadata }) => JSON.stringify({ data, metadata }))];
+    expect(lines.filter((line) => line.includes(PROVIDER_CALLBACK_PATH)).length).to.be.above(1);
+    for (const secret of [accessToken, refreshToken, state, code, CLIENT_SECRET, ADDRESS]) {
+      expect(secret).to.be.a('string').with.length.above(10);
+      expect(told.filter((line) => line.includes(secret ?? '-'))).to.deep.equal([]);
+    }
   });
 });
