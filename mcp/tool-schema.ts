@@ -54,11 +54,12 @@ interface SchemaContext {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** Leaves out what costs a model tokens and tells it nothing: it does not count characters. */
+/** Leaves out what costs a model tokens and tells it nothing: it neither counts characters nor runs expressions. */
 function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.minLength;
   delete jsonSchema.maxLength;
-  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  delete jsonSchema.pattern;
+  delete jsonSchema.contentEncoding;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   delete jsonSchema.propertyNames;

@@ -18,8 +18,13 @@ import { type Open, splitStreamName } from './projection.ts';
 
 /** Streams whose events the directory is made of. */
 export const DIRECTORY_STREAMS = [
-  'organisation-', 'account-', 'agent-', 'token-', 'mailbox-', 'policy-',
-] as const; // prettier-ignore
+  'organisation-',
+  'account-',
+  'agent-',
+  'token-',
+  'mailbox-',
+  'policy-',
+] as const;
 
 export interface RoleEntry {
   readonly id: string;

@@ -81,8 +81,11 @@ interface Change {
 }
 
 const CHANGING: ReadonlySet<string> = new Set<ProjectedEvent['fact']['type']>([
-  'SendIntended', 'OperationCompleted', 'ActionsReconciled', 'SendReconciled',
-]); // prettier-ignore
+  'SendIntended',
+  'OperationCompleted',
+  'ActionsReconciled',
+  'SendReconciled',
+]);
 
 /** One change per operation, because an update must not meet a row twice. */
 function collapse(events: readonly ProjectedEvent[]): readonly Change[] {

@@ -48,9 +48,16 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   effect: 'write',
   access: {
     any: [
-      'messages:flag', 'messages:move', 'messages:copy', 'messages:archive', 'messages:spam', 'messages:trash',
-      'drafts:write', 'drafts:discard', 'drafts:send',
-    ], // prettier-ignore
+      'messages:flag',
+      'messages:move',
+      'messages:copy',
+      'messages:archive',
+      'messages:spam',
+      'messages:trash',
+      'drafts:write',
+      'drafts:discard',
+      'drafts:send',
+    ],
     mailbox: (input) => input.mailbox_id,
     needs: ({ operation }) => scopesToAct(operation),
   },

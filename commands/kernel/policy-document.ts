@@ -3,9 +3,20 @@ import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 
 export const POLICY_ACTIONS = [
-  'draft_create', 'draft_reply', 'draft_edit', 'draft_discard', 'send',
-  'set_flags', 'move', 'copy', 'archive', 'spam', 'not_spam', 'trash', 'expunge',
-] as const; // prettier-ignore
+  'draft_create',
+  'draft_reply',
+  'draft_edit',
+  'draft_discard',
+  'send',
+  'set_flags',
+  'move',
+  'copy',
+  'archive',
+  'spam',
+  'not_spam',
+  'trash',
+  'expunge',
+] as const;
 export type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
 /** Who may approve, from the least strict to the strictest. */
@@ -26,7 +37,12 @@ const Require = z.strictObject({
   quorum: z.int().min(1).max(10).default(1).describe('Approvals wanted.'),
   approver_role: z.enum(APPROVER_ROLES).default('approver').describe('The least role an approver has.'),
   exclude_owner: z.boolean().default(false).describe('Nobody approves a request made for him.'),
-  decision_ttl: z.int().min(60).max(7 * DAY_SECONDS).default(DAY_SECONDS).describe('Seconds.'), // prettier-ignore
+  decision_ttl: z
+    .int()
+    .min(60)
+    .max(7 * DAY_SECONDS)
+    .default(DAY_SECONDS)
+    .describe('Seconds.'),
   commit_ttl: z.int().min(60).max(DAY_SECONDS).default(3_600).describe('Seconds.'),
   auto_commit: z.boolean().optional().describe('Absent = as the mode of the request has it.'),
   undo_seconds: undoSeconds,

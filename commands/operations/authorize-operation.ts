@@ -3,8 +3,12 @@ import { GatewayError } from '../kernel/errors.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 
 export const MODES = [
-  'execute_or_request_approval', 'execute', 'request_approval', 'prepare', 'preview',
-] as const; // prettier-ignore
+  'execute_or_request_approval',
+  'execute',
+  'request_approval',
+  'prepare',
+  'preview',
+] as const;
 export type Mode = (typeof MODES)[number];
 
 const policyDetails = ({ decision, ruleId, version }: PolicyDecision) => ({

@@ -35,8 +35,13 @@ export const PolicyDocument = z
 export type PolicyDocument = z.output<typeof PolicyDocument>;
 
 const OF_A_SEND = [
-  'recipient_domains', 'external_recipient', 'first_contact', 'recipient_count', 'attachment_types', 'attachment_size',
-] as const; // prettier-ignore
+  'recipient_domains',
+  'external_recipient',
+  'first_contact',
+  'recipient_count',
+  'attachment_types',
+  'attachment_size',
+] as const;
 
 /** What makes a rule a mistake although each of its fields is fine. */
 function ruleIssues({ id, when }: PolicyRule, index: number, rules: readonly PolicyRule[]): readonly Issue[] {
