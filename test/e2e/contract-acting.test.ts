@@ -54,8 +54,12 @@ describe('what those who change mail are promised', function () {
     }));
     await appendMessages(dovecot.imap(), user, messages);
     const select = { folder: `path:${folder}`, filter: { subject_contains: word }, order_by: 'received_asc', limit: 200 }; // prettier-ignore
-    const { body } = await gateway.rest('POST', `/mailboxes/${mailboxId}/email.query`, { select });
-    return { ids: body.items.map(({ id }: Json) => id as string) as string[], word };
+    // The mail server takes its time to tell of them.
+    return await eventually(async () => {
+      const { body } = await gateway.rest('POST', `/mailboxes/${mailboxId}/email.query`, { select });
+      if (body.items.length < count) throw new Error('not all of it has arrived');
+      return { ids: body.items.map(({ id }: Json) => id as string) as string[], word };
+    });
   };
 
   const newKey = (): string => {

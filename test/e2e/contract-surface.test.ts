@@ -193,19 +193,19 @@ describe('what every caller is promised', function () {
 
   it(`tells nothing of what fails inside ${verifies('contract:13:internal')}`, async () => {
     const { mail } = gateway.gateway.ports;
-    const withMailbox = mail.withMailbox.bind(mail);
-    Object.assign(mail, { withMailbox: () => Promise.reject(new Error('secret inner text')) });
+    const query = mail.query.bind(mail);
+    Object.assign(mail, { query: () => Promise.reject(new Error('secret inner text')) });
     const answer = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
-    Object.assign(mail, { withMailbox });
+    Object.assign(mail, { query });
     expect(answer.body.error).to.include({ status: 500, code: 'internal_error', retryable: false });
     expect(JSON.stringify(answer.body)).not.to.include('secret');
   });
 
-  it(`tells a mailbox but never its credentials ${verifies('contract:4:mailbox')}`, async () => {
+  it(`tells a mailbox and how far its index is, never its credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs')}`, async () => {
     const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}`);
     expect(body).to.have.all.keys(
       'id', 'email', 'display_name', 'provider', 'auth_type', 'state', 'state_reason', 'imap', 'smtp', 'folder_roles',
-      'capabilities', 'trusted_authserv_ids', 'limits', 'created_at', 'updated_at', 'version',
+      'capabilities', 'trusted_authserv_ids', 'sync', 'limits', 'created_at', 'updated_at', 'version',
     ); // prettier-ignore
     expect(body).to.deep.include({
       email: 'anna@example.com',
@@ -216,6 +216,8 @@ describe('what every caller is promised', function () {
       limits: { provider_connections: 4 },
     });
     expect(body.folder_roles.inbox).to.match(/^fld_/);
+    expect(body.sync).to.include.keys('last_event_at', 'indexed', 'total');
+    expect(body.sync.indexed).to.equal(body.sync.total);
     expect(body.capabilities).to.include('MOVE');
     expect(JSON.stringify(body)).not.to.include(PASSWORD);
   });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import { createMailCopies } from '../../../../infra/mail-sync/mail-copies.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages } from '../../../support/mail-append.ts';
 import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nTo: box@example.com\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
@@ -28,12 +30,21 @@ describe('the copy of a mailbox', function () {
   };
   const isSame = async (): Promise<boolean> => (await rig.differences()).length === 0;
 
-  it('is complete after the first pass, which tells of no message', async () => {
+  it(`is complete after the first pass, which tells of no message ${verifies('contract:4:mailbox-syncs', 'contract:11:first-sync')}`, async () => {
     await start(300);
     rig.work();
     await eventually(() => rig.entry().state === 'connected');
     expect(await rig.differences()).to.deep.equal([]);
     expect(rig.told()).to.deep.equal([]);
+    const indexed = rig.events.all.filter(({ type }) => type === 'FolderIndexed');
+    const counts = indexed.map(({ data }) => [data['folder'], data['count']]);
+    const others = rig.entry().folders.filter(({ path }) => path !== 'INBOX');
+    expect(counts).to.have.deep.members([
+      [rig.folder('INBOX').number, 300],
+      ...others.map(({ number }) => [number, 0]),
+    ]);
+    const status = await createMailCopies(rig.ports.sql, rig.index).statusOf([rig.entry()]);
+    expect(status.get(rig.mailboxId)).to.include({ indexed: 300, total: 300 });
   });
 
   it('shows new mail within 2 seconds, also the mail that follows another', async () => {
@@ -116,6 +127,20 @@ describe('the copy of a mailbox', function () {
       async () =>
         (await rig.index.folder({ mailboxNumber: rig.entry().number, folderNumber: number })) === null,
     );
+  });
+
+  it('resumes a first pass where it was cut off', async () => {
+    await start(600);
+    const end = rig.work();
+    const inbox = () => rig.index.folder({ mailboxNumber: rig.entry().number, folderNumber: 1 });
+    await eventually(async () => ((await inbox())?.indexedFrom ?? Infinity) <= 600);
+    await end();
+    const cutOff = (await inbox())?.indexedFrom ?? 0;
+    expect(cutOff, 'newest first').to.be.within(2, 600);
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    await eventually(isSame);
+    expect(rig.told()).to.deep.equal([]);
   });
 
   it('goes on after its connection was ended, and misses nothing', async () => {
