@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { policyInForce } from '../../../../commands/policy/decide-for-caller.ts';
@@ -65,6 +67,16 @@ describe('setting the policy', () => {
         'Only a send has recipients and attachments: this rule would never match.',
     });
     expect(issuesOf([])).to.have.property('');
+  });
+
+  it('takes the example of the documentation', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../../../docs/policy.md'), 'utf8');
+    const [, example = ''] = /```json\n(.*?)```/s.exec(text) ?? [];
+    expect(read(JSON.parse(example)).rules.map(({ id }) => id)).to.deep.equal([
+      'no-programs',
+      'own-domain',
+      'bulk',
+    ]);
   });
 
   it('refuses an undo, which nothing here waits for', () => {
