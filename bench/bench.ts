@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- b1 b2 b3 b4 b5 b10] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
+ * `npm run bench [-- b1 b2 b3 b4 b5 b7 b8 b10] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
  * names those that take a minute run; b4 and b5 go up to a log of a million events, b2 and b10 to a mailbox of 100,000
  * messages, and take some minutes each.
  */
@@ -10,6 +10,7 @@ import { measureMcpCall } from './b1-mcp-call.ts';
 import { measureList } from './b10-list.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureArchive } from './b3-archive.ts';
+import { measureAttachments } from './b8-attachments.ts';
 import { measureIdle } from './b7-idle.ts';
 import { measureEventStore } from './b4-event-store.ts';
 import { measureProjector } from './b5-projector.ts';
@@ -33,6 +34,7 @@ const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b1', measureMcpCall],
   ['b2', (facts, { mailboxSizes }) => measureQuery(facts, mailboxSizes)],
   ['b3', measureArchive],
+  ['b8', (facts, { pid }) => measureAttachments(facts, pid)],
   ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
 ]);
 const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([

@@ -1,13 +1,19 @@
 /**
- * Bytes of received mail: read from the mail server in pieces, each on a connection borrowed for that piece alone. A slow
- * reader, or one that went away, therefore holds nothing, and memory does not grow with the message.
+ * Bytes of received mail, read from the mail server in pieces. A connection is borrowed for a run of them and given back at its
+ * end, or as soon as nobody takes the next one: a slow reader, or one that went away, holds nothing, and memory does not grow
+ * with the message.
  */
 import { GatewayError } from './errors.ts';
+import { Handover } from './handover.ts';
 import type { MailPort, MessageRef, PartDescription } from './mail-port.ts';
 import { decodePiece } from './transfer-decoding.ts';
 
 /** Large enough for few commands, small enough that 25 downloads at once stay far below 64 MiB. */
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = 128 * 1024;
+/** A server finds the place again at the begin of each run, which costs it time; others wait for the end of it. */
+const RUN_BYTES = 4 * 1024 * 1024;
+/** Nobody is kept from answering by a download, so it waits for a connection this many times longer than others do. */
+const MOST_WAITS = 4;
 
 export interface PartSource {
   readonly mail: Pick<MailPort, 'withMailbox'>;
@@ -17,23 +23,70 @@ export interface PartSource {
 
 /** Raw bytes of a part, or of the whole message (path null). Throws `message_stale` when it goes away meanwhile. */
 export async function* rawBytes(
-  { mail, mailboxId, ref }: PartSource,
+  source: PartSource,
   path: string | null,
   from = 0,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  for (let offset = from; ;) {
-    const start = offset;
-    const piece = await mail.withMailbox(mailboxId, 'bulk', (session) =>
-      session.readBytes(ref, path, start, PIECE_BYTES),
-    );
-    if (piece === null) {
-      throw new GatewayError('message_stale', 'The message moved or went away while it was read.');
+  let offset = from;
+  let waits = 0;
+  for (;;) {
+    const handover = new Handover<Uint8Array>();
+    const run = settled(readRun(source, { path, offset }, handover));
+    void run.then(() => {
+      handover.end();
+    });
+    try {
+      for (let piece = await handover.first(); piece !== null; piece = await handover.next()) {
+        offset += piece.length;
+        waits = 0;
+        yield piece;
+      }
+    } finally {
+      handover.end();
     }
-    if (piece.length > 0) yield piece;
-    if (piece.length < PIECE_BYTES) return;
-    offset += piece.length;
+    const { isEnd, failure } = await run;
+    if (isEnd) return;
+    if (failure === null) continue;
+    if (!isBusy(failure) || waits >= MOST_WAITS) throw failure;
+    waits += 1;
   }
 }
+
+const isBusy = (failure: Error): boolean => failure instanceof GatewayError && failure.code === 'overloaded';
+
+interface RunEnd {
+  readonly isEnd: boolean;
+  readonly failure: Error | null;
+}
+
+const settled = (run: Promise<boolean>): Promise<RunEnd> =>
+  run.then(
+    (isEnd) => ({ isEnd, failure: null }),
+    (failure: unknown) => ({
+      isEnd: false,
+      failure: failure instanceof Error ? failure : new Error(String(failure)),
+    }),
+  );
+
+/** True when it came to the end of the bytes. */
+const readRun = (
+  { mail, mailboxId, ref }: PartSource,
+  { path, offset }: { readonly path: string | null; readonly offset: number },
+  handover: Handover<Uint8Array>,
+): Promise<boolean> =>
+  mail.withMailbox(mailboxId, 'bulk', async (session) => {
+    for (let read = 0; read < RUN_BYTES;) {
+      const piece = await session.readBytes(ref, path, offset + read, PIECE_BYTES);
+      if (piece === null) {
+        throw new GatewayError('message_stale', 'The message moved or went away while it was read.');
+      }
+      if (piece.length > 0) handover.put(piece);
+      if (piece.length < PIECE_BYTES) return true;
+      read += piece.length;
+      if (!(await handover.isAskedForMore())) return false;
+    }
+    return false;
+  });
 
 /** A place in a part from which decoding can go on. */
 interface Mark {

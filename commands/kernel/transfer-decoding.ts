@@ -23,21 +23,33 @@ export function decodePiece(
   return encoding === 'base64' ? decodeBase64(encoded, isLast) : decodeQuotedPrintable(encoded, isLast);
 }
 
-/** Characters outside of the alphabet are skipped (RFC 2045 6.8); what follows padding begins anew. */
+const [TAB, LF, CR, SPACE, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d];
+
+/** Which bytes mean something in Base64 (RFC 2045 6.8); all others are skipped. */
+const ALPHABET = new Uint8Array(256);
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=') {
+  ALPHABET[character.charCodeAt(0)] = 1;
+}
+
 function decodeBase64(encoded: Buffer, isLast: boolean): DecodedPiece {
-  const text = encoded.toString('latin1').replaceAll(/[^A-Za-z0-9+/=]+/g, '');
-  const runs = text.split(/=+/);
-  const open = isLast ? '' : (runs.pop() ?? '');
-  const whole = open.length - (open.length % 4);
-  const decoded = [...runs, open.slice(0, whole)].map((run) => Buffer.from(run, 'base64'));
+  const packed = Buffer.allocUnsafe(encoded.length);
+  let length = 0;
+  for (const byte of encoded) {
+    packed[length] = byte;
+    length += ALPHABET[byte] ?? 0;
+  }
+  // What follows padding begins anew.
+  const open = packed.subarray(packed.subarray(0, length).lastIndexOf(EQUALS) + 1, length);
+  const kept = isLast ? 0 : open.length % 4;
+  const runs = packed.toString('latin1', 0, length - kept).split(/=+/);
+  const decoded = runs.map((run) => Buffer.from(run, 'base64'));
   const [only] = decoded;
   return {
     bytes: decoded.length === 1 && only ? only : Buffer.concat(decoded),
-    carry: Buffer.from(open.slice(whole), 'latin1'),
+    carry: Buffer.from(packed.subarray(length - kept, length)),
   };
 }
 
-const [TAB, LF, CR, SPACE, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d];
 /** Spaces at a line's end are padding (RFC 2045 6.7 rule 3), yet nobody pads with more than this. */
 const MAX_PADDING = 1_000;
 

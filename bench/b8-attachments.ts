@@ -1,0 +1,104 @@
+/** B8: 25 downloads and 25 uploads of 25 MiB at once; memory of the gateway meanwhile. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ImapFlow } from 'imapflow';
+import type { Figure } from './figures.ts';
+import type { DemoFacts } from './processes.ts';
+
+const AT_ONCE = 25;
+const FILE_BYTES = 25 * 1024 * 1024;
+const LOOK_EVERY_MS = 25;
+const MIB = 1024 * 1024;
+
+/** Of the process that serves, without its Postgres, in MiB. */
+function residentMiB(pid: number): number {
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${String(pid)}/status`, 'utf8'))?.[1];
+  return Number(kib) / 1_024;
+}
+
+const request = async (facts: DemoFacts, method: string, path: string, body?: unknown): Promise<Response> => {
+  const isBytes = body instanceof Uint8Array;
+  const answer = await fetch(`${facts.base_url}/api/v1${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${facts.rest_token}`,
+      'idempotency-key': `b8-${randomBytes(8).toString('hex')}`,
+      ...(body === undefined ? {} : { 'content-type': isBytes ? 'application/zip' : 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: isBytes ? new Blob([body]) : JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${path}: HTTP ${String(answer.status)} ${await answer.text()}`);
+  return answer;
+};
+
+/** Puts a message with one file into the inbox and gives the path of that file. */
+async function attachedFile(facts: DemoFacts): Promise<string> {
+  const { host, port, user, password } = facts.imap;
+  const auth = { user, pass: password };
+  const client = new ImapFlow({ host, port, secure: false, auth, logger: false, disableAutoIdle: true });
+  await client.connect();
+  const lines = randomBytes(FILE_BYTES).toString('base64').replaceAll(/.{76}/g, '$&\r\n');
+  const head =
+    'From: bench@example.com\r\nSubject: B8\r\nMIME-Version: 1.0\r\nContent-Type: application/zip; name=b8.zip\r\n';
+  await client.append('INBOX', `${head}Content-Transfer-Encoding: base64\r\n\r\n${lines}\r\n`);
+  await client.logout();
+  const mailbox = `/mailboxes/${facts.mailbox_id}`;
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const select = { folder: 'inbox', filter: { subject_contains: 'B8', size_min: FILE_BYTES } };
+    const found = await request(facts, 'POST', `${mailbox}/email.query`, { select, view: 'full' });
+    const { items } = (await found.json()) as { items: { attachments: { id: string }[] }[] };
+    const id = items[0]?.attachments[0]?.id;
+    if (id !== undefined) return `${mailbox}/attachments/${id}`;
+    await sleep(100);
+  }
+  throw new Error('the message with the file did not arrive');
+}
+
+async function download(facts: DemoFacts, path: string): Promise<void> {
+  const { body } = await request(facts, 'GET', path);
+  let length = 0;
+  for await (const piece of body ?? []) length += (piece as Uint8Array).length;
+  if (length !== FILE_BYTES) throw new Error(`a download had ${String(length)} bytes`);
+}
+
+/** Runs `work` on all at once; how much memory was added to what was there before, and how long it took. */
+async function growth(
+  pid: number,
+  work: () => Promise<void>,
+): Promise<{ readonly mib: number; readonly ms: number }> {
+  const before = residentMiB(pid);
+  let most = before;
+  const looking = setInterval(() => {
+    most = Math.max(most, residentMiB(pid));
+  }, LOOK_EVERY_MS);
+  const begin = performance.now();
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  } finally {
+    clearInterval(looking);
+  }
+  return { mib: most - before, ms: performance.now() - begin };
+}
+
+export async function measureAttachments(facts: DemoFacts, gatewayPid: number): Promise<readonly Figure[]> {
+  const path = await attachedFile(facts);
+  const draft = await request(facts, 'POST', `/mailboxes/${facts.mailbox_id}/start_draft`, { subject: 'B8' });
+  const { id } = (await draft.json()) as { id: string };
+  const file = randomBytes(FILE_BYTES);
+  const upload = async (): Promise<void> => {
+    await request(facts, 'POST', `/drafts/${id}/attachments?filename=b8.zip`, file);
+  };
+  // Once each beforehand: what a first run allocates stays.
+  await download(facts, path);
+  await upload();
+  const down = await growth(gatewayPid, () => download(facts, path));
+  const up = await growth(gatewayPid, upload);
+  const rate = (ms: number): number => (AT_ONCE * FILE_BYTES) / MIB / (ms / 1_000);
+  return [
+    { name: 'B8 RSS growth, 25 downloads', value: down.mib, unit: 'MiB', target: { atMost: 64 } },
+    { name: 'B8 downloads', value: rate(down.ms), unit: 'MiB/s' },
+    { name: 'B8 RSS growth, 25 uploads', value: up.mib, unit: 'MiB', target: { atMost: 64 } },
+    { name: 'B8 uploads', value: rate(up.ms), unit: 'MiB/s' },
+  ];
+}
