@@ -246,7 +246,7 @@ describe('submitting an operation', () => {
     expect(rig.mailbox.commands).to.deep.equal(['move INBOX 1']);
   });
 
-  it('settled by another process while this one was held up is told as that process found it', async () => {
+  it(`settled by another process while this one was held up does nothing more, and is told as found there ${verifies('contract:10:lease')}`, async () => {
     const id = rig.arrive('INBOX');
     const move = rig.mailbox.moveMessages.bind(rig.mailbox);
     const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
@@ -262,6 +262,7 @@ describe('submitting an operation', () => {
     const { output } = await rig.invoke(actOnEmail, acting([id]), 'key');
     expect(output).to.have.nested.property('results[0].outcome', 'failed');
     expect(types().filter((type) => type === 'ActionOutcomesRecorded')).to.have.length(1);
+    expect(rig.mailbox.commands, 'nothing was done after the judgement').to.deep.equal([]);
   });
 
   it('is swept when its runner is gone, and not before', async () => {
