@@ -121,7 +121,9 @@ class Expectations {
 
   /** By the UID the server told; before it told, by the Message-ID among what came after the intent. */
   ofArrival(uid: number, messageId: string | null): Expected<OwnArrival> | null {
-    const all = this.#of('arrives').filter(({ change }) => change.uidValidity === null || change.uidValidity === this.#validity); // prettier-ignore
+    const all = this.#of('arrives').filter(
+      ({ change }) => (change.uidValidity ?? this.#validity) === this.#validity,
+    );
     const exact = all.find(({ change }) => change.uid === uid);
     const alike = all.find(
       ({ change }) => change.uid === null && change.fromUid <= uid && change.messageId === messageId,
