@@ -49,12 +49,10 @@ const link: FormatCallback = (element, walk, builder) => {
 
 const image: FormatCallback = (element, _walk, builder) => {
   const [src, alt = ''] = [attribute(element, 'src'), attribute(element, 'alt')];
-  if (src === undefined) builder.addInline(alt === '' ? '' : `[${alt}]`);
-  else {
-    builder.addLiteral('![');
-    builder.addInline(alt);
-    builder.addLiteral(`](${address(src)})`);
-  }
+  if (src === undefined && alt === '') return;
+  builder.addLiteral(src === undefined ? '[' : '![');
+  builder.addInline(alt);
+  builder.addLiteral(src === undefined ? ']' : `](${address(src)})`);
 };
 
 const fenced: FormatCallback = (element, walk, builder) => {

@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { MAX_HTML_CHARS, readHtml, type ReadAs } from '../../../../../commands/kernel/html/read-html.ts';
+import { verifies } from '../../../../support/verifies.ts';
+
+const read = (html: string, as: ReadAs = 'text') =>
+  readHtml(html, as, (cid) => (cid === 'a@b' ? 'att_1a' : null));
+const textOf = async (html: string): Promise<string> => (await read(html)).content;
+
+describe('reading HTML mail', () => {
+  const hidden: Readonly<Record<string, string>> = {
+    'display none': '<p style="display:none">secret</p>',
+    'display none, shouted': '<p style="DISPLAY : None !important">secret</p>',
+    'an attribute': '<p hidden>secret</p>',
+    'a class': '<style>.h{display:none}</style><p class="a h">secret</p>',
+    'a class behind it': '<p class=h>secret</p><style>/* x */ p.h , .y { visibility:hidden }</style>',
+    'an ancestor of a rule':
+      '<style>#x .h b{display:none}</style><div id=x><p class=h>1<b>secret</b></p></div>',
+    'no size': '<span style="font-size:0">secret</span>',
+    'hardly any size': '<span style="font-size:1px">secret</span>',
+    'no opacity': '<span style="opacity:0.01">secret</span>',
+    'white on white': '<span style="color:#fff">secret</span>',
+    'nearly white on white': '<span style="color:#fefdfe">secret</span>',
+    'its own background': '<p style="background:#123456;color:rgb(18, 52, 86)">secret</p>',
+    'font colour': '<font color="#FFFFFF">secret</font>',
+    'no height': '<div style="max-height:0;overflow:hidden">secret</div>',
+    'a place off screen': '<div style="position:absolute;left:-9999px">secret</div>',
+    'an indent': '<div style="text-indent:-999em">secret</div>',
+    Outlook: '<div style="mso-hide:all">secret</div>',
+    'a clip': '<div style="clip:rect(0 0 0 0)">secret</div>',
+  };
+  for (const [by, html] of Object.entries(hidden)) {
+    it(`leaves out and counts what is hidden by ${by} ${verifies('contract:4:hidden-text')}`, async () => {
+      for (const as of ['text', 'markdown', 'html'] as const) {
+        const { content, hiddenChars } = await read(`<p>before</p>${html}<p>after</p>`, as);
+        expect(content).to.include('before').and.include('after').and.not.include('secret');
+        expect(hiddenChars).to.equal('secret'.length);
+      }
+    });
+  }
+
+  const shown: Readonly<Record<string, string>> = {
+    'white on a dark cell': '<table><tr><td bgcolor="#000"><font color="white">seen</font></td></tr></table>',
+    'white on a picture': '<div style="background:url(x.png)"><b style="color:#fff">seen</b></div>',
+    'a size of its own inside of none': '<td style="font-size:0px"><p style="font-size:13px">seen</p></td>',
+    'a rule for small screens':
+      '<style>@media (max-width:600px){.d{display:none}}</style><p class=d>seen</p>',
+    'its own style against a rule':
+      '<style>.d{display:none}</style><p class=d style="display:block">seen</p>',
+    'visible inside of hidden': '<div style="visibility:hidden"><p style="visibility:visible">seen</p></div>',
+    'another class': '<style>.dd{display:none}</style><p class=d>seen</p>',
+  };
+  for (const [why, html] of Object.entries(shown)) {
+    it(`keeps ${why}`, async () => {
+      expect(await read(html)).to.include({ content: 'seen', hiddenChars: 0 });
+    });
+  }
+
+  it(`lets nothing through that runs, loads or frames ${verifies('contract:4:html-cleaned')}`, async () => {
+    const pieces = fc.constantFrom(
+      '<script>x</script>', '<img src=x onerror=alert(1)>', '<svg onload=x>', '<iframe src=//e>', '<a href="java\tscript:x">',
+      '<math><mtext><style>', '</style>', '<form action=//e>', '<base href=//e>', '<meta http-equiv=refresh>', '<link rel=stylesheet href=//e>',
+      '<object data=//e>', '<p style="background:url(//e)" onclick=x>', '<img srcset="//e 1x">', '<!--', '-->', '<a href="data:text/html,x">',
+      '<![CDATA[', '"', "'", '>', '<', '&lt;script&gt;', '<template>', '<noscript>', '<textarea>', '</textarea>', '<title>', '<xmp>', 'text',
+    ); // prettier-ignore
+    await fc.assert(
+      fc.asyncProperty(fc.array(pieces, { maxLength: 12 }), async (parts) => {
+        const { content } = await read(parts.join(''), 'html');
+        expect(content).not.to.match(
+          /<(script|svg|math|iframe|form|base|meta|link|object|style|template|textarea|title)\b/i,
+        );
+        for (const [tag] of content.matchAll(/<[^>]*>/g)) {
+          expect(tag).not.to.match(/\s(on\w+|style|srcset|background)=|javascript:|data:|src="\/\//i);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('shows pictures of the message by their attachment, others by their words', async () => {
+    const html = '<img src="cid:a%40b" alt="Logo"><img src="cid:none" alt="Other"><img src="https://e/x">';
+    expect((await read(html, 'html')).content).to.equal('<img src="att_1a" alt="Logo" /><img alt="Other" />');
+    expect((await read(html, 'markdown')).content).to.equal('![Logo](att_1a)[Other]');
+  });
+
+  it('tells links that name another host than they lead to', async () => {
+    const misleading = async (text: string, href: string) =>
+      (await read(`<a href="${href}">${text}</a>`)).misleadingLinks;
+    expect(await misleading('www.bank.example', 'https://evil.example')).to.equal(1);
+    expect(await misleading('https://bank.example/login', 'https://bank.example.evil.example')).to.equal(1);
+    expect(await misleading('bank.example', 'https://www.bank.example/x')).to.equal(0);
+    expect(await misleading('Click here', 'https://evil.example')).to.equal(0);
+    expect(await textOf('<a href="https://xn--bnk-sna.example">bänk</a>')).to.equal(
+      'bänk [xn--bnk-sna.example]',
+    );
+  });
+
+  it('never lets text of the sender pass for Markdown of ours', async () => {
+    const { content } = await read(
+      '<p>[x](http://e) *a* `b` _c_</p><a href="https://e/a b)">t]</a>',
+      'markdown',
+    );
+    expect(content).to.equal('\\[x\\](http://e) \\*a\\* \\`b\\` \\_c\\_\n\n[t\\]](https://e/a%20b%29)');
+  });
+
+  it('reads no more than it may, and what it read begins what is read of more', async () => {
+    const { content, isCut } = await read(`<p>${'word '.repeat(MAX_HTML_CHARS / 4)}</p>`);
+    expect(isCut).to.equal(true);
+    expect(content.length).to.be.at.most(MAX_HTML_CHARS);
+  });
+
+  it('takes little time for the worst', async () => {
+    const worst = [
+      '<b>',
+      '<p>x',
+      '<',
+      '&',
+      '<li>',
+      '<a href="https://e.example/">a.b</a>',
+      '<table><tr><td>',
+    ];
+    for (const unit of worst) {
+      // Time of the processor: what else runs on the machine does not count.
+      const begin = process.cpuUsage();
+      await read(unit.repeat(MAX_HTML_CHARS / unit.length), 'markdown');
+      expect(process.cpuUsage(begin).user / 1_000, unit).to.be.below(4_000);
+    }
+  });
+});
