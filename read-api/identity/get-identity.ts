@@ -6,7 +6,7 @@ import { type Context, defineCapability } from '../../commands/kernel/capability
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { effectiveRoles } from '../../commands/kernel/folders.ts';
 import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/kernel/mail-filter.ts';
-import { decideActionPolicy } from '../../commands/policy/decide-for-caller.ts';
+import { decideActionPolicy, decideSendPolicy } from '../../commands/policy/decide-for-caller.ts';
 import { ACTION_TYPES } from '../../commands/operations/operation-events.ts';
 
 const MailboxIdentity = z.object({
@@ -17,7 +17,9 @@ const MailboxIdentity = z.object({
   scopes: z.array(z.string()),
   filters: z.array(z.string()).describe('Filter keys this mailbox answers.'),
   server_defined: z.array(z.string()).describe('Filter keys the mail server evaluates by its own rules.'),
-  requires_approval: z.array(z.string()).describe('Actions policy lets this caller do only with approval.'),
+  requires_approval: z
+    .array(z.string())
+    .describe('What policy lets this caller do only with approval; send: to whom no rule allows it.'),
 });
 
 const Identity = z.object({
@@ -135,8 +137,19 @@ function describeMailbox(
     scopes: [...scopes],
     filters: [...FILTER_KEYS],
     server_defined: [...SERVER_DEFINED_FILTERS],
-    requires_approval: ACTION_TYPES.filter(
-      (type) => decideActionPolicy({ caller, ports }, mailbox.id, [type]).decision === 'require',
-    ),
+    requires_approval: [...requiresApproval(mailbox, { caller, ports })],
   };
+}
+
+/** A send is judged by whom it goes to; here by what holds for recipients that no rule names. */
+function requiresApproval(
+  mailbox: MailboxEntry,
+  asking: Pick<Context, 'caller' | 'ports'>,
+): readonly string[] {
+  const toNobody = { recipients: [], attachments: [] };
+  const send = decideSendPolicy(asking, mailbox, toNobody).decision === 'require' ? ['send'] : [];
+  const actions = ACTION_TYPES.filter(
+    (type) => decideActionPolicy(asking, mailbox.id, [type]).decision === 'require',
+  );
+  return [...actions, ...send];
 }

@@ -198,6 +198,16 @@ describe('drafts written and sent by email.act', function () {
       version: 1,
     });
     expect(preview.preview.content_hash).to.equal(preview.draft.content_hash);
+    const approvals = async (bearer?: string): Promise<unknown> => {
+      const { body } = await world.gateway.rest(
+        'GET',
+        '/identity',
+        undefined,
+        bearer === undefined ? {} : { token: bearer },
+      );
+      return (body.mailboxes as Json[]).find(({ id }) => id === world.mailboxId)?.requires_approval;
+    };
+    expect([await approvals(token), await approvals()]).to.deep.equal([['send'], []]);
     // The owner's own tools may send; they cannot ask anybody either.
     expect(await code(send, { mode: 'request_approval' })).to.equal('403 approval_required');
     expect(await code(send, { mode: 'prepare' })).to.equal('422 operation_unsupported');

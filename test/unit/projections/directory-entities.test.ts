@@ -1,14 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
+import type { PolicyEntry } from '../../../commands/kernel/directory.ts';
 import type { Fact } from '../../../commands/kernel/event.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { mailbox } from '../../../commands/mailboxes/mailbox.ts';
+import { decidePolicy } from '../../../commands/policy/decide-policy.ts';
 import { DirectoryMaps } from '../../../infra/directory-maps.ts';
 import { changesOf, denialBy, keysOf } from '../../../projections/directory-entities.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample, sealSample } from '../../support/event-author.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 import {
   AGENT,
   AGENT_GRANT,
@@ -165,5 +168,27 @@ describe('directory', () => {
       ],
     });
     expect(created && denialBy(created)).to.deep.equal({ put: [], remove: [] });
+  });
+
+  it('holds the newest policy, and one that denies in the place of one it cannot read', async () => {
+    const events = new MemoryEventStore();
+    await happened(events, `policy-${ORG}`, [
+      { type: 'PolicySet', data: SAMPLE_EVENTS.PolicySet },
+      { type: 'PolicySet', data: { version: 2, rules: [], default: null } },
+    ]);
+    const { state } = await directoryAfter(events);
+    expect(state.policies.get(ORG)).to.deep.equal({ id: ORG, version: 2, rules: [], default: null });
+    const [stored] = await events.readStream(`policy-${ORG}`);
+    const { put: [denied] = [] } = stored ? denialBy(stored) : {};
+    expect(denied).to.deep.include({ kind: 'policy' });
+    const decision = decidePolicy(denied?.value as PolicyEntry, {
+      actions: ['move'],
+      mailboxId: MAILBOX,
+      actor: 'person',
+      principalId: OWNER,
+      bulkCount: 1,
+      send: null,
+    });
+    expect(decision).to.include({ decision: 'deny', ruleId: 'unreadable', version: 1 });
   });
 });
