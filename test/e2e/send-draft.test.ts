@@ -30,7 +30,7 @@ describe('sending drafts through the whole gateway', function () {
       await relay.stop();
     });
 
-    it(`brings the mail to its reader and one seen copy to Sent ${verifies('contract:7:send-order', 'contract:7:date-at-sending', 'contract:10:sent-copy')}`, async () => {
+    it(`brings the mail to its reader and one seen copy to Sent ${verifies('interface:4.2:send-draft', 'contract:7:send-order', 'contract:7:date-at-sending', 'contract:10:sent-copy')}`, async () => {
       const { id, subject } = await world.draft(['bob@example.com']);
       const answer = await world.send(id, randomUUID());
       expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
@@ -40,15 +40,17 @@ describe('sending drafts through the whole gateway', function () {
       const { message_id: messageId } = answer.body.draft as { message_id: string };
       const arrived = await world.copies('bob', 'INBOX', subject);
       expect(arrived.map(({ messageId: each }) => each)).to.deep.equal([messageId]);
-      await eventually(async () => {
-        const copies = await world.copies('anna', 'Sent', subject);
-        expect(copies.map(({ messageId: each }) => each)).to.deep.equal([messageId]);
-        expect(copies[0]?.flags).to.include('\\Seen');
+      const stored = await eventually(async () => {
+        const events = await world.gateway.gateway.ports.events.readStream(`draft-${id}`);
+        expect(events.at(-1)?.type).to.equal('SentCopyFiled');
+        return events;
       }, 10_000);
-      const stored = await world.gateway.gateway.ports.events.readStream(`draft-${id}`);
       expect(stored.map(({ type }) => type).filter((type) => /Send|Sent|Frozen/.test(type))).to.deep.equal([
         'DraftFrozen', 'SendStarted', 'SendDataBegun', 'DraftSent', 'SentCopyFiled',
       ]); // prettier-ignore
+      const copies = await world.copies('anna', 'Sent', subject);
+      expect(copies.map(({ messageId: each }) => each)).to.deep.equal([messageId]);
+      expect(copies[0]?.flags).to.include('\\Seen');
       expect(stored.at(-1)?.data['filed_by']).to.equal('gateway');
     });
 

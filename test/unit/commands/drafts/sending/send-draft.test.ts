@@ -7,6 +7,7 @@ import {
   NEVER,
 } from '../../../../support/fake-submission.ts';
 import { SendRig } from '../../../../support/send-rig.ts';
+import { verifies } from '../../../../support/verifies.ts';
 
 const refusalOf = async (work: Promise<unknown>): Promise<GatewayError> => {
   try {
@@ -210,7 +211,7 @@ describe('send_draft', () => {
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
-  it('counts the mails of an agent, and gives back what was not sent', async () => {
+  it(`counts the mails of an agent, and gives back what was not sent ${verifies('contract:15:agent-quota')}`, async () => {
     const rig = new SendRig({ kind: 'agent' });
     rig.submission.course = NEVER;
     const failed = await rig.startDraft();
