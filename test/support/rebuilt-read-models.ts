@@ -4,12 +4,10 @@ import { openDirectConnection } from '../../infra/postgres/direct-connection.ts'
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { startProjector } from '../../infra/projector/projector.ts';
+import { READ_MODELS } from '../../infra/projector/read-models.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { createPersonalData } from '../../infra/security/personal-data.ts';
 import { systemClock } from '../../infra/system-clock.ts';
-import { audit } from '../../projections/audit.ts';
-import { directory } from '../../projections/directory.ts';
-import { operations } from '../../projections/operations.ts';
 import { eventually } from './gateway.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -49,7 +47,7 @@ export async function rebuiltReadModels(home: {
     events,
     personal: createPersonalData({ sql: live, clock: systemClock, masterKey }),
     clock: systemClock,
-    projections: [directory, operations, audit],
+    projections: READ_MODELS,
     log: silentLog,
   });
   opened.defer(() => projector.close());

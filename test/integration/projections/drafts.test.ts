@@ -1,0 +1,50 @@
+import { expect } from 'chai';
+import { draft } from '../../../commands/drafts/draft.ts';
+import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { drafts, listDraftStates, listUnsentDrafts } from '../../../projections/drafts.ts';
+import { happened } from '../../support/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
+
+type Told = keyof typeof SAMPLE_EVENTS;
+
+describe('the list of drafts', () => {
+  let rig: Rig;
+  before(async () => {
+    rig = await openRig();
+  });
+  after(async () => {
+    await rig[Symbol.asyncDispose]();
+  });
+
+  const tell = (id: string, ...types: Told[]): Promise<unknown> => {
+    const facts = types.map((type) => ({ type, data: SAMPLE_EVENTS[type] }));
+    return happened(rig.events, `draft-${id}`, facts as unknown as Parameters<typeof happened>[2]);
+  };
+
+  it('shows each draft as its stream tells it, whatever batches its events came in', async () => {
+    const { sql, events } = rig;
+    const projector = await rig.start({ projections: [drafts] });
+    await tell('drf_1', 'DraftStarted', 'DraftEdited');
+    await tell('drf_2', 'DraftStarted');
+    await rig.settle(projector);
+    await tell('drf_1', 'DraftFrozen', 'SendStarted', 'SendPostponed');
+    await tell('drf_3', 'DraftStarted', 'DraftDiscarded');
+    await tell('drf_4', 'DraftStarted', 'DraftFrozen', 'SendStarted', 'DraftSent');
+    await rig.settle(projector);
+    const all = { mailboxIds: ['mbx_1'], status: null, before: null, limit: 10 };
+    const listed = await listDraftStates(sql, all);
+    expect(listed.map(({ id }) => id)).to.deep.equal(['drf_4', 'drf_3', 'drf_2', 'drf_1']);
+    for (const { id, state } of listed) {
+      const { state: folded } = await loadAggregate(events, draft, id);
+      expect(state, id).to.deep.equal(JSON.parse(JSON.stringify(folded)));
+    }
+    const of = async (change: object): Promise<string[]> =>
+      (await listDraftStates(sql, { ...all, ...change })).map(({ id }) => id);
+    expect(await of({ status: 'discarded' })).to.deep.equal(['drf_3']);
+    expect(await of({ before: 'drf_3', limit: 1 })).to.deep.equal(['drf_2']);
+    expect(await of({ mailboxIds: ['mbx_2'] })).to.deep.equal([]);
+    const unsent = await listUnsentDrafts(sql, ['mbx_1'], 10);
+    expect(unsent.map(({ draftId }) => draftId)).to.have.members(['drf_1', 'drf_2']);
+  });
+});
