@@ -64,6 +64,7 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   rest: { method: 'post', path: '/mailboxes/:mailbox_id/email.act' },
   tool: {
     surface: 'advertised',
+    asTask: true,
     hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   },
   idempotency: {

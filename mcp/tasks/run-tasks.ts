@@ -42,7 +42,13 @@ export class TaskRuns {
     const { ids, personal } = this.#ports;
     const id = ids.newId('tsk');
     const input = await personal.seal(run.owner.principalId, JSON.stringify(run.input));
-    const task = await this.#ports.tasks.create({ ...run.owner, id, tool: run.tool, ttlMs: run.ttlMs, input });
+    const task = await this.#ports.tasks.create({
+      ...run.owner,
+      id,
+      tool: run.tool,
+      ttlMs: run.ttlMs,
+      input,
+    });
     const cancelled = new AbortController();
     const over = this.#run(id, run, cancelled.signal).finally(() => this.#running.delete(id));
     this.#running.set(id, { cancelled, over });
@@ -116,7 +122,7 @@ async function outcomeOf(run: TaskRun, gone: AbortSignal, { server }: Ports): Pr
   } catch (error) {
     if (error instanceof JSONRPCErrorException) {
       const { code, message } = error;
-    const data: unknown = error.data;
+      const data: unknown = error.data;
       return { outcome: { kind: 'error', code, message, data }, failure: message };
     }
     const text = errorResult(error, run.requestId, { textBlock: server.mcpTextBlock });

@@ -3,7 +3,7 @@ import type { Caller } from '../../commands/kernel/access.ts';
 import { authorise } from '../../commands/kernel/authorise.ts';
 import type { Capability, Context } from '../../commands/kernel/capability.ts';
 import { FEED_DAYS } from '../../commands/kernel/change-feed.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
 import { assertLive, callerBehind } from '../../commands/kernel/live-caller.ts';
 import { type FeedPlace, isAfter } from '../../commands/kernel/observed-change.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
@@ -37,8 +37,8 @@ export interface Waiting {
 }
 
 /**
- * Answers as soon as the source finds something. A wait whose caller lost the right to it ends with that refusal. Throws
- * `cursor_invalid`, `cursor_expired` and `store_unavailable`.
+ * Answers as soon as the source finds something. A wait whose caller lost the right to it ends with that refusal; what may
+ * pass (`mailbox_unavailable`, `store_unavailable`) is thrown with `details.cursor`.
  */
 export async function waitFor<Item>(
   waiting: Waiting,
@@ -55,7 +55,10 @@ export async function waitFor<Item>(
   let looksAgain = false;
   for (;;) {
     if (watch.take() || looksAgain) {
-      const { items, upTo, more } = await source.find(place, callerNow(waiting));
+      const caller = callerNow(waiting);
+      const { items, upTo, more } = await source.find(place, caller).catch((error: unknown) => {
+        throw withCursor(error, cursorAt(ports, place));
+      });
       place = later(place, upTo);
       looksAgain = more;
       if (items.length > 0) {
@@ -101,6 +104,17 @@ function callerNow({ access, input, context }: Waiting): Caller {
   const caller = callerBehind(directory.state, known, clock.now());
   authorise(caller, directory.state, { access }, input);
   return caller;
+}
+
+/** Whoever began without a cursor has none to come back with: a failure that may pass tells where the wait stood. */
+function withCursor(error: unknown, cursor: string): unknown {
+  if (!(error instanceof GatewayError) || !ERROR_TABLE[error.code].retryable) return error;
+  const { code, message, details, retryAfterSeconds } = error;
+  return new GatewayError(code, message, {
+    details: { ...details, cursor },
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    cause: error,
+  });
 }
 
 const later = (a: FeedPlace, b: FeedPlace): FeedPlace =>

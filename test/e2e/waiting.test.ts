@@ -144,6 +144,19 @@ describe('waiting through the whole gateway', function () {
     const outcome = await mcp('tasks/result', { taskId });
     expect(outcome.result.structuredContent.items[0]).to.include({ subject });
     expect((await mcp('tasks/get', { taskId })).result.status).to.equal('completed');
+    const operation = {
+      type: 'message_actions',
+      select: { message_ids: [outcome.result.structuredContent.items[0].id as string] },
+      actions: [{ type: 'set_flags', seen: true }],
+    };
+    const acting = { operation, idempotency_key: 'as-a-task' };
+    const acted = await mcp('tools/call', { name: 'email_act', arguments: acting, task: {} });
+    expect(acted.error).to.equal(undefined);
+    const ended = await mcp('tasks/result', { taskId: acted.result.task.taskId as string });
+    expect(ended.result.structuredContent).to.deep.include({
+      status: 'completed',
+      summary: { done: 1, failed: 0, unknown: 0 },
+    });
     const misspelt = await mcp('tools/call', { name: 'email_await', arguments: { ...args, fore: 1 } });
     expect(misspelt.error.code).to.equal(-32602);
   });

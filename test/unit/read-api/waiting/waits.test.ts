@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import type { Ports } from '../../../../commands/kernel/ports.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
@@ -174,6 +175,21 @@ describe('waiting for messages', () => {
     expect(await rejection(look({ cursor: 'wc1_eHg' }))).to.include({ code: 'cursor_invalid' });
     expect(await rejection(look({ cursor: at(0n, 8) }))).to.include({ code: 'cursor_expired' });
     expect(await look({ cursor: at(0n, 6) })).to.include({ status: 'timed_out' });
+  });
+
+  it('tells where it stood when the mail server was away as something came, so that nothing is lost', async () => {
+    const real = await world.process({ ticking: true });
+    const mail = {
+      ...real.mail,
+      withMailbox: () => Promise.reject(new GatewayError('mailbox_unavailable', 'away')),
+    };
+    const waiting = rejection(world.wait({ ...real, mail }, monitorInbox, {}));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await arrive(1);
+    const error = await waiting;
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error).to.include({ code: 'mailbox_unavailable', retryAfterSeconds: 2 });
+    expect(subjects(await look({ cursor: error.details['cursor'] }))).to.deep.equal(['Message 1']);
   });
 
   it('says that the store is away instead of that nothing came', async () => {
