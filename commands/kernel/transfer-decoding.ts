@@ -19,8 +19,8 @@ export function decodePiece(
   isLast: boolean,
 ): DecodedPiece {
   if (encoding === 'identity') return { bytes: piece, carry: NOTHING };
-  const encoded = carry.length === 0 ? Buffer.from(piece) : Buffer.concat([carry, piece]);
-  return encoding === 'base64' ? decodeBase64(encoded, isLast) : decodeQuotedPrintable(encoded, isLast);
+  if (encoding === 'base64') return decodeBase64(carry, piece, isLast);
+  return decodeQuotedPrintable(Buffer.concat([carry, piece]), isLast);
 }
 
 const [TAB, LF, CR, SPACE, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d];
@@ -31,10 +31,11 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
   ALPHABET[character.charCodeAt(0)] = 1;
 }
 
-function decodeBase64(encoded: Buffer, isLast: boolean): DecodedPiece {
-  const packed = Buffer.allocUnsafe(encoded.length);
-  let length = 0;
-  for (const byte of encoded) {
+function decodeBase64(carry: Uint8Array, piece: Uint8Array, isLast: boolean): DecodedPiece {
+  const packed = Buffer.allocUnsafe(carry.length + piece.length);
+  packed.set(carry);
+  let { length } = carry;
+  for (const byte of piece) {
     packed[length] = byte;
     length += ALPHABET[byte] ?? 0;
   }
