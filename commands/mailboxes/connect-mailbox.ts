@@ -42,13 +42,18 @@ export async function connectMailbox(
 ): Promise<ConnectOutcome> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (!entry) return { outcome: 'skipped' };
-  const started = await note(ports, entry, startConnecting);
-  if (!mayConnect(started)) return { outcome: 'skipped' };
+  // Many mailboxes connect at once when a process starts: a stream is read only where the directory says there is news.
+  if (RESTING.has(entry.state)) return { outcome: 'skipped' };
+  if (entry.state === 'pending' && !mayConnect(await note(ports, entry, startConnecting))) {
+    return { outcome: 'skipped' };
+  }
   const author = systemAuthor(ports, entry.orgId);
   try {
     const { capabilities, listing } = await greet();
     await registerFolders(ports, author, mailboxId, listing);
-    await note(ports, entry, (state) => recordAnswering(state, capabilities));
+    if (!answersAsBefore(ports.directory.state.mailboxes.get(mailboxId), capabilities)) {
+      await note(ports, entry, (state) => recordAnswering(state, capabilities));
+    }
     return { outcome: 'connected' };
   } catch (thrown) {
     const error = whileConnecting(thrown);
@@ -58,6 +63,12 @@ export async function connectMailbox(
     return { outcome, error: error as GatewayError };
   }
 }
+
+const RESTING: ReadonlySet<MailboxEntry['state']> = new Set(['paused', 'removed']);
+
+const answersAsBefore = (entry: MailboxEntry | undefined, capabilities: readonly string[]): boolean =>
+  (entry?.state === 'connected' || entry?.state === 'syncing') &&
+  entry.capabilities.join(' ') === capabilities.join(' ');
 
 /** A mailbox whose folders cannot be listed is of no use; later, a refused command says nothing about the mailbox. */
 function whileConnecting(error: unknown): unknown {

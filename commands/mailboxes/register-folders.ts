@@ -1,8 +1,8 @@
 /** Gives every folder the server lists its number, before an id that names it is handed out. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { FolderEntry } from '../kernel/directory.ts';
+import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import type { FolderListing } from '../kernel/mail-port.ts';
+import { FOLDER_ROLES, type FolderListing, type FolderRole } from '../kernel/mail-port.ts';
 import type { Ports, Sealed } from '../kernel/ports.ts';
 import { type ListedFolder, numberFolders, recordFolders } from './decide-folders.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
@@ -27,6 +27,8 @@ export async function registerFolders(
     role: folder.role,
     roleSource: folder.roleSource,
   }));
+  const entry = ports.directory.state.mailboxes.get(mailboxId);
+  if (entry && holdsFolders(entry, listing)) return numbered(entry.folders, listing);
   const { state: before } = await loadAggregate(ports.events, mailbox, mailboxId);
   const sealed = await sealUnknown(ports, mailboxId, before, listed);
   const { state, appended } = await decideAndAppend(ports, author, mailbox, {
@@ -42,6 +44,34 @@ export async function registerFolders(
       : [{ number, path, availability: selectable ? 'selectable' : 'container' }];
   });
 }
+
+/** True when the directory has every listed folder with its role as it is, and knows all others for gone. */
+function holdsFolders(entry: MailboxEntry, listing: readonly FolderListing[]): boolean {
+  const listed = new Map(listing.map((folder) => [folder.path, folder]));
+  const known = new Map(entry.folders.map((folder) => [folder.path, folder]));
+  return (
+    entry.folders.every(({ path, availability }) => listed.has(path) || availability === 'missing') &&
+    listing.every(({ path, selectable }) => known.get(path)?.availability === availabilityOf(selectable)) &&
+    FOLDER_ROLES.every((role) => entry.detectedRoles[role] === known.get(pathOfRole(listing, role))?.number)
+  );
+}
+
+const availabilityOf = (selectable: boolean): 'selectable' | 'container' =>
+  selectable ? 'selectable' : 'container';
+
+/** What the server declares goes before what a name suggests, as in `recordFolders`. */
+const pathOfRole = (listing: readonly FolderListing[], role: FolderRole): string =>
+  (['extension', 'name'] as const)
+    .map((source) => listing.find((folder) => folder.role === role && folder.roleSource === source))
+    .find((folder) => folder !== undefined)?.path ?? '';
+
+const numbered = (
+  folders: readonly FolderEntry[],
+  listing: readonly FolderListing[],
+): readonly FolderEntry[] => {
+  const known = new Map(folders.map((folder) => [folder.path, folder]));
+  return listing.flatMap(({ path }) => known.get(path) ?? []);
+};
 
 /** HMAC of mailbox and path: the same path is known again without opening the sealed one. */
 const folderKey = (ports: Pick<Ports, 'ids'>, mailboxId: string, path: string): string =>
