@@ -155,16 +155,23 @@ describe('drafts written and sent by email.act', function () {
     for (const mode of ['request_approval', 'prepare']) {
       expect(await code(newDraft(), { mode })).to.equal('422 operation_unsupported');
     }
-    expect((await fine(newDraft(), { mode: 'execute' })).status).to.equal('completed');
-    const drafts = async (): Promise<number> =>
-      (await world.gateway.rest('GET', '/drafts?limit=200', undefined, {})).body.items.length as number;
-    const before = await drafts();
+    const { draft_id: made } = await fine(newDraft(), { mode: 'execute' });
+    const listedWith = (id: string): Promise<readonly string[]> =>
+      eventually(async () => {
+        const { body } = await world.gateway.rest('GET', '/drafts?limit=200');
+        const ids = (body.items as { id: string }[]).map((item) => item.id);
+        if (!ids.includes(id)) throw new Error('the list of drafts lags');
+        return ids;
+      });
+    const before = await listedWith(made as string);
     const preview = await fine(newDraft(), { mode: 'preview', key: null });
     expect(preview).to.deep.include({ status: 'preview', results: [] });
     expect(preview.preview.policy).to.deep.include({ decision: 'allow', rule_id: 'default.reversible' });
     expect(preview).to.not.have.property('draft_id');
-    expect(await drafts()).to.equal(before);
     const { draft_id } = await fine(newDraft());
+    // The next one that is made follows upon those from before.
+    const after = await listedWith(draft_id as string);
+    expect(after).to.deep.equal([draft_id, ...before]);
     const edit = { type: 'draft_edit', draft_id, patch: { subject: 'New' } };
     expect((await fine(edit, { mode: 'preview', key: null })).draft).to.deep.include({
       subject: 'Hello',
