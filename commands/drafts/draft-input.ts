@@ -7,6 +7,8 @@ import { AddressInput } from './mail-address.ts';
 /** `contract.md` 15, To, Cc and Bcc together; the sum is checked once the draft is put together. */
 const addresses = z.array(AddressInput).max(100);
 const MAX_BODY_CHARS = 500_000;
+/** Its parser's time grows with the square of what is written to keep it busy; this much takes a second at most. */
+const MAX_MARKDOWN_CHARS = 50_000;
 const MAX_HEADERS = 20;
 export const MAX_ATTACHMENTS = 100;
 const MAX_FILENAME_CHARS = 150;
@@ -80,12 +82,13 @@ export type AttachmentInput = z.output<typeof AttachmentInput>;
 
 const attachmentList = z.array(AttachmentInput).max(MAX_ATTACHMENTS);
 const bodyText = z.string().max(MAX_BODY_CHARS);
+const markdownText = z.string().max(MAX_MARKDOWN_CHARS);
 const subject = headerText(MAX_HEADER_CHARS);
 
 const bodyFields = {
   text: bodyText.optional(),
   html: bodyText.optional(),
-  markdown: bodyText.optional(),
+  markdown: markdownText.optional(),
 };
 
 export interface BodyInput {
@@ -171,7 +174,10 @@ export const PatchFields = {
   headers: Headers.nullable().optional(),
   text: bodyText.nullable().optional().describe('Replaces the whole body; null empties it.'),
   html: bodyText.nullable().optional().describe('Replaces the whole body; null leaves its plain text.'),
-  markdown: bodyText.nullable().optional().describe('Replaces the whole body; null leaves its plain text.'),
+  markdown: markdownText
+    .nullable()
+    .optional()
+    .describe('Replaces the whole body; null leaves its plain text.'),
   attachments: z
     .strictObject({
       add: attachmentList.optional(),

@@ -1,24 +1,35 @@
 /** What a caller wrote, as the parts that are sent: always plain text, and HTML where it was HTML or Markdown. */
 import { Marked } from 'marked';
 import sanitize from 'sanitize-html';
+import { GatewayError } from '../kernel/errors.ts';
 import { escapeText } from '../kernel/html/html-markup.ts';
 import { htmlToText } from '../kernel/html/html-text.ts';
 import type { DraftBody } from './draft-body.ts';
 import type { BodyInput } from './draft-input.ts';
 
+/** Every row is filled up to the columns of its head, so a wide one is no table but text. */
+const MAX_TABLE_BARS = 60;
+
 const marked = new Marked({ gfm: true, async: false });
+marked.use({
+  tokenizer: {
+    table(source) {
+      const [head = ''] = source.split('\n', 1);
+      return head.split('|').length > MAX_TABLE_BARS ? undefined : false;
+    },
+  },
+});
+
+const TAGS =
+  'a abbr address article aside b bdi bdo blockquote br caption center cite code col colgroup dd del details dfn div dl ' +
+  'dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section ' +
+  'small span strike strong sub summary sup table tbody td tfoot th thead tr tt u ul var wbr';
 
 /** Nothing that runs, asks or loads a page; how it looks is the writer's own affair. */
 const POLICY: sanitize.IOptions = {
-  allowedTags: [
-    'a', 'abbr', 'address', 'article', 'aside', 'b', 'bdi', 'bdo', 'blockquote', 'br', 'caption', 'center', 'cite', 'code',
-    'col', 'colgroup', 'dd', 'del', 'details', 'dfn', 'div', 'dl', 'dt', 'em', 'figcaption', 'figure', 'font', 'footer',
-    'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'i', 'img', 'ins', 'kbd', 'li', 'main', 'mark', 'ol', 'p', 'pre',
-    'q', 's', 'samp', 'section', 'small', 'span', 'strike', 'strong', 'sub', 'summary', 'sup', 'table', 'tbody', 'td',
-    'tfoot', 'th', 'thead', 'tr', 'tt', 'u', 'ul', 'var', 'wbr',
-  ],
+  allowedTags: TAGS.split(' '),
   allowedAttributes: {
-    '*': ['style', 'class', 'id', 'dir', 'lang', 'title', 'align', 'valign', 'width', 'height', 'bgcolor'],
+    '*': 'style class id dir lang title align valign width height bgcolor'.split(' '),
     a: ['href', 'name', 'target', 'rel'],
     img: ['src', 'alt'],
     font: ['color', 'face', 'size'],
@@ -33,15 +44,28 @@ const POLICY: sanitize.IOptions = {
   parseStyleAttributes: false,
   // Deeper than any mail; the parser's time grows with the square of it.
   nestingLimit: 100,
-}; // prettier-ignore
+};
 
 export const EMPTY_BODY: DraftBody = { text: '', html: null, markdown: null };
 
-/** The one body of an input, or null when it has none. */
+/** The one body of an input, or null when it has none. Throws `invalid_request` for Markdown that cannot be read. */
 export function renderBody({ text, html, markdown }: BodyInput): DraftBody | null {
-  if (markdown != null) return { ...ofHtml(marked.parse(plain(markdown), { async: false })), markdown };
+  if (markdown != null) return { ...ofHtml(htmlOf(plain(markdown))), markdown };
   if (html != null) return ofHtml(plain(html));
   return text == null ? null : { text: plain(text), html: null, markdown: null };
+}
+
+function htmlOf(markdown: string): string {
+  try {
+    return marked.parse(markdown, { async: false });
+  } catch (cause) {
+    // Its parser calls itself for every level.
+    const message = 'This Markdown nests too deeply to be read.';
+    throw new GatewayError('invalid_request', message, {
+      details: { issues: [{ path: 'markdown', code: 'custom', message }] },
+      cause,
+    });
+  }
 }
 
 function ofHtml(html: string): DraftBody {

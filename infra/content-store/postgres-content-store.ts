@@ -61,8 +61,15 @@ export class PostgresContentStore implements ContentStore {
     const key = createSecretKey(randomBytes(32));
     await this.#sql.query(
       `insert into vault.content (id, kind, mailbox_id, draft_id, wrapped, expires_at) values ($1, $2, $3, $4, $5, $6)`,
-      [id, kind, owner.mailboxId, owner.draftId, sealBox(this.#masterKey, key.export(), keyContext(id)), this.#sweepAt()],
-    ); // prettier-ignore
+      [
+        id,
+        kind,
+        owner.mailboxId,
+        owner.draftId,
+        sealBox(this.#masterKey, key.export(), keyContext(id)),
+        this.#sweepAt(),
+      ],
+    );
     try {
       return await this.#write(key, content, bytes);
     } catch (error) {
