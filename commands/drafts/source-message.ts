@@ -2,10 +2,11 @@
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import { notFound } from '../kernel/errors.ts';
 import { readHtml } from '../kernel/html/read-html.ts';
 import type { Address, FetchedMessage } from '../kernel/mail-port.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import { staleMessage } from '../operations/stale-message.ts';
 import { asHeaderText } from './header-text.ts';
 import { sameAddress, sendable } from './mail-address.ts';
 import type { Appendix } from './render-body.ts';
@@ -22,7 +23,7 @@ export interface SourceMessage {
 
 /**
  * Reads the message, its text only for who may read bodies: that read is recorded. Throws `not_found` for an id of another
- * mailbox and `message_stale` when it is not at its place any more.
+ * mailbox or a deleted message, and `message_stale` when it moved.
  */
 export async function readSource(
   context: Context,
@@ -39,7 +40,7 @@ export async function readSource(
   const [message] = await context.ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     mail.fetch([ref], 'structure', mayRead ? MAX_QUOTED_CHARS : null),
   );
-  if (!message) throw new GatewayError('message_stale', 'The message moved or went away; look it up again.');
+  if (!message) throw await staleMessage(context.ports, { mailbox, access }, messageId);
   if (!mayRead) return { id: messageId, message, text: null };
   await context.recordRead({ mailboxId: mailbox.id, messageIds: [messageId], what: 'text' });
   return { id: messageId, message, text: await textOf(message) };

@@ -343,6 +343,13 @@ describe('one message through the whole gateway', function () {
         expect(answer.body.error.details).to.deep.equal({ current_id: third });
       }
     }
+    const reply = await gateway.rest(
+      'POST',
+      `${mailbox}/reply_to_thread`,
+      { message_id: first, text: 'Too late.' },
+      { key: 'reply-to-a-stale-id' },
+    );
+    expect([reply.status, reply.body.error.details]).to.deep.equal([409, { current_id: third }]);
     // Another client takes it on: only its Message-ID leads to it.
     await withClient(dovecot.imap(), 'anna', async (client) => {
       await client.mailboxOpen('Trash');

@@ -53,7 +53,7 @@ export const contractMail = {
     'Where a route names one message and it moved: 409 message_stale.',
   ],
   'contract:4:stale-current-id': [
-    ['get_message', 'get_raw_message', 'download_attachment'],
+    ['get_message', 'get_raw_message', 'download_attachment', 'reply_to_thread'],
     'message_stale names current_id, found through own moves or the Message-ID.',
   ],
   'contract:4:deleted-not-found': [
