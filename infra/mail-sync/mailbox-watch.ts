@@ -121,6 +121,13 @@ export class MailboxWatch {
     }
   }
 
+  /** Nobody is told any more of what happens in INBOX: answers from its copy are held against the server again. */
+  async endVouching(): Promise<void> {
+    const { sync, rounds } = this.#options;
+    const inbox = rounds.folders.find(isInbox);
+    if (inbox) await sync.vouch(inbox, 0);
+  }
+
   async #vouch(inbox: FolderRef | undefined): Promise<void> {
     const { sync, connection, times } = this.#options;
     if (!inbox || !connection.capabilities.idle) return;

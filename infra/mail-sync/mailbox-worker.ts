@@ -100,6 +100,8 @@ export class MailboxWorker {
       await this.#watch.run(this.#ending.signal);
     } finally {
       if (performance.now() - watchedSince > this.#options.times.unreachable[0]) this.#failures = 0;
+      // Another holder of the mailbox vouches for itself, and a database that is away answers nobody.
+      await this.#watch?.endVouching().catch(() => undefined);
       this.#watch = null;
       await background?.end();
       if (connection?.isUsable) connection.logOut().catch(() => undefined);

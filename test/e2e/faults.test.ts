@@ -54,10 +54,13 @@ describe('a mail server that fails', function () {
     await appendMessages(dovecot.imap(), 'anna', [
       { raw: plainMessage({ subject, id: `<${subject.replaceAll(' ', '.')}@example.org>` }) },
     ]);
-    const { body } = await gateway.rest('POST', `/mailboxes/${mailboxId}/email.query`, {
-      select: { folder: 'inbox', filter: { subject_contains: subject } },
+    // The mail server takes its time to tell of it.
+    return await eventually(async () => {
+      const { body } = await gateway.rest('POST', `/mailboxes/${mailboxId}/email.query`, {
+        select: { folder: 'inbox', filter: { subject_contains: subject } },
+      });
+      return String(body.items[0].id);
     });
-    return String(body.items[0].id);
   };
 
   const archive = (id: string, key: string) =>
@@ -107,8 +110,11 @@ describe('a mail server that fails', function () {
 
   it(`answers 503 while the server is down, says so in the mailbox, and recovers by itself ${verifies('contract:4:mailbox-connection-failed', 'contract:13:retry-503')}`, async () => {
     await dovecot.stop('SIGKILL');
-    const down = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
-    expect(down.status).to.equal(503);
+    const down = await eventually(async () => {
+      const answer = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
+      expect(answer.status).to.equal(503);
+      return answer;
+    });
     expect(down.body.error).to.include({ code: 'mailbox_unavailable', retryable: true });
     expect(down.body.error.retry_after_seconds).to.be.greaterThan(0);
     expect(down.headers.get('retry-after')).to.match(/^\d+$/);
@@ -212,8 +218,12 @@ describe('a gateway that is killed between intent and outcome', function () {
     await appendMessages(dovecot.imap(), 'anna', [
       { raw: plainMessage({ subject: 'Killed', id: '<killed@example.org>' }) },
     ]);
-    const found = await rest('POST', `${mailbox}/email.query`, {
-      select: { filter: { subject_contains: 'Killed' } },
+    const found = await eventually(async () => {
+      const answer = await rest('POST', `${mailbox}/email.query`, {
+        select: { filter: { subject_contains: 'Killed' } },
+      });
+      if (answer.body.items.length === 0) throw new Error('it has not arrived');
+      return answer;
     });
     const operation = {
       operation: {

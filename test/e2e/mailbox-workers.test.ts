@@ -106,7 +106,7 @@ describe('two processes that work on mail', function () {
     const changes = await told();
     expect(changes.map(({ kind }) => kind)).to.deep.equal(['received', 'received', 'received', 'received']);
     expect(new Set(changes.map(({ locator }) => locator)).size, 'each once').to.equal(4);
-    expect(await holder()).to.deep.equal(next);
+    expect((await holder())?.fence).to.be.at.least(next.fence);
     const { body } = await set.rest(0, [
       'POST',
       `/mailboxes/${mailboxId}/email.query`,
