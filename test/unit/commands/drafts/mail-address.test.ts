@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import {
+  AddressInput,
+  addressOf,
+  needsSmtpUtf8,
+  sameAddress,
+  sendable,
+  wireAddress,
+} from '../../../../commands/drafts/mail-address.ts';
+
+describe('addresses', () => {
+  it('go over the wire with their domain in ASCII', () => {
+    const forms: Readonly<Record<string, string | null>> = {
+      'Bob.B+tag@Example.ORG': 'Bob.B+tag@example.org',
+      'zoe@bücher.example': 'zoe@xn--bcher-kva.example',
+      'jörg@bücher.example': 'jörg@xn--bcher-kva.example',
+      'a@xn--bcher-kva.example': 'a@xn--bcher-kva.example',
+      'postmaster@localhost': 'postmaster@localhost',
+      'zoe@ｅxample.org': 'zoe@example.org',
+    };
+    for (const [email, wire] of Object.entries(forms)) expect(wireAddress(email), email).to.equal(wire);
+  });
+
+  it('are refused when a server could read them another way', () => {
+    const refused = [
+      '', 'a', '@b.c', 'a@', 'a@b..c', '.a@b.c', 'a.@b.c', 'a..b@c.d', 'a b@c.d', '"a"@b.c', 'a@b@c.d', 'a@[127.0.0.1]', 'a@127.0.0.1',
+      'a@0x7f.1', 'a@-b.c', 'a@b-.c', 'a@ex%61mple.org', 'a@b.c\n', 'a@b.c\0', 'a\u0085@b.c', 'a@b.c,d@e.f', 'a;b@c.d', '<a@b.c>', 'a@b。。c',
+      'a\u202e@b.c', `${'a'.repeat(65)}@b.c`, `a@${'b'.repeat(64)}.c`, `a@${'b.'.repeat(130)}c`, 'a@b/c.d', 'a@㏕.1', 'a(b)@c.d', 'a\\b@c.d',
+    ]; // prettier-ignore
+    for (const email of refused) {
+      expect(wireAddress(email), email).to.equal(null);
+      expect(AddressInput.safeParse(email).success, email).to.equal(false);
+    }
+  });
+
+  it('need SMTPUTF8 for their local part only', () => {
+    expect(needsSmtpUtf8('jörg@example.org')).to.equal(true);
+    expect(needsSmtpUtf8('zoe@bücher.example')).to.equal(false);
+  });
+
+  it('are the same in every case and either form of the domain', () => {
+    expect(sameAddress('Anna@Example.com', 'anna@example.com')).to.equal(true);
+    expect(sameAddress('a@bücher.example', 'A@xn--bcher-kva.EXAMPLE')).to.equal(true);
+    expect(sameAddress('a@example.com', 'b@example.com')).to.equal(false);
+  });
+
+  it('have a name, or none', () => {
+    expect(addressOf('a@b.c')).to.deep.equal({ name: null, email: 'a@b.c' });
+    expect(addressOf({ name: '  ', email: 'a@b.c' }).name).to.equal(null);
+  });
+
+  it('of received mail are taken where they can be sent to, each once', () => {
+    const received = [
+      { name: 'Bob\r\nBcc: x =?utf-8?Q?a?=', email: 'bob@example.org' },
+      { name: null, email: 'BOB@example.org' },
+      { name: 'broken', email: 'undisclosed-recipients' },
+      { name: null, email: 'known@example.org' },
+    ];
+    expect(sendable(received, [{ name: null, email: 'Known@example.org' }])).to.deep.equal([
+      { name: 'Bob Bcc: x = ?utf-8?Q?a?=', email: 'bob@example.org' },
+    ]);
+  });
+});

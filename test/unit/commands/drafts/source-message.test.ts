@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import {
+  prefixed,
+  replyRecipients,
+  type SourceMessage,
+  threadingOf,
+} from '../../../../commands/drafts/source-message.ts';
+import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+
+const address = (email: string) => ({ name: null, email });
+const source = (message: Partial<FetchedMessage>): SourceMessage => ({
+  id: 'msg_1',
+  text: null,
+  message: {
+    messageId: '<b@x>', inReplyTo: null, references: [], from: [address('bob@x.example')], to: [address('anna@x.example')], cc: [], replyTo: [], ...message,
+  } as unknown as FetchedMessage, // prettier-ignore
+});
+const emails = ({ to, cc }: ReturnType<typeof replyRecipients>): string =>
+  [to, cc].map((list) => list.map(({ email }) => email).join(' ')).join(' | ');
+
+describe('the message a draft answers', () => {
+  it('says whom an answer goes to', () => {
+    const own = 'anna@x.example';
+    const to = [address('Anna@x.example'), address('carl@x.example')];
+    const all = source({ to, cc: [address('dora@x.example'), address('bob@x.example')] });
+    expect(emails(replyRecipients(all, own, false))).to.equal('bob@x.example | ');
+    expect(emails(replyRecipients(all, own, true))).to.equal('bob@x.example | carl@x.example dora@x.example');
+    const list = source({ replyTo: [address('list@x.example')], to });
+    expect(emails(replyRecipients(list, own, true))).to.equal('list@x.example | carl@x.example');
+    const mine = source({
+      from: [address(own)],
+      to: [address('carl@x.example')],
+      cc: [address('dora@x.example')],
+    });
+    expect(emails(replyRecipients(mine, own, false))).to.equal('carl@x.example | ');
+    expect(emails(replyRecipients(mine, own, true))).to.equal('carl@x.example | dora@x.example');
+    expect(emails(replyRecipients(source({ from: [address(own)] }), own, true))).to.equal(
+      'anna@x.example | ',
+    );
+  });
+
+  it('gives its thread (RFC 5322 3.6.4)', () => {
+    expect(threadingOf(source({ references: ['<a@x>'] }))).to.deep.equal({
+      inReplyTo: '<b@x>',
+      references: ['<a@x>', '<b@x>'],
+    });
+    expect(threadingOf(source({ inReplyTo: '<a@x>' })).references).to.deep.equal(['<a@x>', '<b@x>']);
+    for (const messageId of [null, 'b@x', '<b@x>\r\nBcc: y', '<b x@x>', '<ü@x>', `<${'b'.repeat(600)}@x>`]) {
+      expect(threadingOf(source({ messageId })), String(messageId)).to.deep.equal({
+        inReplyTo: null,
+        references: [],
+      });
+    }
+    const many = Array.from({ length: 500 }, (_, index) => `<${String(index)}@x>`);
+    const { references } = threadingOf(source({ references: many }));
+    expect([references.length, references[0], references.at(-1)]).to.deep.equal([51, '<0@x>', '<b@x>']);
+  });
+
+  it('gives its subject one prefix', () => {
+    for (const subject of ['Plan', 'Re: Plan', 'RE: re: Plan', 'AW: Re[2]: Plan', 'Re:Plan'])
+      expect(prefixed('Re', subject), subject).to.equal('Re: Plan');
+    expect(prefixed('Re', 'Fwd: Plan')).to.equal('Re: Fwd: Plan');
+    expect(prefixed('Fwd', 'FW: Fwd: Plan')).to.equal('Fwd: Plan');
+    expect(prefixed('Re', null)).to.equal('Re:');
+    expect(prefixed('Re', 'a\r\nBcc: x =?utf-8?Q?b?=')).to.equal('Re: a Bcc: x = ?utf-8?Q?b?=');
+    expect(prefixed('Re', 'x'.repeat(5_000)).length).to.be.at.most(900);
+  });
+});
