@@ -13,8 +13,8 @@ import { agentEvents } from './organisation/agent.ts';
 import { bootstrapEvents } from './organisation/bootstrap.ts';
 import { organisationEvents } from './organisation/organisation.ts';
 import { tokenEvents } from './organisation/token.ts';
-
 import { policyEvents } from './policy/policy-events.ts';
+
 export const allEvents = [
   ...bootstrapEvents,
   ...organisationEvents,
@@ -22,8 +22,8 @@ export const allEvents = [
   EmailReserved,
   ...agentEvents,
   ...tokenEvents,
-  MailboxNumberReserved,
   ...policyEvents,
+  MailboxNumberReserved,
   ...mailboxEvents,
   ...operationEvents,
   ...draftEvents,

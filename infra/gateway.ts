@@ -16,6 +16,7 @@ import { watchGateway } from './observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
 import { type Core, type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
+import { leaseTimes } from './postgres/leases.ts';
 import { type Projector, startProjector } from './projector/projector.ts';
 import { READ_MODELS } from './projector/read-models.ts';
 import { readinessChecks } from './readiness.ts';
@@ -69,7 +70,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
     opened.defer(() => metricsServer.close());
   }
-  if (roles.has('mail')) opened.defer(startBackground(ports, core, options.mailTimes));
+  if (roles.has('mail'))
+    opened.defer(startBackground(ports, core, { ...leaseTimes(config.leaseMs), ...options.mailTimes }));
   const stack = opened.move();
   const { databaseUrl, directUrl, eventStoreUrl } = core.storage;
   const facts = { ports, address, baseUrl, hasFaces: faces !== null, databaseUrl, directUrl, eventStoreUrl };
@@ -92,10 +94,10 @@ function startReadModels(
 }
 
 /** Starts the loops; the answer ends them. */
-function startBackground(ports: Ports, core: Core, times?: Partial<SyncTimes>): () => Promise<void> {
+function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): () => Promise<void> {
   const stopping = new AbortController();
   const { mail: gateway, mailIndex: index } = core.ports;
-  const workers = { ports, gateway, index, directUrl: core.storage.directUrl, ...(times && { times }) };
+  const workers = { ports, gateway, index, directUrl: core.storage.directUrl, times };
   const loops = [
     runMailboxWorkers(workers, stopping.signal),
     ...[runMailboxEraser, runOperationSweeper, runSendWorker, runDraftCopier, runDraftTidier].map((run) =>

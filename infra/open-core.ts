@@ -172,8 +172,7 @@ function openMail(
     });
   };
   const mail = new ImapGateway({
-    loadSettings: (mailboxId, refused) =>
-      mailSettingsOf(others.directory, others.logins, mailboxId, refused),
+    loadSettings: (mailboxId, refused) => mailSettingsOf(others.directory, others.logins, mailboxId, refused),
     guard: createEgressGuard(config.egressAllowMail),
     // One is the worker's, which waits for news on it.
     providerConnections: Math.max(1, config.limits.providerConnections - 1),

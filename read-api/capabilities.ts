@@ -2,9 +2,9 @@
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
-import { sendDraftCapability } from '../commands/drafts/sending/send-draft-capability.ts';
 import { startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
+import { sendDraftCapability } from '../commands/drafts/sending/send-draft-capability.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
 import {
   startProviderAuthorization,

@@ -120,9 +120,6 @@ export interface Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
-/** A text encrypted under its owner's key: only its owner's erasure, not the log, decides how long it can be read. */
-export type Sealed = string & { readonly __sealed: true };
-
 /** Personal fields inside events (`architecture.md` 3). Keys live in `vault`, one per principal or mailbox. */
 export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;

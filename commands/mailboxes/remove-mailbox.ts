@@ -23,7 +23,7 @@ export const deleteMailbox = defineCapability<z.output<typeof Input>, Mailbox>({
   idempotency: {
     kind: 'claim',
     replay: async (_, { mailbox_id }, context, settled) =>
-      settled ? describeMailbox(context.ports, entryOf(context, mailbox_id)) : null,
+      settled ? await describeMailbox(context.ports, entryOf(context, mailbox_id)) : null,
   },
   input: Input,
   output: Mailbox,
@@ -35,6 +35,6 @@ export const deleteMailbox = defineCapability<z.output<typeof Input>, Mailbox>({
       return removeMailbox(state, ports.clock.now());
     });
     await ports.mail.disconnect(mailbox_id);
-    return describeMailbox(ports, entryOf(context, mailbox_id));
+    return await describeMailbox(ports, entryOf(context, mailbox_id));
   },
 });

@@ -83,7 +83,7 @@ export class ImapConnection {
 
   /** True while the server tells what happens in the open folder. */
   get isListening(): boolean {
-    return this.#client.idling === true;
+    return this.#client.idling;
   }
 
   /** Lets the server tell what happens in the open folder (IDLE, RFC 2177), until the next command or the end. */
