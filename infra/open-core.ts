@@ -68,18 +68,40 @@ export async function openCore(options: CoreOptions): Promise<Core> {
   return { ports, storage, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+type Options = CoreOptions & { readonly clock: Clock };
+
 async function openPorts(
-  options: CoreOptions & { readonly clock: Clock },
+  options: Options,
   storage: Storage,
   opened: AsyncDisposableStack,
 ): Promise<CorePorts> {
-  const { config, baseUrl, log, clock, metrics } = options;
+  const { config, baseUrl, clock } = options;
+  const ground = await openGround(options, storage, opened);
+  const withoutMail: Omit<CorePorts, 'mail'> = {
+    ...ground,
+    ...openSendingAndDrafts(options, storage, ground),
+    tokens: createTokens({ baseUrl, signingKeys: storage.vault.signingKeys, clock }),
+    moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
+    server: {
+      baseUrl,
+      version,
+      limits: config.limits,
+      sendTimes: config.sendTimes,
+      mcpTextBlock: config.mcpTextBlock,
+      mcpRevisions: PROTOCOL_REVISION_NAMES,
+      strictOutput: options.strictOutput ?? false,
+    },
+  };
+  return { ...withoutMail, mail: openMail(options, withoutMail, opened) };
+}
+
+/** What the others stand on; what keeps something running ends with the core. */
+async function openGround(options: Options, storage: Storage, opened: AsyncDisposableStack) {
+  const { config, log, clock, metrics } = options;
   const { sql, epochSql, vault, masterKey } = storage;
   const events = metrics ? measureAppends(storage.events, metrics) : storage.events;
   const ids = createIds(vault.idKey, clock);
   const personal = createPersonalData({ sql, clock, masterKey });
-  const secrets = createSecrets(sql, masterKey);
-  const providers = createProviderClients(config.oauth, { baseUrl, clock });
   const leases = startLeases(sql, log, leaseTimes(config.leaseMs));
   opened.defer(() => leases.close());
   const sessions = new PostgresMcpSessions(sql, clock, log);
@@ -99,18 +121,24 @@ async function openPorts(
   const mailIndex = new PostgresMailIndex(sql, locators);
   const feed = new FeedFollower({ events, clock, locators, log });
   opened.defer(() => feed.close());
-  const withoutMail: Omit<CorePorts, 'mail'> = {
+  const secrets = createSecrets(sql, masterKey);
+  const kept = { leases, sessions, tasks, directory, accessLog, feed };
+  return { ...kept, clock, ids, events, sql, personal, log, locators, mailIndex, secrets };
+}
+
+type Ground = Awaited<ReturnType<typeof openGround>>;
+
+function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Storage, ground: Ground) {
+  const { sql, clock, log, secrets, directory, mailIndex } = ground;
+  const providers = createProviderClients(config.oauth, { baseUrl, clock });
+  const logins = createMailLogins({
+    secrets,
     clock,
-    ids,
-    events,
-    sql,
-    personal,
-    leases,
-    sessions,
-    tasks,
-    directory,
-    accessLog,
-    log,
+    refresh: (provider, refreshToken) => providers.of(provider).refresh(refreshToken),
+  });
+  return {
+    logins,
+    providerAuthorizations: createProviderAuthorizations({ sql, masterKey, clock, clients: providers, log }),
     mailCopies: createMailCopies(sql, mailIndex),
     mailEchoes: createMailEchoes({
       sql,
@@ -120,15 +148,8 @@ async function openPorts(
         await mailIndex.distrust(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
       },
     }),
-    secrets,
-    providerAuthorizations: createProviderAuthorizations({ sql, masterKey, clock, clients: providers, log }),
-    logins: createMailLogins({
-      secrets,
-      clock,
-      refresh: (provider, refreshToken) => providers.of(provider).refresh(refreshToken),
-    }),
     submission: new SmtpGateway({
-      loadSettings: (mailboxId, refused) => mailSettingsOf(directory, withoutMail.logins, mailboxId, refused),
+      loadSettings: (mailboxId, refused) => mailSettingsOf(directory, logins, mailboxId, refused),
       login: {
         guard: createEgressGuard(config.egressAllowMail),
         extraCertificates: [],
@@ -138,22 +159,7 @@ async function openPorts(
     }),
     content: new PostgresContentStore({ sql, masterKey, clock, log }),
     composer: messageComposer,
-    tokens: createTokens({ baseUrl, signingKeys: vault.signingKeys, clock }),
-    locators,
-    moves: { follow: (messageId) => followMoves(sql, messageId) },
-    feed,
-    mailIndex,
-    server: {
-      baseUrl,
-      version,
-      limits: config.limits,
-      sendTimes: config.sendTimes,
-      mcpTextBlock: config.mcpTextBlock,
-      mcpRevisions: PROTOCOL_REVISION_NAMES,
-      strictOutput: options.strictOutput ?? false,
-    },
   };
-  return { ...withoutMail, mail: openMail(options, withoutMail, opened) };
 }
 
 /** For work that reads no read model. */
@@ -180,7 +186,11 @@ function openMail(
     onCommand: (outcome, seconds) => metrics?.mailCommandDone({ outcome, seconds }),
     queries: {
       index: others.mailIndex,
-      mailboxNumber: (mailboxId) => others.directory.state.mailboxes.get(mailboxId)?.number ?? null,
+      mailboxNumber: (mailboxId) => {
+        const mailbox = others.directory.state.mailboxes.get(mailboxId);
+        // What rests is not answered from its copy either; the live way says why.
+        return mailbox === undefined || mailbox.state === 'paused' ? null : mailbox.number;
+      },
       headPosition: () => others.events.headPosition(),
     },
     onMailboxTrouble: (mailboxId, error) => {

@@ -145,20 +145,33 @@ export class PostgresContentStore implements ContentStore {
   }
 
   async erase(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#sql.query('delete from vault.content where id = any($1::text[])', [ids]);
+    if (ids.length > 0) await this.#eraseWhere('id = any($1::text[])', ids);
   }
 
   async eraseDraft(draftId: string): Promise<void> {
-    await this.#sql.query('delete from vault.content where draft_id = $1', [draftId]);
+    await this.#eraseWhere('draft_id = $1', draftId);
   }
 
   async eraseMailbox(mailboxId: string): Promise<void> {
-    await this.#sql.query('delete from vault.content where mailbox_id = $1', [mailboxId]);
+    await this.#eraseWhere('mailbox_id = $1', mailboxId);
   }
 
   async eraseExpired(now: Date): Promise<number> {
-    const rows = await this.#sql.query('delete from vault.content where expires_at <= $1 returning 1', [now]);
-    return rows.length;
+    return await this.#eraseWhere('expires_at <= $1', now);
+  }
+
+  /** How many were erased. Chunks go second, so that one whose writer was just then at it is seen too. */
+  #eraseWhere(condition: string, value: unknown): Promise<number> {
+    return this.#sql.transaction(async (sql) => {
+      const gone = await sql.query<{ id: string }>(
+        `delete from vault.content where ${condition} returning id`,
+        [value],
+      );
+      const ids = gone.map(({ id }) => id);
+      if (ids.length > 0)
+        await sql.query('delete from vault.content_chunk where content_id = any($1::text[])', [ids]);
+      return ids.length;
+    });
   }
 
   #sweepAt(): Date {

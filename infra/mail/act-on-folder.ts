@@ -74,6 +74,7 @@ export async function presentUids(
     const found = await searchUids(connection, { uid: uidSet(piece), deleted: false });
     for (const uid of found) present.add(uid);
   }
+  connection.noteAnswered(present);
   return present;
 }
 

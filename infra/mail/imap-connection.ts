@@ -39,6 +39,8 @@ export class ImapConnection {
   #scannedArrivals = 0;
   /** UIDs below this one were seen by a scan on this connection. */
   #scannedTo = 0;
+  /** UIDs below this one were in an answer in the open folder. */
+  #answeredTo = 0;
   #refusal: string | null = null;
 
   constructor(client: ImapFlow, options: ImapConnectionOptions) {
@@ -50,6 +52,7 @@ export class ImapConnection {
     client.on('mailboxOpen', () => {
       this.#scannedArrivals = this.#arrivals;
       this.#scannedTo = 0;
+      this.#answeredTo = 0;
     });
     client.on('exists', ({ count, prevCount }) => {
       if (count > prevCount) this.#arrivals += 1;
@@ -164,6 +167,21 @@ export class ImapConnection {
     const { mailbox } = this.#client;
     const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
     return isOpen && this.isUsable && this.hasAnswered;
+  }
+
+  /**
+   * True when the server has told this connection of messages as new as these: what arrived since is not there for it, whatever
+   * another one has seen (RFC 9051 5.2).
+   */
+  knowsOf(uids: readonly number[]): boolean {
+    const { mailbox } = this.#client;
+    const known = Math.max(mailbox === false ? 0 : mailbox.uidNext, this.#answeredTo);
+    return Math.max(...uids) < known;
+  }
+
+  /** These were in an answer in the open folder. */
+  noteAnswered(uids: Iterable<number>): void {
+    for (const uid of uids) this.#answeredTo = Math.max(this.#answeredTo, uid + 1);
   }
 
   /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not say. */

@@ -35,7 +35,8 @@ export async function prepareMove(
       { details: { missing: ['MOVE', 'UIDPLUS'] } },
     );
   }
-  const willTell = move && connection.tellsMoves && connection.isOpenForWriting(target.folder.path);
+  const isOpen = connection.isOpenForWriting(target.folder.path) && connection.knowsOf(target.uids);
+  const willTell = move && connection.tellsMoves && isOpen;
   const prepared = await (willTell ? prepareWithoutLooking : prepareAction)(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
   const work = move ? moveWithMove : moveWithCopy;

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Leases, Log, Sql } from '../../commands/kernel/ports.ts';
 
-
 /**
  * Commits without waiting for the disk: a lease that a crash of the database forgets has run out a little early, and
  * the log's exact revisions still let one verdict stand.

@@ -78,7 +78,11 @@ describe('a gateway process that is killed before or after a message to a store'
   const arrive = async (subject: string): Promise<string> => {
     await watched.arrive('INBOX', subject);
     const select = { folder: 'inbox', filter: { subject_contains: subject } };
-    return String((await rest('email.query', { select })).body.items[0].id);
+    // The mail server takes its time to tell of it.
+    return await eventually(async () => {
+      const { body } = await rest('email.query', { select });
+      return String(body.items[0].id);
+    });
   };
 
   const archive = (id: string, key: string): Promise<Answer> => {

@@ -34,6 +34,7 @@ interface Reply {
 const PAUSE_MS = 10;
 const RAW_STREAMS = 2;
 const ARCHIVERS = 3;
+const FIND_WITHIN_MS = 30_000;
 
 export class MixedLoad {
   readonly #options: MixedLoadOptions;
@@ -110,11 +111,11 @@ export class MixedLoad {
     await watched.arrive('INBOX', subject);
     const select = { folder: 'inbox', filter: { subject_contains: subject } };
     const path = `/mailboxes/${mailboxId}`;
-    const found = overRest
-      ? await client.rest<Found>('POST', `${path}/email.query`, { select }, null)
-      : await client.tool<Found>('email_query', { select });
-    const id = found.items[0]?.id;
-    if (id === undefined) throw new Error(`a query does not find what has arrived: ${subject}`);
+    const find = (): Promise<Found> =>
+      overRest
+        ? client.rest('POST', `${path}/email.query`, { select }, null)
+        : client.tool('email_query', { select });
+    const id = await this.#untilFound(find, subject);
     this.archived.push({ id, subject });
     for (const action of [{ type: 'set_flags', seen: true }, { type: 'archive' }]) {
       const operation = { type: 'message_actions', select: { message_ids: [id] }, actions: [action] };
@@ -126,6 +127,17 @@ export class MixedLoad {
       await this.#untilFinal(again, action.type === 'archive');
     }
   };
+
+  /** New mail is told within two seconds; a part that is being killed takes longer. */
+  async #untilFound(find: () => Promise<Found>, subject: string): Promise<string> {
+    const giveUpAt = performance.now() + FIND_WITHIN_MS;
+    for (;;) {
+      const [found] = (await find()).items;
+      if (found !== undefined) return found.id;
+      if (performance.now() > giveUpAt) throw new Error(`a query does not find what has arrived: ${subject}`);
+      await delay(PAUSE_MS);
+    }
+  }
 
   /** What was told as unknown is asked again; a mark's answer is final the first time it is told. */
   async #untilFinal(again: () => Promise<Reply>, isRecorded: boolean): Promise<void> {

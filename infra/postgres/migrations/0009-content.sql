@@ -16,7 +16,7 @@ create index content_by_mailbox on vault.content (mailbox_id);
 create index content_expiry on vault.content (expires_at) where expires_at is not null;
 
 create table vault.content_chunk (
-  content_id text not null references vault.content (id) on delete cascade,
+  content_id text not null,
   number int not null,
   sealed bytea not null,
   primary key (content_id, number)

@@ -142,9 +142,17 @@ describe('the demo mail server from npm', () => {
     });
     const under = gateway();
     const settings: HostSettings = { host: '127.0.0.1', port: smtp.port, security: 'none' };
-    const right = await under.gateway.testSmtp(settings, { kind: 'password', username: USER, password: PASSWORD });
+    const right = await under.gateway.testSmtp(settings, {
+      kind: 'password',
+      username: USER,
+      password: PASSWORD,
+    });
     expect(right).to.include({ ok: true, stage: 'ready' });
-    const wrong = await under.gateway.testSmtp(settings, { kind: 'password', username: USER, password: 'wrong' });
+    const wrong = await under.gateway.testSmtp(settings, {
+      kind: 'password',
+      username: USER,
+      password: 'wrong',
+    });
     expect(wrong).to.include({ ok: false, stage: 'login' });
     const transport = createTransport({ ...settings, ignoreTLS: true, auth: { user: USER, pass: PASSWORD } });
     await transport.sendMail({ from: USER, to: USER, subject: 'to myself', text: 'hello' });

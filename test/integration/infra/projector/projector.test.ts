@@ -14,6 +14,7 @@ import { testDatabase } from '../../../support/postgres.ts';
 import { openRig, type Rig, rowsOf } from './projector-rig.ts';
 
 const MODELS = ['read.directory', 'read.operation', 'read.audit'];
+const OPERATIONS = `operations_v${String(operations.version)}`;
 
 describe('projector', () => {
   let rig: Rig;
@@ -72,7 +73,7 @@ describe('projector', () => {
     await rig.settle(first);
     const rows = await allRows();
     await first.close();
-    await rig.sql.query('delete from read.checkpoint where projection = $1', ['operations_v1']);
+    await rig.sql.query('delete from read.checkpoint where projection = $1', [OPERATIONS]);
     const second = await rig.start();
     await rig.settle(second);
     expect(await allRows()).to.deep.equal(rows);
@@ -195,6 +196,7 @@ describe('projector', () => {
     const picky: Projection = {
       ...operations,
       name: 'picky',
+      version: 1,
       tables: ['picky'],
       indexes: () => [],
       create: (tableOf) => [`create table ${tableOf('picky')} (id text primary key)`],
@@ -250,7 +252,7 @@ describe('projector', () => {
     });
     const next: Projection = {
       ...operations,
-      version: 2,
+      version: operations.version + 1,
       apply: async (batch) => {
         await held;
         await operations.apply(batch);
@@ -268,12 +270,12 @@ describe('projector', () => {
       const [view] = await rig.sql.query<{ definition: string }>(
         `select definition from pg_views where schemaname = 'read' and viewname = 'operation'`,
       );
-      return view?.definition.includes('operation_v2') === true;
+      return view?.definition.includes(`operation_v${String(operations.version + 1)}`) === true;
     };
     await eventually(viewVersion);
     expect(await rowsOf(rig.sql, 'read.operation')).to.equal(rows);
     await eventually(async () => {
-      const old = await rig.sql.query(`select from read.checkpoint where projection = 'operations_v1'`);
+      const old = await rig.sql.query(`select from read.checkpoint where projection = '${OPERATIONS}'`);
       return old.length === 0;
     });
   });

@@ -16,6 +16,7 @@ import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { openRig, personal, type Rig, rowsOf } from './projector-rig.ts';
 
 const MODELS = [directory, operations, audit];
+const VERSION = String(operations.version);
 const VIEWS = ['read.directory', 'read.operation', 'read.audit'];
 
 describe('rebuild', () => {
@@ -64,7 +65,7 @@ describe('rebuild', () => {
     const [rows, tables] = [await allRows(), await catalogue()];
     // Rows that only a rebuild mends.
     await rig.sql.query('delete from read.audit_v1');
-    await rig.sql.query(`update read.operation_v1 set capability = 'damaged'`);
+    await rig.sql.query(`update read.operation_v${VERSION} set capability = 'damaged'`);
     const { events } = await rebuild();
     expect(events).to.equal(rig.events.all.length);
     expect(await allRows()).to.deep.equal(rows);
@@ -227,7 +228,7 @@ describe('rebuild', () => {
     await projector.close();
     const parked = () =>
       rig.sql.query<{ attempts: number; parked_at: Date }>(
-        `select attempts, parked_at from work.parked_event where projection = 'operations_v1' order by position`,
+        `select attempts, parked_at from work.parked_event where projection = 'operations_v${VERSION}' order by position`,
       );
     const before = await parked();
     expect(before.length).to.be.greaterThan(1);

@@ -79,7 +79,9 @@ describe('changing a mailbox', () => {
 
   it('takes them with credentials', () => {
     given(mailbox, ...added)
-      .when((state) => changeMailboxSettings(state, { ...change, imap: otherImap, auth: { type: 'password' } }))
+      .when((state) =>
+        changeMailboxSettings(state, { ...change, imap: otherImap, auth: { type: 'password' } }),
+      )
       .then(
         { type: 'MailboxChanged', data: { imap: otherImap } },
         { type: 'MailboxCredentialsStored', data: {} },
