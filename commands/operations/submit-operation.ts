@@ -131,13 +131,13 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
     );
   }
   const { ports } = context;
-  const lease = holdLease(ports.leases, prepared.operationId);
+  const holding = holdLease(ports.leases, prepared.operationId);
   const originator = { mailboxId: mailbox.id, operationId: prepared.operationId };
   const expecting = ports.mailEchoes.expect(originator, intendedChanges(prepared.steps, targets));
   try {
-    const [steps, expectation] = await Promise.all([observeTargets(mail, prepared), expecting]);
-    const decided = { targets, policy, expectation, lease: await lease };
-    return await execute(mail, context, { ...prepared, steps }, decided);
+    const observing = observeTargets(mail, prepared);
+    const [steps, expectation, lease] = await Promise.all([observing, expecting, holding]);
+    return await execute(mail, context, { ...prepared, steps }, { targets, policy, expectation, lease });
   } finally {
     // Whoever was first with this key expects its own changes.
     if (!prepared.started.appended)
@@ -147,7 +147,7 @@ async function runWith(mail: MailSession, context: Context, prepared: Prepared):
       );
     inPeace(
       ports,
-      lease.then((held) => held?.release()),
+      holding.then((lease) => lease?.release()),
     );
   }
 }
