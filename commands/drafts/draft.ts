@@ -50,7 +50,7 @@ export interface DraftState {
   readonly send: Send | null;
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
   /** By operation. */
-  readonly sendEnds: ReadonlyMap<string, SendEnd>;
+  readonly sendEnds: Readonly<Partial<Record<string, SendEnd>>>;
   readonly createdAt: string | null;
   readonly createdBy: string | null;
   readonly updatedAt: string | null;
@@ -71,7 +71,7 @@ const withEnd = (
   { sendEnds }: DraftState,
   operationId: string,
   end: SendEnd,
-): Pick<DraftState, 'sendEnds'> => ({ sendEnds: new Map(sendEnds).set(operationId, end) });
+): Pick<DraftState, 'sendEnds'> => ({ sendEnds: { ...sendEnds, [operationId]: end } });
 
 const steps: Steps = {
   DraftStarted: (_, { data, meta }) => ({
@@ -148,7 +148,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     current: null,
     send: null,
     outcome: null,
-    sendEnds: new Map(),
+    sendEnds: {},
     createdAt: null,
     createdBy: null,
     updatedAt: null,

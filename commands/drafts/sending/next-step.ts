@@ -51,7 +51,7 @@ function stepWithoutDraft(
   { giveUpAfterMs }: SendTimes,
   now: Date,
 ): NextStep {
-  if (send.outcome !== null || draft.sendEnds.has(id)) return NOTHING;
+  if (send.outcome !== null || draft.sendEnds[id] !== undefined) return NOTHING;
   if (now.getTime() - Date.parse(send.intendedAt) > giveUpAfterMs) {
     const message = 'The gateway was away for too long and did not send the draft.';
     return { kind: 'refuse', code: 'store_unavailable', message };

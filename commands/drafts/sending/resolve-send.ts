@@ -24,7 +24,7 @@ export async function resolveSend(
   const { state } = await decideAndAppend(ports, author, draft, {
     id: send.draftId,
     decide: (now): readonly DraftFact[] => {
-      const end = now.sendEnds.get(operationId)?.kind;
+      const end = now.sendEnds[operationId]?.kind;
       if (end === (word === 'done' ? 'sent' : 'failed')) return [];
       if (end !== 'unknown' || now.status !== 'send_unknown' || now.send === null) throw notUnknown();
       return [word === 'done' ? sent(now.send, 'person') : givenUp(now.send, 'person')];

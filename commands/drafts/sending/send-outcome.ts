@@ -4,7 +4,7 @@ import type { DraftState, SendEnd } from '../draft.ts';
 
 /** What the draft's stream tells of one operation's send; null while it is not over. */
 export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
-  const end = draft.sendEnds.get(operationId);
+  const end = draft.sendEnds[operationId];
   if (end !== undefined) return outcomeOfEnd(end);
   const isDiscarded = draft.status === 'discarded' && draft.send?.frozen.operation_id === operationId;
   return isDiscarded ? failed(DISCARDED) : null;

@@ -97,7 +97,7 @@ async function closeChanged(context: Context, prepared: PreparedSend): Promise<O
   const { ports, author } = context;
   const { operationId, loaded, lease } = prepared;
   const { state } = await loadAggregate(ports.events, draft, loaded.id);
-  const isOurs = state.send?.frozen.operation_id === operationId || state.sendEnds.has(operationId);
+  const isOurs = state.send?.frozen.operation_id === operationId || state.sendEnds[operationId] !== undefined;
   // This process slept past its lease, and another one went on with the send.
   if (isOurs) return await replayFirst(context, operationId);
   const isEdited = state.status === 'open' || state.status === 'send_failed';

@@ -51,7 +51,7 @@ export async function tellOutcome(
 
 /** The server's own words; nobody else may read them, since they name recipients. */
 async function refusalsOf(ports: Ports, { draft, operationId }: ToldSend): Promise<Record<string, unknown>> {
-  const end = draft.sendEnds.get(operationId);
+  const end = draft.sendEnds[operationId];
   if (end?.kind !== 'failed') return {};
   const { response, rejected } = end.data;
   const text = response === null ? null : await ports.personal.open(response);

@@ -171,7 +171,7 @@ class History {
       const operationId = this.rig.operationId(key);
       await allowed(settleSend(ports, { operationId, orgId: 'org_1' }));
       const unfiled = { operationId, orgId: 'org_1', draftId: this.draftId, lastFiledBy: 'gateway' } as const;
-      if ((await this.state()).sendEnds.get(operationId)?.kind === 'sent') await fileSentCopy(ports, unfiled);
+      if ((await this.state()).sendEnds[operationId]?.kind === 'sent') await fileSentCopy(ports, unfiled);
     }
   }
 

@@ -137,7 +137,7 @@ describe('a send that nobody runs', () => {
     expect((await rig.draft(id)).status).to.equal('send_unknown');
     rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
     await settle(rig);
-    expect((await rig.draft(id)).sendEnds.get(rig.operationId('key-1'))).to.deep.include({ kind: 'sent' });
+    expect((await rig.draft(id)).sendEnds[rig.operationId('key-1')]).to.deep.include({ kind: 'sent' });
     const reply = await rig.send(id, 'key-1');
     expect(reply).to.include({ status: 'completed', original_status: 'outcome_unknown' });
     expect((await rig.operation(rig.operationId('key-1'))).send?.outcome?.outcome).to.equal('done');
