@@ -110,12 +110,13 @@ for (const { name, capability, tells } of variants) {
         });
       await move([1]);
       proxy.transcript = '';
-      const { uidNext, outcomes } = await move([2, 77]);
-      expect(uidNext).to.equal(2);
-      expect(outcomesOf(outcomes)).to.deep.equal({ 2: 'done', 77: 'missing' });
-      expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1', 'message 2']);
+      const { uidNext, outcomes } = await move([2]);
       const commands = proxy.transcript.match(/(?<=^\w+ )(?:UID )?(?:SELECT|SEARCH|MOVE|STATUS)/gm);
       const asked = commands?.slice(0, commands.indexOf('UID MOVE') + 1);
+      expect(uidNext).to.equal(2);
+      expect(outcomesOf(outcomes)).to.deep.equal({ 2: 'done' });
+      expect(outcomesOf((await move([3, 77])).outcomes)).to.deep.equal({ 3: 'done', 77: 'missing' });
+      expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1', 'message 2', 'message 3']);
       if (capability === undefined) expect(asked).to.deep.equal(['STATUS', 'UID MOVE']);
     });
 
