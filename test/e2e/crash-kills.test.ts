@@ -4,7 +4,7 @@ import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/crash-line.ts';
-import { atPort, placeOf } from '../support/crash-points.ts';
+import { atPort, placeOf } from '../support/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, callRest, eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

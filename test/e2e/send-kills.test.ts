@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type ConnectedEventStore, openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/crash-line.ts';
-import { atPort, placeOf } from '../support/crash-points.ts';
+import { atPort, placeOf } from '../support/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, callRest, eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

@@ -11,6 +11,7 @@ import { sweepOperations } from '../../commands/operations/sweep-operations.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
+import { behindTheLine, endLeasesOf, placeOf } from './crashed-run.ts';
 import type { TestDovecot } from './dovecot.ts';
 import { eventually, startTestGateway, type TestGateway } from './gateway.ts';
 import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
@@ -69,7 +70,7 @@ export class CrashWorld {
   async rehearse(scenario: Scenario): Promise<readonly Passed[]> {
     const scene = await this.#arrange(scenario);
     const line = await this.#openLine();
-    const run = openRun(this.#behind(line));
+    const run = openRun(behindTheLine(this.#home, line));
     try {
       line.record();
       const { operationId } = await this.#request(run, scene);
@@ -107,7 +108,7 @@ export class CrashWorld {
 
   async #crashOnce(scene: Scene, point: CrashPoint): Promise<ToldAnswer[]> {
     const line = await this.#openLine();
-    const doomed = openRun(this.#behind(line));
+    const doomed = openRun(behindTheLine(this.#home, line));
     const answers: ToldAnswer[] = [];
     let isOver = false;
     const met = line.crashAt(point, () => {
@@ -129,10 +130,7 @@ export class CrashWorld {
       await line.close();
       await ended;
     }
-    // As if the thirty seconds of the dead run had passed.
-    await this.#home.shared.sql.query('update work.lease set until = now() where run_id = $1', [
-      doomed.ports.leases.runId,
-    ]);
+    await endLeasesOf(this.#home.shared.sql, doomed.ports.leases.runId);
     return answers;
   }
 
@@ -219,15 +217,6 @@ export class CrashWorld {
       imap: { host: '127.0.0.1', port: imapPort },
     });
   }
-
-  #behind(line: CrashLine): RunHome {
-    return {
-      ...this.#home,
-      databaseUrl: atPort(this.#home.databaseUrl, line.portOf('postgres')),
-      eventStoreUrl: atPort(this.#home.eventStoreUrl, line.portOf('events')),
-      imapPort: line.portOf('imap'),
-    };
-  }
 }
 
 const late = (milliseconds: number): Promise<false> =>
@@ -236,16 +225,3 @@ const late = (milliseconds: number): Promise<false> =>
       resolve(false);
     }, milliseconds).unref();
   });
-
-/** Host and port of a store's address. */
-export function placeOf(url: string): { readonly host: string; readonly port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) };
-}
-
-/** The same address at another port of this machine. */
-export function atPort(url: string, port: number): string {
-  const moved = new URL(url);
-  moved.host = `127.0.0.1:${String(port)}`;
-  return moved.href;
-}

@@ -18,7 +18,7 @@ import { sendDraftCapability } from '../../commands/drafts/sending/send-draft-ca
 import { settleSend } from '../../commands/drafts/sending/settle-send.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
-import { atPort, placeOf } from './crash-points.ts';
+import { behindTheLine, endLeasesOf, placeOf } from './crashed-run.ts';
 import type { TestDovecot } from './dovecot.ts';
 import { eventually } from './gateway.ts';
 import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
@@ -77,7 +77,7 @@ export class SendCrashes {
   async rehearse(work: CrashedWork): Promise<readonly Passed[]> {
     const scene = await this.#arrange(work);
     const line = await this.#openLine();
-    const run = openRun(this.#behind(line));
+    const run = openRun({ ...behindTheLine(this.#home, line), smtpPort: line.portOf('smtp') });
     try {
       line.record();
       await this.#work(run, work, scene);
@@ -120,7 +120,7 @@ export class SendCrashes {
 
   async #crashOnce(work: CrashedWork, scene: Scene, point: CrashPoint, told: ToldSend[]): Promise<void> {
     const line = await this.#openLine();
-    const doomed = openRun(this.#behind(line));
+    const doomed = openRun({ ...behindTheLine(this.#home, line), smtpPort: line.portOf('smtp') });
     const crash = { isOver: false };
     const met = line.crashAt(point, () => {
       crash.isOver = true;
@@ -145,10 +145,7 @@ export class SendCrashes {
       await line.close();
       await ended;
     }
-    // As if the thirty seconds of the dead run had passed.
-    await this.#home.shared.sql.query('update work.lease set until = now() where run_id = $1', [
-      doomed.ports.leases.runId,
-    ]);
+    await endLeasesOf(this.#home.shared.sql, doomed.ports.leases.runId);
   }
 
   #work(run: GatewayRun, work: CrashedWork, scene: Scene): Promise<ToldSend | null> {
@@ -268,16 +265,6 @@ export class SendCrashes {
       imap: { host: '127.0.0.1', port: imapPort },
       smtp: { host: '127.0.0.1', port: this.#server.port },
     });
-  }
-
-  #behind(line: CrashLine): RunHome {
-    return {
-      ...this.#home,
-      databaseUrl: atPort(this.#home.databaseUrl, line.portOf('postgres')),
-      eventStoreUrl: atPort(this.#home.eventStoreUrl, line.portOf('events')),
-      imapPort: line.portOf('imap'),
-      smtpPort: line.portOf('smtp'),
-    };
   }
 }
 

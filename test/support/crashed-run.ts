@@ -1,0 +1,46 @@
+/** A run of the gateway behind a crash line: where its stores seem to be, and what is done once it is dead. */
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { CrashLine } from './crash-line.ts';
+import { eventually } from './gateway.ts';
+import type { RunHome } from './gateway-run.ts';
+
+/** How Postgres lists the connections of a run that is to crash. */
+const APPLICATION = 'behind the crash line';
+
+/** Host and port of a store's address. */
+export function placeOf(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+/** The same address at another port of this machine. */
+export function atPort(url: string, port: number): string {
+  const moved = new URL(url);
+  moved.host = `127.0.0.1:${String(port)}`;
+  return moved.href;
+}
+
+/** The same stores, reached through the line. */
+export function behindTheLine(home: RunHome, line: CrashLine): RunHome {
+  const database = new URL(atPort(home.databaseUrl, line.portOf('postgres')));
+  database.searchParams.set('application_name', APPLICATION);
+  return {
+    ...home,
+    databaseUrl: database.href,
+    eventStoreUrl: atPort(home.eventStoreUrl, line.portOf('events')),
+    imapPort: line.portOf('imap'),
+  };
+}
+
+/** As if the thirty seconds of the dead run had passed: its leases are free. */
+export async function endLeasesOf(sql: Sql, runId: string): Promise<void> {
+  // What the server has in hand for a dead connection is committed yet: a lease it takes after this would live on.
+  await eventually(async () => {
+    const left = await sql.query(
+      'select pid from pg_stat_activity where application_name = $1 and datname = current_database()',
+      [APPLICATION],
+    );
+    if (left.length > 0) throw new Error('Postgres still works for the dead run');
+  });
+  await sql.query('update work.lease set until = now() where run_id = $1', [runId]);
+}
