@@ -35,7 +35,12 @@ export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<
     }
   });
   // What takes longer is cut off, and gone on with by whoever comes next.
-  await Promise.race([Promise.all(underWay.values()), ports.clock.sleep(END_WITHIN_MS)]);
+  const over = new AbortController();
+  const ended = Promise.all(underWay.values()).then(() => {
+    // A timer that runs on would keep the process alive.
+    over.abort();
+  });
+  await Promise.race([ended, ports.clock.sleep(END_WITHIN_MS, over.signal)]);
 }
 
 /** Only looking settles it: now and then, and ever more seldom. */

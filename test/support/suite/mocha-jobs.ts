@@ -10,7 +10,7 @@ import { readMochaReport } from './mocha-report.ts';
 const TIMEOUT_MS = 180_000;
 const LONG_TIMEOUT_MS = 60 * 60_000;
 /** How long a process may live on after its last test before something counts as left open. */
-const LINGER_MS = 15_000;
+const LINGER_MS = 5_000;
 
 /**
  * `test/unit` is quick and goes as one, each file of `test/e2e` is long and goes alone, elsewhere every folder is a job.
