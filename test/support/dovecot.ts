@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import type { HostSettings } from '../../commands/kernel/mail-port.ts';
 import { type DovecotOptions, type DovecotProcess, startDovecot } from '../../infra/demo/dovecot-process.ts';
 import { ensureDovecot } from './ensure-dovecot.ts';
+import { selfSigned } from './self-signed.ts';
 
 const run = promisify(execFile);
 
@@ -129,13 +130,4 @@ async function writeIntrospection(folder: string, url: string): Promise<string> 
   // Dovecot reads it as another account.
   await run('chmod', ['644', file]);
   return file;
-}
-
-async function selfSigned(folder: string): Promise<{ certificateFile: string; keyFile: string }> {
-  const certificateFile = join(folder, 'certificate.pem');
-  const keyFile = join(folder, 'key.pem');
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const subject = ['-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  await run('openssl', [...request, ...subject, '-keyout', keyFile, '-out', certificateFile]);
-  return { certificateFile, keyFile };
 }
