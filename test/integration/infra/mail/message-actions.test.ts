@@ -120,6 +120,25 @@ for (const { name, capability, tells } of variants) {
       if (capability === undefined) expect(asked).to.deep.equal(['STATUS', 'UID MOVE']);
     });
 
+    it('moves what arrived behind the back of a connection that moved messages before', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const user = `user${String(users)}`;
+      await under.mail(async (session) => {
+        // This connection has INBOX open, and was told of four messages.
+        await session.moveMessages(INBOX, uidValidity, [1], ARCHIVE);
+        for (const uid of [5, 6]) {
+          const id = `<${String(uid)}@${user}.example.com>`;
+          await appendMessages(server.imap(), user, [
+            { raw: plainMessage({ subject: `message ${String(uid)}`, id }) },
+          ]);
+          const outcomes = await session.moveMessages(INBOX, uidValidity, [uid], ARCHIVE);
+          expect(outcomesOf(outcomes)).to.deep.equal({ [uid]: 'done' });
+        }
+      });
+      expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1', 'message 5', 'message 6']);
+      expect(await subjectsIn(under)).to.deep.equal(['message 2', 'message 3', 'message 4']);
+    });
+
     it(`leaves alone what another client marked for removal ${verifies('contract:4:without-move')}`, async () => {
       const uidValidity = await uidValidityOf(under);
       await withClient(server.imap(), `user${String(users)}`, async (client) => {
