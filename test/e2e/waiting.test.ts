@@ -14,8 +14,10 @@ import { silentLog } from '../support/silent-log.ts';
 import { verifies } from '../support/verifies.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const subjects = ({ body }: Answer): readonly string[] =>
-  (body.items as readonly { subject: string }[]).map(({ subject }) => subject);
+function subjects({ status, body }: Answer): readonly string[] {
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return (body.items as readonly { subject: string }[]).map(({ subject }) => subject);
+}
 
 describe('waiting through the whole gateway', function () {
   this.timeout(30_000);
