@@ -4,6 +4,7 @@
  * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure.
  */
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { ensureDovecot } from './support/ensure-dovecot.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
 import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
@@ -48,7 +49,14 @@ function reportAll(finished: readonly FinishedJob[]): number {
   return failures.length;
 }
 
+/** Compiled once for all processes of the run. Coverage is not exact for what comes from there. */
+function shareCompiledCode(): void {
+  if (process.env['NODE_V8_COVERAGE']) process.env['NODE_DISABLE_COMPILE_CACHE'] = '1';
+  else process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/node');
+}
+
 endChildrenOnSignal();
+shareCompiledCode();
 await ensureDovecot();
 // What is measured is measured alone. Otherwise one more than there are processors: many a test waits for a clock.
 const slots = isLongRun ? 1 : Math.min(4, availableParallelism()) + 1;

@@ -3,9 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from './gateway.ts';
+import { inheritedEnvironment } from './inherited-environment.ts';
 
 export interface GatewayProcessOptions {
-  /** Settings; nothing else is inherited but PATH, HOME and the temp folder. */
+  /** Settings; nothing else is inherited but `inheritedEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
   /** `infra/main.ts` unless another entry is named. */
   readonly entry?: string;
@@ -21,11 +22,6 @@ process.once('exit', () => {
 
 /** Ends within half a second of the test process that started it, whatever became of that (`infra/end-signals.ts`). */
 const ENDS_WITH_PARENT = { npm_lifecycle_event: 'test' };
-
-function inherited(): Record<string, string> {
-  const names = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE'];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
-}
 
 export class GatewayProcess {
   readonly #child: ChildProcess;
@@ -49,7 +45,7 @@ export class GatewayProcess {
   /** Starts it and returns at once. */
   static spawn({ env, entry = 'infra/main.ts' }: GatewayProcessOptions): GatewayProcess {
     const child = spawn(process.execPath, [entry], {
-      env: { ...inherited(), ...ENDS_WITH_PARENT, ...env },
+      env: { ...inheritedEnvironment(), ...ENDS_WITH_PARENT, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(child);

@@ -1,6 +1,7 @@
 /** A command of the gateway as a person runs it: a process of its own, configured by the environment alone. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { inheritedEnvironment } from './inherited-environment.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -18,14 +19,14 @@ export const runCommand = (
   env: Readonly<Record<string, string>>,
 ): Promise<CommandResult> => runNode([join(ROOT, script), ...args], env);
 
-/** Runs Node with these arguments and no environment but `env`. */
+/** Runs Node with these arguments and no environment but `env` and `inheritedEnvironment`. */
 export function runNode(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
-      env: { PATH: process.env['PATH'] ?? '', ...env },
+      env: { ...inheritedEnvironment(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,
     });
