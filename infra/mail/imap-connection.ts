@@ -80,7 +80,11 @@ export class ImapConnection {
 
   /** Calls `onChange` when something happens in the open folder, `onEnd` when the connection is gone. */
   watch(onChange: () => void, onEnd: () => void): void {
-    for (const event of ['exists', 'expunge', 'flags'] as const) this.#client.on(event, onChange);
+    for (const event of ['exists', 'flags'] as const) this.#client.on(event, onChange);
+    this.#client.on('expunge', (gone) => {
+      // VANISHED (EARLIER) answers a question (RFC 7162 3.2.10): whoever asked has it, and would ask again for ever.
+      if (!('earlier' in gone && gone.earlier === true)) onChange();
+    });
     this.#client.on('close', onEnd);
   }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createMailCopies } from '../../../../infra/mail-sync/mail-copies.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages } from '../../../support/mail-append.ts';
@@ -99,6 +100,30 @@ describe('the copy of a mailbox', function () {
         'Junk 1 updated \\Seen',
       ].toSorted(),
     );
+  });
+
+  it('asks nothing more once a message that went away is gone from the copy', async () => {
+    await start();
+    const looks = { count: 0 };
+    const counting = new Proxy(rig.index, {
+      get: (index, name: keyof typeof rig.index) => {
+        if (name === 'apply') looks.count += 1;
+        const member = index[name] as unknown;
+        return typeof member === 'function' ? (member.bind(index) as unknown) : member;
+      },
+    });
+    rig.work({ roundEveryMs: 60_000 }, counting);
+    await eventually(() => rig.entry().state === 'connected');
+    await rig.client(async (own) => {
+      await own.mailboxOpen('INBOX');
+      await own.messageMove('2', 'Archive', { uid: true });
+    });
+    await eventually(() => rig.told().some(({ kind }) => kind === 'deleted'));
+    await eventually(async () => {
+      const before = looks.count;
+      await systemClock.sleep(300);
+      return looks.count === before;
+    }, 3_000);
   });
 
   it('follows folders that are made, renamed, deleted, and made again under the same name', async () => {
