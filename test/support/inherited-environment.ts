@@ -1,5 +1,12 @@
 /** What a process of the gateway takes from the test that starts it: no setting, only where it runs and how Node runs it. */
-const NAMES = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE', 'NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE'];
+const NAMES = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'NODE_V8_COVERAGE',
+  'NODE_COMPILE_CACHE',
+  'NODE_DISABLE_COMPILE_CACHE',
+];
 
 export const inheritedEnvironment = (): Record<string, string> =>
   Object.fromEntries(NAMES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
