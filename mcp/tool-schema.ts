@@ -3,32 +3,19 @@
  * model APIs refuse `oneOf` and its like there.
  */
 import { z } from 'zod';
+import { FilterSchema } from '../commands/kernel/mail-filter.ts';
+import { type JsonSchema, membersOf, type ObjectSchema } from './json-schema.ts';
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
-
-export interface ObjectSchema {
-  readonly properties: Readonly<Record<string, JsonSchema>>;
-  readonly required: readonly string[];
-  /** Keywords beside these, such as `description`. */
-  readonly rest: JsonSchema;
-}
-
-/** The members of an object schema; anything else has none. */
-export function membersOf(schema: JsonSchema | undefined): ObjectSchema {
-  const { properties = {}, required = [], ...rest } = schema ?? {};
-  return { properties: properties as Record<string, JsonSchema>, required: required as string[], rest };
-}
-
-/** Puts members back together, `required` only where it names something. */
-export const objectSchema = ({ properties, required, rest }: ObjectSchema): JsonSchema => ({
-  ...rest,
-  properties,
-  ...(required.length === 0 ? {} : { required }),
-});
-
-/** What a caller may send. Throws when the schema is not a flat object: a defect of the capability. */
-export function inputSchema(schema: z.ZodType): ObjectSchema {
-  const members = membersOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override: trim }));
+/**
+ * What a caller may send; with `explainsFilter` false a filter is said by reference. Throws when the schema is not a flat
+ * object: a defect of the capability.
+ */
+export function inputSchema(schema: z.ZodType, explainsFilter = true): ObjectSchema {
+  const override = (context: SchemaContext): void => {
+    trim(context);
+    if (!explainsFilter && context.zodSchema === FilterSchema) pointToFilter(context);
+  };
+  const members = membersOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override }));
   const { $schema: _, ...rest } = members.rest;
   if (rest['type'] !== 'object' || 'oneOf' in rest || 'anyOf' in rest || 'allOf' in rest) {
     throw new Error('the input of a tool must be one flat object');
@@ -51,8 +38,22 @@ export function outputSchema(schema: z.ZodType): JsonSchema {
 }
 
 interface SchemaContext {
+  readonly zodSchema: z.core.$ZodType;
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
+
+/** A filter is said in full by the tool that searches; beside it a model needs no second copy, and the gateway checks every one. */
+function pointToFilter({ jsonSchema }: SchemaContext): void {
+  delete jsonSchema.properties;
+  delete jsonSchema.additionalProperties;
+  jsonSchema.description = 'Keys and values as in the filter of email_query.';
+}
+
+/** No count or offset of mail comes near: a bound above only says that numbers have an end. */
+const FAR = 2 ** 50;
+
+const isEmpty = (schema: unknown): boolean =>
+  typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0;
 
 /** Leaves out what costs a model tokens and tells it nothing: it neither counts characters nor runs expressions. */
 function trim({ jsonSchema }: SchemaContext): void {
@@ -61,8 +62,11 @@ function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.pattern;
   delete jsonSchema.contentEncoding;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (Number(jsonSchema.maximum) > FAR) delete jsonSchema.maximum;
   delete jsonSchema.propertyNames;
+  if (isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties;
+  // The constant tells its type.
+  if ('const' in jsonSchema) delete jsonSchema.type;
 }
 
 /** The error object of `interface.md` 7, as loose as a client may rely on it. */

@@ -1,13 +1,9 @@
 /** A capability as a tool: what its arguments are on MCP, where they differ from the REST route's, and its definition. */
 import type { Capability, ToolHints } from '../commands/kernel/capability.ts';
-import {
-  inputSchema,
-  type JsonSchema,
-  membersOf,
-  type ObjectSchema,
-  objectSchema,
-  outputSchema,
-} from './tool-schema.ts';
+import { joinChoices } from './joined-choices.ts';
+import { type JsonSchema, membersOf, type ObjectSchema, objectSchema } from './json-schema.ts';
+import { shareRepeated } from './shared-schemas.ts';
+import { inputSchema, outputSchema } from './tool-schema.ts';
 
 /** Where a tool names its mailbox (`contract.md` 17): with a select inside of it, otherwise at the top. */
 export type MailboxPlace = 'nowhere' | 'argument' | 'select' | 'select-if-given' | 'operation';
@@ -32,6 +28,8 @@ export interface Tool {
   };
 }
 
+/** The tool whose schema says a filter in full. */
+const FILTER_EXPLAINED_BY = 'email_query';
 /** Page sizes on MCP (`contract.md` 4). */
 const DEFAULT_LIMIT = 20;
 export const MAX_LIMIT = 100;
@@ -39,7 +37,7 @@ export const MAX_LIMIT = 100;
 /** The tool of a capability, or null when it has none. Costs a schema conversion: call it once. */
 export function toolOf(capability: Capability): Tool | null {
   if (capability.tool === null) return null;
-  const input = inputSchema(capability.input);
+  const input = inputSchema(capability.input, capability.name === FILTER_EXPLAINED_BY);
   const select = membersOf(input.properties['select']).properties;
   const shape = {
     mailbox: mailboxPlace(input),
@@ -52,7 +50,11 @@ export function toolOf(capability: Capability): Tool | null {
     advertised: capability.tool.surface === 'advertised',
     capability,
     ...shape,
-    definition: define(capability, capability.tool.hints, argumentsSchema(input, shape)),
+    definition: define(
+      capability,
+      capability.tool.hints,
+      shareRepeated(joinChoices(argumentsSchema(input, shape))),
+    ),
   };
 }
 
@@ -72,15 +74,13 @@ function keyRule({ effect, idempotency }: Capability): Tool['key'] {
 
 const MAILBOX: JsonSchema = {
   type: 'string',
-  description: 'As get_identity names it; may be left out when the token reaches one mailbox.',
+  description: 'As get_identity names it; may be absent when there is one.',
 };
 const KEY: JsonSchema = {
   type: 'string',
-  maxLength: 255,
-  pattern: '^[!-~]+$',
-  description: 'A new text for each change; the same one again only to retry the same call.',
+  description: 'New for each change; the same one again only to retry the same call.',
 };
-const OPTIONAL_KEY = `${String(KEY['description'])} Needed unless nothing is changed or the change may be repeated.`;
+const OPTIONAL_KEY = `${String(KEY['description'])} Needed for what must not happen twice.`;
 
 /** The input schema as an MCP caller sees it. */
 function argumentsSchema(input: ObjectSchema, shape: Pick<Tool, 'mailbox' | 'limit' | 'key'>): JsonSchema {
@@ -111,9 +111,8 @@ const withMember = (schema: JsonSchema | undefined, name: string, member: JsonSc
   return objectSchema({ ...members, properties: { ...members.properties, [name]: member } });
 };
 
-const pageSize = (limit: JsonSchema | undefined): JsonSchema => ({
+const pageSize = ({ description: _, ...limit }: JsonSchema = {}): JsonSchema => ({
   ...limit,
-  description: 'Items per page.',
   maximum: MAX_LIMIT,
   default: DEFAULT_LIMIT,
 });

@@ -34,7 +34,7 @@ export const Headers = z
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
   }, 'Each header may be named once.')
-  .describe('Extra header fields: X-…, List-…, Importance, Auto-Submitted and the like.');
+  .describe('X-…, List-…, Importance, Auto-Submitted and the like.');
 
 export const Filename = headerText(MAX_FILENAME_CHARS)
   .min(1)
@@ -103,7 +103,7 @@ export const ONE_BODY = { message: 'Give the body as one of text, html and markd
 export const atMostOneBody = (input: BodyInput): boolean => bodiesIn(input) <= 1;
 export const exactlyOneBody = (input: BodyInput): boolean => bodiesIn(input) === 1;
 
-const AddressField = AddressInput.describe('Only the mailbox’s own address; the name may differ.');
+const AddressField = AddressInput.describe("Only the mailbox's own address; the name may differ.");
 const expectedVersion = z.int().min(1).optional().describe('The version this change is based on.');
 export const DraftId = z.string().min(1).max(64);
 
@@ -127,7 +127,7 @@ export const NewDraftFields = {
     .min(1)
     .max(80)
     .optional()
-    .describe('A message id: its text and attachments are added, and the subject is made of its own.'),
+    .describe('A message to forward: its text, attachments and subject are taken over.'),
 };
 export const StartDraftInput = z
   .strictObject({ mailbox_id: MailboxIdParameter, ...NewDraftFields })
@@ -185,7 +185,7 @@ export const PatchFields = {
     })
     .nullable()
     .optional()
-    .describe('What to add and to remove; null removes all.'),
+    .describe('null removes all.'),
 };
 export const PatchDraftInput = z
   .strictObject({ draft_id: DraftId, expected_version: expectedVersion, ...PatchFields })

@@ -20,7 +20,7 @@ const Input = z.strictObject({
         .min(1)
         .max(1_000)
         .optional()
-        .describe('Why; kept in the audit trail of actions on messages and of sends.'),
+        .describe('Why; kept in the audit trail, but not for drafts.'),
     })
     .optional(),
   cardinality: Cardinality.optional(),
@@ -37,12 +37,11 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   title: 'Act on e-mail',
   summary: 'Change messages, or write or send a draft, by one declared operation.',
   description:
-    'message_actions changes messages of one mailbox: move, copy, archive, trash, spam, not_spam, set_flags; name them ' +
-    'by ids from email_query, or by folder and filter. draft_create, draft_reply, draft_edit and draft_discard write a ' +
-    'draft; draft_send sends one, once. authorization.mode "preview" shows what would happen and changes nothing. Where ' +
-    'policy wants an approval every other mode answers approval_required: nobody can be asked yet, so request_approval and ' +
-    'prepare never run anything. cardinality aborts when the selection of messages is not of the expected size. Always read status and ' +
-    'each result: ids change when a message moves (new_message_id). Not for reading (email_query). Example: ' +
+    'message_actions changes messages named by ids from email_query, or by folder and filter; the others write a ' +
+    'draft, and draft_send sends one, once. authorization.mode "preview" shows what would happen and changes nothing. ' +
+    'Where policy wants an approval every other mode answers approval_required: nobody can be asked yet, so ' +
+    'request_approval and prepare never run anything. Always read status and each ' +
+    'result: ids change when a message moves (new_message_id). Not for reading (email_query). Example: ' +
     '{"operation":{"type":"message_actions","select":{"message_ids":["msg_…"]},"actions":[{"type":"archive"}]},' +
     '"idempotency_key":"archive-1"}',
   effect: 'write',

@@ -4,7 +4,9 @@ import { z } from 'zod';
 /** No text of a message holds U+0000 or half a surrogate pair, and no database or mail server takes them. */
 const isSpeakable = (value: string): boolean => value.isWellFormed() && !value.includes('\0');
 const text = z.string().min(1).max(1_000).refine(isSpeakable, 'No U+0000, no half of a surrogate pair.');
-const instant = z.iso.datetime({ offset: true }).describe('RFC 3339 time, for example 2026-01-31T00:00:00Z.');
+const instant = z.iso
+  .datetime({ offset: true })
+  .describe('RFC 3339, such as 2026-01-31T00:00:00Z; after includes it, before does not.');
 const bytes = z.int().min(0);
 
 const leaves = {
@@ -19,13 +21,13 @@ const leaves = {
   any_address: text.optional().describe('Part of any sender or recipient, name or address.'),
   from_domain: text.optional().describe("The sender's domain, exactly."),
   subject_contains: text.optional(),
-  body_contains: text.optional().describe('Evaluated by the mail server, by its own rules.'),
+  body_contains: text.optional().describe('By the rules of the mail server.'),
   header: z.strictObject({ name: text, contains: z.string().max(1_000).refine(isSpeakable) }).optional()
-    .describe('Evaluated by the mail server, by its own rules.'),
-  received_after: instant.optional().describe('Inclusive.'),
-  received_before: instant.optional().describe('Exclusive.'),
-  sent_after: instant.optional().describe('Inclusive.'),
-  sent_before: instant.optional().describe('Exclusive.'),
+    .describe('By the rules of the mail server.'),
+  received_after: instant.optional(),
+  received_before: instant.optional(),
+  sent_after: instant.optional(),
+  sent_before: instant.optional(),
   size_min: bytes.optional(),
   size_max: bytes.optional(),
   keyword: text.optional(),

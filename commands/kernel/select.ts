@@ -14,7 +14,7 @@ export const MessageIds = z
   .array(MessageId)
   .min(1)
   .max(MAX_MESSAGES)
-  .describe('Message ids as a query returned them; an id changes when its message moves.');
+  .describe('As a query returned them; an id changes when its message moves.');
 
 export const FolderArgument = z
   .string()

@@ -5,9 +5,7 @@ import { defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../kernel/errors.ts';
 
 const Input = z.strictObject({
-  enabled: z
-    .boolean()
-    .describe('true lists every single-purpose tool this token may call, false hides them.'),
+  enabled: z.boolean().describe('true lists those this token may call, false hides them.'),
 });
 type Input = z.output<typeof Input>;
 

@@ -18,7 +18,7 @@ export const waitFields = {
     .min(0)
     .max(MAX_WAIT_SECONDS)
     .optional()
-    .describe(`How long to wait when there is nothing yet; ${String(DEFAULT_WAIT_SECONDS)} by default.`),
+    .describe(`The longest wait; ${String(DEFAULT_WAIT_SECONDS)} by default.`),
 };
 
 export interface WaitFields {

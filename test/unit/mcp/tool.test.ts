@@ -6,6 +6,7 @@ import type { Capability } from '../../../commands/kernel/capability.ts';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
 import { archiveMessages, copyMessages, setFlags } from '../../../commands/messages/act-on-messages.ts';
 import { toggleAdvancedTools } from '../../../commands/settings/toggle-advanced-tools.ts';
+import { capabilities } from '../../../read-api/capabilities.ts';
 import { queryEmail } from '../../../read-api/email/query-email.ts';
 import { getIdentity } from '../../../read-api/identity/get-identity.ts';
 import { listFolders } from '../../../read-api/messages/list-folders.ts';
@@ -135,10 +136,50 @@ describe('the tool of a capability', () => {
   });
 
   it('keeps what a model pays for small', () => {
-    const advertised = registry.filter((capability) => capability.tool?.surface === 'advertised');
-    const bytes = advertised.map((capability) => Buffer.byteLength(JSON.stringify(plain(capability))));
-    expect(bytes.reduce((sum, size) => sum + size, 0) / 4).to.be.below(5_000);
+    const advertised = capabilities.filter((capability) => capability.tool?.surface === 'advertised');
+    const bytes = advertised.map((capability) => Buffer.byteLength(tool(capability).definition.plain));
+    expect(bytes).to.have.length.above(4);
+    expect(bytes.reduce((sum, size) => sum + size, 0) / 4).to.be.below(3_500);
     for (const capability of registry)
       expect(tool(capability).definition.described).to.not.contain('"pattern":"^(?:');
+  });
+
+  it('tells a client what the gateway takes, and no less', () => {
+    const validators = new AjvJsonSchemaValidator();
+    const draft = {
+      to: ['a@example.org', { email: 'b@example.org', name: null }],
+      attachments: [{ id: 'upl_1' }],
+    };
+    const act = (operation: object): object => ({ operation, idempotency_key: 'k' });
+    const actions = (...given: object[]): object =>
+      act({ type: 'message_actions', select: { filter: { seen: true } }, actions: given });
+    const rows: readonly (readonly [Capability, object, boolean])[] = [
+      [actOnEmail, actions({ type: 'archive' }), true],
+      [actOnEmail, actions({ type: 'copy', folder: 'inbox' }), true],
+      [actOnEmail, actions({ type: 'copy' }), false],
+      [actOnEmail, actions({ type: 'archive', folder: 'inbox' }), false],
+      [actOnEmail, actions({ type: 'burn' }), false],
+      [actOnEmail, act({ type: 'draft_create', draft }), true],
+      [actOnEmail, act({ type: 'draft_create', draft: { to: [{ name: 'nobody' }] } }), false],
+      [actOnEmail, act({ type: 'draft_create', draft: { to: null } }), false],
+      [actOnEmail, act({ type: 'draft_edit', draft_id: 'drf_1', patch: { to: null, cc: draft.to } }), true],
+      [actOnEmail, act({ type: 'draft_edit', draft_id: 'drf_1', patch: { colour: 'red' } }), false],
+      [actOnEmail, act({ type: 'draft_discard', draft_id: 'drf_1', expected_version: 2 }), true],
+      [actOnEmail, act({ type: 'draft_send' }), false],
+      [
+        queryEmail,
+        { select: { filter: { any: [{ seen: true }], sent_after: '2026-01-31T00:00:00Z' } } },
+        true,
+      ],
+      [queryEmail, { select: { filter: { sent_after: 5 } } }, false],
+      [queryEmail, { select: { filter: { sean: true } } }, false],
+    ];
+    for (const [capability, args, isGood] of rows) {
+      const validate = validators.getValidator(described(capability).inputSchema);
+      expect(validate(args).valid, JSON.stringify(args)).to.equal(isGood);
+      const { idempotency_key: _, ...input } = { idempotency_key: '', ...args };
+      const taken = capability.input.safeParse({ mailbox_id: 'mbx_1', ...input });
+      expect(taken.success, JSON.stringify(args)).to.equal(isGood);
+    }
   });
 });
