@@ -42,7 +42,6 @@ interface Desk {
   readonly copies: DraftCopies;
   readonly mail: MailSession;
   readonly mailbox: MailboxEntry;
-  readonly lease: HeldLease;
   readonly draftId: string;
 }
 
@@ -67,7 +66,11 @@ export async function keepDraftCopy(
   if (!mailbox || effectiveRoles(mailbox).drafts === undefined) return;
   await ports.mail.withMailbox(mailbox.id, 'bulk', async (mail) => {
     if (!mail.capabilities.uidPlus) return;
-    const desk: Desk = { ports, copies, mail, mailbox, lease, draftId };
+    // Whoever took over a lease that ran out may have forgotten what was noted here: it must not appear any more.
+    mail.guardWrites(() => {
+      lease.assertHeld();
+    });
+    const desk: Desk = { ports, copies, mail, mailbox, draftId };
     const known = await findCutOff(desk, await copies.of(draftId));
     const version = state.current?.version;
     if (isCopied(state) && !known.some((copy) => copy.version === version)) await addCopy(desk, state);
@@ -104,7 +107,7 @@ async function placeCopy({ copies }: Desk, copy: DraftCopy, uid: number): Promis
 }
 
 async function addCopy(desk: Desk, state: DraftState): Promise<void> {
-  const { ports, copies, mail, mailbox, lease, draftId } = desk;
+  const { ports, copies, mail, mailbox, draftId } = desk;
   const messageId = newMessageId(ports, mailbox);
   const now = ports.clock.now();
   const raw = await rawCopy(ports, await messageOf(ports, mailbox, state, messageId), draftId, now);
@@ -131,7 +134,6 @@ async function addCopy(desk: Desk, state: DraftState): Promise<void> {
   } as const;
   await copies.note(mailbox.id, copy);
   const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId: null }, [arrival]);
-  lease.assertHeld();
   const place = await mail.append(folder, raw, ['\\Draft', '\\Seen'], now);
   const uid = place?.uid ?? (await findCopy(desk, copy));
   await echo.settle([{ ...arrival, uid }]);
@@ -158,7 +160,7 @@ async function rawCopy(
 }
 
 async function removeCopies(desk: Desk, outdated: readonly DraftCopy[]): Promise<void> {
-  const { ports, copies, mail, mailbox, lease } = desk;
+  const { ports, copies, mail, mailbox } = desk;
   for (const copy of outdated) {
     const folder = folderOf(mailbox, copy);
     if (copy.uid === null) continue;
@@ -166,7 +168,6 @@ async function removeCopies(desk: Desk, outdated: readonly DraftCopy[]): Promise
       const { uidValidity, uid } = copy;
       const leave = { kind: 'leaves', folder: folder.number, uidValidity, uid, moved: false } as const;
       const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId: null }, [leave]);
-      lease.assertHeld();
       const outcome = (await mail.removeOwn(folder, uidValidity, [uid])).get(uid);
       const isGone =
         outcome?.outcome === 'done' || (outcome?.outcome === 'failed' && outcome.reason === 'missing');

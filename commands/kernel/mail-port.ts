@@ -219,8 +219,8 @@ export interface MailSession {
    */
   readBytes(ref: MessageRef, path: string | null, offset: number, length: number): Promise<Uint8Array | null>;
   /**
-   * Calls `assertMayWrite` right before each command that moves, copies or flags messages; what it throws ends the action
-   * without that command, and comes out of the method that was called.
+   * Calls `assertMayWrite` right before each command that moves, copies, flags, adds or removes messages; what it throws
+   * ends the action without that command, and comes out of the method that was called.
    */
   guardWrites(assertMayWrite: () => void): void;
   /** UIDVALIDITY and UIDNEXT of a folder now. */

@@ -141,9 +141,12 @@ export class ImapConnection {
   }
 
   /** As `run`, for what changes the mailbox: only when the guard lets it. Throws what the guard throws, too. */
-  async write<T>(work: (client: ImapFlow) => Promise<T>): Promise<T> {
+  async write<T>(
+    work: (client: ImapFlow) => Promise<T>,
+    withinMs: number = this.#commandTimeoutMs,
+  ): Promise<T> {
     this.writeGuard?.();
-    return await this.run(work);
+    return await this.run(work, withinMs);
   }
 
   /** Opens a folder, or brings the open one up to date. Throws like `run`. */

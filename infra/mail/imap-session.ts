@@ -133,7 +133,8 @@ export class ImapSession implements MailSession {
     return this.#inTurn(async () => {
       // A kept connection that is dead is found out by a read, which may be repeated.
       await this.#retrying((connection) => connection.run((client) => client.noop()));
-      return await appendMessage(this.#lease.connection, folder, raw, { flags, at });
+      const { connection } = this.#lease;
+      return await this.#guarded(() => appendMessage(connection, folder, raw, { flags, at }));
     });
   }
 

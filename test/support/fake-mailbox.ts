@@ -100,6 +100,7 @@ export class FakeMailbox implements MailSession {
   }
 
   async append(ref: FolderRef, raw: Uint8Array, flags: readonly string[]) {
+    this.assertMayWrite();
     const head = Buffer.from(raw).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
     const messageId = /^message-id:\s*(<[^>]*>)/im.exec(head)?.[1] ?? null;
     this.commands.push(`append ${ref.path} ${messageId ?? ''}`);

@@ -95,7 +95,9 @@ async function file(
     previousId: null,
   } as const;
   const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
-  lease.assertHeld();
+  mail.guardWrites(() => {
+    lease.assertHeld();
+  });
   const place = await mail.append(folder, raw, ['\\Seen'], sentAt);
   await echo.settle([{ ...arrival, ...place }]);
   return place && { folder, ...place };

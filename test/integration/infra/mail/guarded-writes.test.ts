@@ -21,13 +21,18 @@ for (const capability of [undefined, NO_MOVE, BARE]) {
     it('lets no command through that changes something, and reads all the same', async () => {
       const { gateway, mail } = mailGateway(dovecot.imap(), 'guard');
       const { uidValidity } = await mail((session) => session.folderStatus(INBOX));
+      const letter = Buffer.from(raw.replaceAll('Guarded', 'Appended'));
       const acts: ((session: MailSession) => Promise<unknown>)[] = [
         (session) => session.setFlags(INBOX, uidValidity, [1], { add: ['\\Flagged'], remove: [] }),
         (session) => session.copyMessages(INBOX, uidValidity, [1], ARCHIVE),
+        (session) => session.append(ARCHIVE, letter, [], new Date()),
         // A server that can neither move nor expunge refuses a move before anything is written.
         ...(capability === BARE
           ? []
-          : [(session: MailSession) => session.moveMessages(INBOX, uidValidity, [1], ARCHIVE)]),
+          : [
+              (session: MailSession) => session.moveMessages(INBOX, uidValidity, [1], ARCHIVE),
+              (session: MailSession) => session.removeOwn(INBOX, uidValidity, [1]),
+            ]),
       ];
       for (const act of acts) {
         const late = mail(async (session) => {

@@ -5,11 +5,12 @@ import {
   keepDraftCopy,
 } from '../../../../commands/drafts/keep-draft-copy.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { type HeldLease, LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { SendRig } from '../../../support/send-rig.ts';
 
 const DRAFTS = { number: 3, path: 'Drafts' };
-const LEASE = { assertHeld: () => undefined, release: () => Promise.resolve() };
+const LEASE: HeldLease = { assertHeld: () => undefined, release: () => Promise.resolve() };
 
 class MemoryCopies implements DraftCopies {
   noted: DraftCopy[] = [];
@@ -34,7 +35,7 @@ describe('the copy of a draft', () => {
   let rig: SendRig;
   let copies: MemoryCopies;
   let id: string;
-  const keep = (): Promise<void> => keepDraftCopy(rig.ports, copies, id, LEASE);
+  const keep = (lease = LEASE): Promise<void> => keepDraftCopy(rig.ports, copies, id, lease);
   const uids = (): number[] => [...rig.mailbox.folder(DRAFTS.path).messages.keys()];
 
   beforeEach(async () => {
@@ -76,6 +77,23 @@ describe('the copy of a draft', () => {
     await keep();
     expect(uids()).to.deep.equal([1, 2]);
     expect(copies.noted.map(({ uid }) => uid)).to.deep.equal([2]);
+  });
+
+  it('is not made by a process that slept past its lease, wherever it slept', async () => {
+    const lost = (): never => {
+      throw new LeaseLost('draft-copy');
+    };
+    expect(await rejection(keep({ ...LEASE, assertHeld: lost }))).to.be.instanceOf(LeaseLost);
+    expect(uids()).to.deep.equal([1]);
+    await keep();
+    await rig.edit(id);
+    let asked = 0;
+    const afterAppend = (): void => {
+      asked += 1;
+      if (asked > 1) lost();
+    };
+    expect(await rejection(keep({ ...LEASE, assertHeld: afterAppend }))).to.be.instanceOf(LeaseLost);
+    expect(uids(), 'and takes no older one away').to.deep.equal([1, 2, 3]);
   });
 
   it('is forgotten when somebody else removed it, or the folder was made anew', async () => {

@@ -1,11 +1,13 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../../../commands/kernel/errors.ts';
+import { LeaseLost } from '../../../../../commands/kernel/hold-lease.ts';
 import { fileSentCopy } from '../../../../../commands/drafts/sending/file-sent-copy.ts';
 import { resolveSend } from '../../../../../commands/drafts/sending/resolve-send.ts';
 import type { CopyHabit } from '../../../../../commands/drafts/sending/sent-copy.ts';
 import { settleSend } from '../../../../../commands/drafts/sending/settle-send.ts';
 import { sampleAuthor } from '../../../../support/event-author.ts';
 import { LATER_AT_ENVELOPE } from '../../../../support/fake-submission.ts';
+import { rejection } from '../../../../support/rejection.ts';
 import { SendRig } from '../../../../support/send-rig.ts';
 
 const MINUTE = 60_000;
@@ -204,6 +206,18 @@ describe('the copy of a sent message', () => {
     const id = await sent(rig);
     expect(await file(rig, id, 'gateway')).to.equal(true);
     expect(inSent(rig).length).to.equal(1);
+  });
+
+  it('is not filed by a process that slept past its lease, however late it slept', async () => {
+    const rig = new SendRig();
+    const id = await sent(rig);
+    const append = rig.mailbox.append.bind(rig.mailbox);
+    rig.mailbox.append = (...message) => {
+      rig.leaseTable.set(rig.operationId('key-1'), 'run_other');
+      return append(...message);
+    };
+    expect(await rejection(file(rig, id, 'gateway'))).to.be.instanceOf(LeaseLost);
+    expect(inSent(rig)).to.deep.equal([]);
   });
 
   it('is left to a server that files copies itself', async () => {
