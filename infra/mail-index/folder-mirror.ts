@@ -57,6 +57,14 @@ export interface IndexProgress {
 /** Fencing number of the worker that holds the mailbox (`work.mailbox_lease`): grows with every holder. */
 export type Fence = bigint;
 
+/** A worker's word for the copy of a folder. */
+export interface Vouch {
+  /** Milliseconds; 0 takes the word back. */
+  readonly forMs: number;
+  /** The life the process had before it found that the copy is true (`work.worker_heartbeat`); null counts for nothing. */
+  readonly life: string | null;
+}
+
 export interface MailIndex {
   folder(key: FolderKey): Promise<FolderMirror | null>;
   /**
@@ -67,10 +75,10 @@ export interface MailIndex {
   /** Throws `FencedOff` when a later worker holds the mailbox; nothing is changed then. */
   apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void>;
   /**
-   * For the next `forMs` the worker is told at once of what changes in the folder (IDLE): answers from the copy need no
-   * look at the server, as long as the worker's lease lasts. 0 ends it. Throws `FencedOff`.
+   * The worker is told at once of what changes in the folder (IDLE): answers from the copy need no look at the server, as
+   * long as the worker's lease and the life of its process last. Throws `FencedOff`.
    */
-  vouch(mailboxId: string, fence: Fence, key: FolderKey, forMs: number): Promise<void>;
+  vouch(mailboxId: string, fence: Fence, key: FolderKey, vouch: Vouch): Promise<void>;
   /** Forgets folders that are gone. Throws `FencedOff`. */
   forget(mailboxId: string, fence: Fence, keys: readonly FolderKey[]): Promise<void>;
   /** From now on the copies of these folders are not trusted until they were held against the server again. */

@@ -24,8 +24,10 @@ export interface Statement {
 const STATES = `
   select folder_number, uid_validity, uid_next, indexed, highest_modseq, feed_position, version,
     indexed_from = 1 and trusted = distrusts as usable,
-    coalesce(vouched_until > now(), false) and exists (select from work.mailbox_lease as lease
-      where mailbox_id = vouched_by and fence = vouched_fence and until > now()) as vouched
+    coalesce(vouched_until > now(), false) and exists (
+      select from work.mailbox_lease as lease join work.worker_heartbeat as beat on beat.run_id = lease.run_id
+      where lease.mailbox_id = vouched_by and lease.fence = vouched_fence and lease.until > now()
+        and beat.life = vouched_life and beat.until > now()) as vouched
   from mirror.folder where mailbox_number = $1::int and folder_number = any($2::int[])`;
 
 /** The state of the copies alone. */

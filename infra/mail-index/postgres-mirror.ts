@@ -11,6 +11,7 @@ import {
   type IndexProgress,
   type MailIndex,
   MIRRORED_FLAGS,
+  type Vouch,
 } from './folder-mirror.ts';
 import { queryIndex } from './query-copy.ts';
 import { CopyNotReady } from './copy-states.ts';
@@ -84,13 +85,14 @@ export class PostgresMailIndex implements MailIndex {
     mailboxId: string,
     fence: Fence,
     { mailboxNumber, folderNumber }: FolderKey,
-    forMs: number,
+    { forMs, life }: Vouch,
   ): Promise<void> {
     await this.#fenced(mailboxId, fence, async (sql) => {
       await sql.query(
-        `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond', vouched_by = $4, vouched_fence = $5
+        `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond', vouched_by = $4, vouched_fence = $5,
+           vouched_life = $6
          where mailbox_number = $1 and folder_number = $2`,
-        [mailboxNumber, folderNumber, forMs, mailboxId, fence],
+        [mailboxNumber, folderNumber, forMs, mailboxId, fence, life],
       );
     });
   }

@@ -5,7 +5,7 @@ import type { Ports } from '../../commands/kernel/ports.ts';
 import type { Position } from '../../commands/kernel/position.ts';
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
-import type { FolderKey, FolderMirror, FolderUpdate, MailIndex } from '../mail-index/folder-mirror.ts';
+import type { FolderKey, FolderMirror, FolderUpdate, MailIndex, Vouch } from '../mail-index/folder-mirror.ts';
 import type { FeedWriter } from './feed-writer.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
 
@@ -103,9 +103,9 @@ export class MailboxSync {
     for (const { number } of folders) this.#mirrors.delete(number);
   }
 
-  /** For so long the worker is told at once of what changes in the folder. Throws as `apply`. */
-  async vouch(folder: FolderRef, forMs: number): Promise<void> {
-    await this.index.vouch(this.mailboxId, this.#lease.fence, this.keyOf(folder), forMs);
+  /** The worker is told at once of what changes in the folder. Throws as `apply`. */
+  async vouch(folder: FolderRef, vouch: Vouch): Promise<void> {
+    await this.index.vouch(this.mailboxId, this.#lease.fence, this.keyOf(folder), vouch);
   }
 
   /** Notes a fact about a folder that is in the feed already. */

@@ -11,6 +11,7 @@ import { lookAtFolder } from './look-at-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { type FolderRounds, isInbox } from './see-folders.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
+import type { Life } from './worker-heartbeat.ts';
 
 export interface WatchOptions {
   readonly sync: MailboxSync;
@@ -19,6 +20,8 @@ export interface WatchOptions {
   readonly background: BackgroundSync;
   readonly times: SyncTimes;
   readonly bell: Bell;
+  /** The life of the process now (`worker-heartbeat.ts`). */
+  readonly life: () => Life | null;
 }
 
 /** Two rounds without a renewal, and answers from the copy of INBOX are held against the server again. */
@@ -29,6 +32,8 @@ export class MailboxWatch {
   #inboxStirred = true;
   #nextRoundAt: number;
   #failure: Error | null = null;
+  /** What the process had before INBOX was last found to be as the copy has it. */
+  #life: Life | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -93,12 +98,15 @@ export class MailboxWatch {
   async #lookAtInbox(inbox: FolderRef): Promise<void> {
     this.#inboxStirred = false;
     const { sync, connection } = this.#options;
+    const life = this.#options.life();
     if ((await lookAtFolder(sync, connection, inbox)) === null) this.askForRound();
+    this.#life = life;
   }
 
   async #round(): Promise<void> {
     const { sync, connection, rounds, background, times } = this.#options;
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
+    const life = this.#options.life();
     const changed = await rounds.see(connection);
     const inbox = changed.find(isInbox);
     if (inbox) {
@@ -107,7 +115,11 @@ export class MailboxWatch {
       this.#inboxStirred = true;
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));
-    await this.#vouch(rounds.folders.find(isInbox));
+    // With news of INBOX the look that follows has to come first.
+    if (!this.#inboxStirred) {
+      this.#life = life;
+      await this.#vouch(rounds.folders.find(isInbox));
+    }
     sync.assertHeld();
   }
 
@@ -125,13 +137,14 @@ export class MailboxWatch {
   async endVouching(): Promise<void> {
     const { sync, rounds } = this.#options;
     const inbox = rounds.folders.find(isInbox);
-    if (inbox) await sync.vouch(inbox, 0);
+    if (inbox) await sync.vouch(inbox, { forMs: 0, life: null });
   }
 
   async #vouch(inbox: FolderRef | undefined): Promise<void> {
     const { sync, connection, times } = this.#options;
     if (!inbox || !connection.capabilities.idle) return;
-    if ((await sync.mirrorOf(inbox)) !== null) await sync.vouch(inbox, times.roundEveryMs * VOUCHED_ROUNDS);
+    const vouch = { forMs: times.roundEveryMs * VOUCHED_ROUNDS, life: this.#life };
+    if ((await sync.mirrorOf(inbox)) !== null) await sync.vouch(inbox, vouch);
   }
 
   #pauseMs(): number {

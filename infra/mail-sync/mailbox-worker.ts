@@ -18,12 +18,14 @@ import { listStatuses } from '../mail/list-folders.ts';
 import { type FolderList, FolderRounds } from './see-folders.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
 import type { Turns } from './turns.ts';
+import type { Life, WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkerOptions {
   readonly ports: Ports;
   readonly gateway: Pick<ImapGateway, 'openConnection' | 'withConnection'>;
   readonly index: MailIndex;
   readonly times: SyncTimes;
+  readonly heartbeat: Pick<WorkerHeartbeat, 'life'>;
   /** How many mailboxes of the process connect, and work in the background, at once. */
   readonly connecting: Turns;
   readonly working: Turns;
@@ -92,8 +94,9 @@ export class MailboxWorker {
       await rounds.begin(connected.list);
       await foldTail(this.#sync, connection, rounds.folders, this.#lease.currentAt);
       background = this.#backgroundFor(rounds);
-      const { times } = this.#options;
-      const watch = { sync: this.#sync, connection, rounds, background, times, bell: this.#bell };
+      const { times, heartbeat } = this.#options;
+      const life = (): Life | null => heartbeat.life;
+      const watch = { sync: this.#sync, connection, rounds, background, times, bell: this.#bell, life };
       this.#watch = new MailboxWatch(watch);
       background.askAfterList(await rounds.changed(connected.list));
       watchedSince = performance.now();

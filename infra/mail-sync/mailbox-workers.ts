@@ -7,6 +7,7 @@ import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { SYNC_TIMES, type SyncTimes } from './sync-times.ts';
 import { Turns } from './turns.ts';
+import { WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkersOptions extends Pick<WorkerOptions, 'gateway' | 'index'> {
   readonly ports: Ports;
@@ -37,6 +38,7 @@ class MailboxWorkers {
   readonly #times: SyncTimes;
   readonly #signal: AbortSignal;
   readonly #leases: MailboxLeases;
+  readonly #heartbeat: WorkerHeartbeat;
   readonly #running = new Map<string, Running>();
   readonly #connecting = new Turns(CONNECT_AT_ONCE);
   readonly #working = new Turns(WORK_AT_ONCE);
@@ -45,7 +47,9 @@ class MailboxWorkers {
     this.#options = options;
     this.#times = { ...SYNC_TIMES, ...options.times };
     this.#signal = signal;
-    this.#leases = new MailboxLeases(options.ports.sql, options.ports.leases.runId, this.#times);
+    const { sql, leases } = options.ports;
+    this.#leases = new MailboxLeases(sql, leases.runId, this.#times);
+    this.#heartbeat = new WorkerHeartbeat(sql, leases.runId, this.#times.beatLastsMs);
   }
 
   async run(): Promise<void> {
@@ -57,9 +61,13 @@ class MailboxWorkers {
     await Promise.all([
       repeat({ ...loop, name: 'mailbox-workers', everyMs: this.#times.lookEveryMs }, () => this.#look()),
       repeat({ ...loop, name: 'mailbox-leases', everyMs: this.#times.renewEveryMs }, () => this.#renew()),
+      repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () =>
+        this.#heartbeat.beat(),
+      ),
       listenToBell({ directUrl, clock, log, onRing }, this.#signal),
     ]);
     await this.#end([...this.#running.keys()]);
+    await this.#heartbeat.end();
     await ports.leases.release(this.#processLease());
   }
 
@@ -90,6 +98,8 @@ class MailboxWorkers {
     }
     const others = [...wanted.keys()].filter((id) => !this.#running.has(id));
     if (others.length === 0 || held.length === share) return;
+    // The first look at a mailbox is one to vouch for.
+    if (this.#heartbeat.life === null) await this.#heartbeat.beat();
     const free = shuffled(await this.#leases.free(others)).slice(0, share - held.length);
     for (const lease of await this.#leases.take(free)) {
       const entry = wanted.get(lease.mailboxId);
@@ -134,6 +144,7 @@ class MailboxWorkers {
       gateway,
       index,
       times: this.#times,
+      heartbeat: this.#heartbeat,
       connecting: this.#connecting,
       working: this.#working,
     };

@@ -3,6 +3,9 @@ export interface SyncTimes {
   /** A worker that does not renew its lease for so long is judged dead. */
   readonly leaseMs: number;
   readonly renewEveryMs: number;
+  /** What a process vouches for counts for so long after it last said that it is alive, and how often it says so. */
+  readonly beatLastsMs: number;
+  readonly beatEveryMs: number;
   /** How often mailboxes without a worker, and settings that changed, are looked for. */
   readonly lookEveryMs: number;
   /** Other folders than INBOX are asked after at least so often (`contract.md` 5: 60 s). */
@@ -27,6 +30,8 @@ const MINUTE = 60 * SECOND;
 export const SYNC_TIMES: SyncTimes = {
   leaseMs: 30 * SECOND,
   renewEveryMs: 10 * SECOND,
+  beatLastsMs: 3 * SECOND,
+  beatEveryMs: SECOND,
   lookEveryMs: 250,
   roundEveryMs: 40 * SECOND,
   pollEveryMs: 10 * SECOND,

@@ -34,6 +34,8 @@ export interface IndexUnderTest extends AsyncDisposable {
 
 /** The lease every write needs. */
 export const FENCE_OF_TEST = FENCE;
+/** The life of the process that vouches. */
+export const LIFE_OF_TEST = '00000000-0000-4000-8000-000000000001';
 
 export async function openIndex(): Promise<{
   sql: Sql;
@@ -46,6 +48,10 @@ export async function openIndex(): Promise<{
   await sql.query(
     `insert into work.mailbox_lease (mailbox_id, run_id, fence, until) values ($1, 'test', $2, now() + interval '1 hour')`,
     [MAILBOX_ID, FENCE],
+  );
+  await sql.query(
+    `insert into work.worker_heartbeat (run_id, life, until) values ('test', $1, now() + interval '1 hour')`,
+    [LIFE_OF_TEST],
   );
   const close = async (): Promise<void> => {
     await pool.end();

@@ -7,7 +7,13 @@ import {
   type MirroredMessage,
 } from '../../../../infra/mail-index/folder-mirror.ts';
 import type { PostgresMailIndex } from '../../../../infra/mail-index/postgres-mirror.ts';
-import { FENCE_OF_TEST, MAILBOX_ID, MAILBOX_NUMBER, openIndex } from '../../../support/filled-mirror.ts';
+import {
+  FENCE_OF_TEST,
+  LIFE_OF_TEST,
+  MAILBOX_ID,
+  MAILBOX_NUMBER,
+  openIndex,
+} from '../../../support/filled-mirror.ts';
 import { figure, isLong } from '../../../support/long.ts';
 import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
@@ -146,7 +152,8 @@ describe('the index in Postgres', function () {
     await apply({ added: [message(1)] });
     await sql.query('update work.mailbox_lease set fence = fence + 1');
     expect(await rejection(apply({ added: [message(2)] }))).to.be.instanceOf(FencedOff);
-    expect(await rejection(index.vouch(MAILBOX_ID, FENCE_OF_TEST, KEY, 1_000))).to.be.instanceOf(FencedOff);
+    const vouch = { forMs: 1_000, life: LIFE_OF_TEST };
+    expect(await rejection(index.vouch(MAILBOX_ID, FENCE_OF_TEST, KEY, vouch))).to.be.instanceOf(FencedOff);
     expect(await rejection(index.forget(MAILBOX_ID, FENCE_OF_TEST, [KEY]))).to.be.instanceOf(FencedOff);
     expect(await uids()).to.deep.equal([1]);
   });

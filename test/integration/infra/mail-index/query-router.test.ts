@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { MailAnswer, MailQuery } from '../../../../commands/kernel/mail-port.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
@@ -5,6 +6,7 @@ import {
   FENCE_OF_TEST,
   type IndexUnderTest,
   indexUnderTest,
+  LIFE_OF_TEST,
   MAILBOX_ID,
   MAILBOX_NUMBER,
 } from '../../../support/filled-mirror.ts';
@@ -152,7 +154,9 @@ describe('where a query is answered', function () {
         expect((await ask(index)).asOf).to.equal(OF_INDEX);
         index.now += 1_000;
         expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
-        await index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, 60_000);
+        const vouch = (forMs: number, life = LIFE_OF_TEST): Promise<void> =>
+          index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, { forMs, life });
+        await vouch(60_000);
         expect((await ask(index)).asOf).to.equal(OF_INDEX);
         await index.sql.query('update work.mailbox_lease set until = now()');
         expect(await rejection(ask(index)), 'a dead worker vouches for nothing').to.include({
@@ -160,7 +164,18 @@ describe('where a query is answered', function () {
         });
         await index.sql.query(`update work.mailbox_lease set until = now() + interval '1 hour'`);
         expect((await ask(index)).asOf).to.equal(OF_INDEX);
-        await index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, 0);
+        await index.sql.query('update work.worker_heartbeat set until = now()');
+        expect(await rejection(ask(index)), 'neither does a process that is silent').to.include({
+          code: 'mailbox_unavailable',
+        });
+        await index.sql.query(`update work.worker_heartbeat set until = now() + interval '1 hour'`);
+        await vouch(60_000, randomUUID());
+        expect(await rejection(ask(index)), 'nor what was looked at in an earlier life').to.include({
+          code: 'mailbox_unavailable',
+        });
+        await vouch(60_000);
+        expect((await ask(index)).asOf).to.equal(OF_INDEX);
+        await vouch(0);
         expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
       } finally {
         await server.start();

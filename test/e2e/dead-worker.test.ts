@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { eventually } from '../support/gateway.ts';
+import { appendMessages, plainMessage } from '../support/mail-append.ts';
+import { ReplicaSet } from '../support/replica-set.ts';
+import { verifies } from '../support/verifies.ts';
+
+/** A beat lasts three seconds; the query and a busy machine need a little. */
+const SILENT_WITHIN_MS = 3_500;
+
+describe('a process that works on mail and is killed', function () {
+  this.timeout(90_000);
+  let dovecot: TestDovecot;
+  let set: ReplicaSet;
+  let mailboxId: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    set = await ReplicaSet.start({}, () => [{ ROLES: 'api,projector' }, { ROLES: 'mail' }]);
+    mailboxId = await set.addMailbox(dovecot.imap());
+  });
+  after(async () => {
+    await set.remove();
+    await dovecot.dispose();
+  });
+
+  const found = async (text: string): Promise<number> => {
+    const select = { folder: 'inbox', filter: { subject_contains: text } };
+    const { body } = await set.rest(0, ['POST', `/mailboxes/${mailboxId}/email.query`, { select }]);
+    return (body.items as unknown[]).length;
+  };
+  const arrive = (subject: string): Promise<unknown> =>
+    appendMessages(dovecot.imap(), 'anna', [{ raw: plainMessage({ subject }) }]);
+
+  it(`vouches for its copies for three seconds more, whatever its lease is ${verifies('contract:4:index-never-none')}`, async () => {
+    await arrive('before');
+    await eventually(async () => {
+      expect(await found('before')).to.equal(1);
+    }, 5_000);
+    await set.replicas[1]?.kill();
+    await arrive('after');
+    await eventually(async () => {
+      expect(await found('after')).to.equal(1);
+    }, SILENT_WITHIN_MS);
+  });
+});

@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
+import { queryOf } from '../../../support/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+
+describe('what a worker vouches for', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+  let users = 0;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+  });
+  after(() => dovecot.dispose());
+  beforeEach(async () => {
+    users += 1;
+    rig = await startSyncRig(dovecot.imap(), `vouch${String(users)}`);
+  });
+  afterEach(() => rig.close());
+
+  const arrive = (subject: string): Promise<unknown> =>
+    appendMessages(dovecot.imap(), `vouch${String(users)}`, [{ raw: plainMessage({ subject }) }]);
+  const inbox = async (): Promise<{ readonly vouched: boolean; readonly messages: number } | null> => {
+    const { number, path } = rig.folder('INBOX');
+    const answer = await rig.index.query(rig.entry().number, queryOf({ folders: [{ number, path }] }));
+    const vouched = answer?.states[0]?.vouched;
+    return answer === null || vouched === undefined ? null : { vouched, messages: answer.messages.length };
+  };
+  const isVouched = async (): Promise<boolean> => (await inbox())?.vouched === true;
+  const lives = async (): Promise<readonly unknown[]> =>
+    (await rig.ports.sql.query('select life from work.worker_heartbeat where until > now()')).map(
+      ({ life }) => life,
+    );
+  const start = async (roundEveryMs: number): Promise<() => Promise<void>> => {
+    const end = rig.work({ leaseMs: 60_000, roundEveryMs, beatEveryMs: 200 });
+    await eventually(() => rig.entry().state === 'connected');
+    await eventually(isVouched);
+    return end;
+  };
+  /** As after a pause of the whole process: it beats again, and what it knew may be old. */
+  const haltHeart = async (): Promise<void> => {
+    const [before] = await lives();
+    await rig.ports.sql.query('update work.worker_heartbeat set until = now()');
+    await eventually(async () => {
+      const [now] = await lives();
+      return now !== undefined && now !== before;
+    });
+  };
+
+  it('counts again after a pause only when the worker has looked, not when its heart beats', async () => {
+    await start(60_000);
+    await haltHeart();
+    expect(await inbox()).to.deep.equal({ vouched: false, messages: 0 });
+    await arrive('after the pause');
+    await eventually(isVouched);
+    expect(await inbox(), 'with what it found').to.deep.equal({ vouched: true, messages: 1 });
+  });
+
+  it('counts again with the next round where nothing happened', async () => {
+    await start(300);
+    await haltHeart();
+    await eventually(isVouched, 2_000);
+  });
+
+  it('counts no more when the process ends', async () => {
+    const end = await start(60_000);
+    await end();
+    expect(await lives()).to.deep.equal([]);
+    expect(await isVouched()).to.equal(false);
+  });
+});
