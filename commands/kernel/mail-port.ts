@@ -51,6 +51,9 @@ export interface FolderListing {
   readonly uidValidity: number | null;
 }
 
+/** As much of a message as tells it from others. */
+export type Identified = Pick<FetchedMessage, 'messageId'>;
+
 export interface Address {
   readonly name: string | null;
   readonly email: string;
@@ -211,6 +214,11 @@ export interface MailSession {
     textChars: number | null,
     bodySource?: BodySource,
   ): Promise<readonly (FetchedMessage | null)[]>;
+  /**
+   * The messages at these places before an action on them, in the order asked; null where a place is stale. What others did a
+   * moment ago may not show yet: the action itself finds that out.
+   */
+  identify(refs: readonly MessageRef[]): Promise<readonly (Identified | null)[]>;
   /** A leaf of a message by its ordinal; null where the place is stale, or the message has no such leaf. */
   describePart(ref: MessageRef, part: number): Promise<PartDescription | null>;
   /**

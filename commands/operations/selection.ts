@@ -3,7 +3,7 @@ import type { Context } from '../kernel/capability.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { FetchedMessage, MailAnswer, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
+import type { Identified, MailAnswer, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
 import type { Locators, MessagePlace } from '../kernel/ports.ts';
 import { assertFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../kernel/select.ts';
@@ -53,7 +53,7 @@ export async function resolveSelection(
     checkCount(select.message_ids.length, { min: 1, max: select.message_ids.length, ...cardinality });
     const refs = select.message_ids.map((id) => placeIn(mailbox, locators, id));
     for (const ref of refs) assertFolderAllowed(access, mailbox, ref.folder);
-    const found = await mail.fetch(refs, 'envelope', null);
+    const found = await mail.identify(refs);
     return select.message_ids.map((id, index) => targetOf(id, refs[index], found[index] ?? null));
   }
   const query = declarativeQuery(mailbox, request, context);
@@ -87,7 +87,7 @@ function declarativeQuery(
   };
 }
 
-function targetOf(messageId: string, ref: MessageRef | undefined, found: FetchedMessage | null): Target {
+function targetOf(messageId: string, ref: MessageRef | undefined, found: Identified | null): Target {
   if (!ref) throw notFound('message');
   return { message_id: messageId, rfc_message_id: found?.messageId ?? null, stale: found === null, ref };
 }

@@ -16,6 +16,8 @@ export interface PoolOptions {
 /** A connection lent for one operation or query. */
 export interface Lease {
   readonly connection: ImapConnection;
+  /** It was opened for this lease. */
+  readonly isNew: boolean;
   /** Ends the connection and opens another in its place. Throws as opening does. */
   renew(): Promise<void>;
   /** `end` when the next caller is not expected soon. */
@@ -47,12 +49,15 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /** Throws `overloaded` when nothing gets free in time, and what opening a connection throws. */
-  async acquire(lane: Lane): Promise<Lease> {
+  /**
+   * A kept connection where there is one; for `new` only when no other may be opened beside it. Throws `overloaded` when
+   * nothing gets free in time, and what opening a connection throws.
+   */
+  async acquire(lane: Lane, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
     await this.#takeSlot(lane);
     try {
-      const connection = this.#takeIdle() ?? (await this.#openFor());
-      return this.#lease(lane, connection);
+      const kept = prefer === 'new' && this.#mayOpen() ? null : this.#takeIdle();
+      return this.#lease(lane, kept ?? (await this.#openFor()), kept === null);
     } catch (error) {
       this.#freeSlot(lane);
       throw error;
@@ -78,11 +83,12 @@ export class ConnectionPool {
     }
   }
 
-  #lease(lane: Lane, first: ImapConnection): Lease {
+  #lease(lane: Lane, first: ImapConnection, isNew: boolean): Lease {
     let connection = first;
     let released = false;
     this.#lent.add(connection);
     return {
+      isNew,
       get connection() {
         return connection;
       },
@@ -141,6 +147,12 @@ export class ConnectionPool {
 
   #isOld(connection: ImapConnection): boolean {
     return this.#options.now() - connection.openedAt > this.#options.maxAgeMs;
+  }
+
+  /** True when the kept ones leave room for another, the slot for it counted already. */
+  #mayOpen(): boolean {
+    const { interactive, bulk } = this.#inUse;
+    return interactive + bulk + this.#idle.length <= this.#options.limit;
   }
 
   /** One slot is out of reach of bulk work, unless there is only one. */

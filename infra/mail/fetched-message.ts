@@ -85,7 +85,7 @@ type OfThread =
 function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedMessage, OfThread> {
   const headers = headerLines(raw);
   const references = messageIds(headers.get('references')?.[0]).slice(0, MAX_REFERENCES);
-  const messageId = firstMessageId(envelope?.messageId);
+  const messageId = messageIdOf({ envelope });
   const inReplyTo = firstMessageId(envelope?.inReplyTo);
   return {
     messageId,
@@ -96,6 +96,10 @@ function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedM
     authenticationResults: authenticationResultsOf(headers.get('authentication-results') ?? []),
   };
 }
+
+/** RFC 5322 Message-ID with its brackets; null when the message has none. */
+export const messageIdOf = ({ envelope }: Pick<FetchMessageObject, 'envelope'>): string | null =>
+  firstMessageId(envelope?.messageId);
 
 const flagsOf = ({ flags }: FetchMessageObject): ReadonlySet<string> =>
   new Set([...(flags ?? [])].map((flag) => flag.toLowerCase()));

@@ -169,11 +169,16 @@ export class ImapConnection {
     return await this.open(path, 'read');
   }
 
-  /** True when the folder is open for changes and the server has answered since the connection was lent. */
-  isOpenForWriting(path: string): boolean {
+  /** The folder as it was last seen, when it is open for changes; else null. */
+  openForWriting(path: string): OpenFolder | null {
     const { mailbox } = this.#client;
     const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
-    return isOpen && this.isUsable && this.hasAnswered;
+    return isOpen && this.isUsable ? this.#folder(mailbox) : null;
+  }
+
+  /** True when the folder is open for changes and the server has answered since the connection was lent. */
+  isOpenForWriting(path: string): boolean {
+    return this.hasAnswered && this.openForWriting(path) !== null;
   }
 
   /**

@@ -131,16 +131,17 @@ export class ImapGateway implements MailPort {
   }
 
   /**
-   * Borrows a bare connection for a step of the mailbox's worker, from the bulk lane. It is not kept afterwards: a worker has
-   * seldom something to do, and there are many of them. Throws as `withMailbox`.
+   * Borrows a bare connection for a step of the mailbox's worker, from the bulk lane: one of its own where there is room, so that
+   * what callers left open stays open for them. That one is not kept: a worker has seldom something to do, and there are many
+   * of them. Throws as `withMailbox`.
    */
   async withConnection<T>(mailboxId: string, work: (connection: ImapConnection) => Promise<T>): Promise<T> {
     this.#assertOpen();
-    const lease = await this.#pool(mailboxId).acquire('bulk');
+    const lease = await this.#pool(mailboxId).acquire('bulk', 'new');
     try {
       return await work(lease.connection);
     } finally {
-      lease.release('end');
+      lease.release(lease.isNew ? 'end' : 'keep');
     }
   }
 

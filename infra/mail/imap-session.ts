@@ -7,6 +7,7 @@ import type {
   FlagChange,
   FolderListing,
   FolderRef,
+  Identified,
   MailQuery,
   MailQueryAnswer,
   MailSession,
@@ -22,6 +23,7 @@ import type { Lease } from './connection-pool.ts';
 import { describePart, readBytes } from './download.ts';
 import { fetchPlaces } from './fetch-places.ts';
 import { type FolderCounts, folderCounts } from './folder-counts.ts';
+import { identifyMessages } from './identify-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './list-folders.ts';
 import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
@@ -70,6 +72,10 @@ export class ImapSession implements MailSession {
   ): Promise<readonly (FetchedMessage | null)[]> {
     const text = textChars === null ? null : { chars: textChars, source };
     return this.#read((connection) => fetchPlaces(connection, refs, depth, text));
+  }
+
+  identify(refs: readonly MessageRef[]): Promise<readonly (Identified | null)[]> {
+    return this.#read((connection) => identifyMessages(connection, refs));
   }
 
   describePart(ref: MessageRef, part: number): Promise<PartDescription | null> {

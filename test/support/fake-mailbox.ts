@@ -127,6 +127,10 @@ export class FakeMailbox implements MailSession {
     });
   }
 
+  identify(refs: readonly MessageRef[]): Promise<readonly (FetchedMessage | null)[]> {
+    return this.fetch(refs);
+  }
+
   listFolders(): never {
     throw new Error('not asked of this mailbox');
   }

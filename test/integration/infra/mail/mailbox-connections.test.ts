@@ -62,6 +62,22 @@ describe('connections to a mailbox', () => {
     gateway.close();
   });
 
+  it('gives a worker a connection of its own, and a kept one only where there is no room', async () => {
+    for (const [providerConnections, opened] of [
+      [3, 2],
+      [1, 1],
+    ] as const) {
+      // prettier-ignore
+      const under = mailGateway(viaProxy, 'anna', { providerConnections });
+      const before = proxy.connections;
+      await under.mail((session) => session.query(queryOf()));
+      await under.gateway.withConnection('mbx_test', (connection) => connection.open('Archive', 'read'));
+      await under.mail((session) => session.query(queryOf()));
+      expect(proxy.connections - before).to.equal(opened);
+      under.gateway.close();
+    }
+  });
+
   it('reads again, once, when the server ended a kept connection', async () => {
     const under = mailGateway(viaProxy, 'anna');
     await under.mail((session) => session.query(queryOf()));

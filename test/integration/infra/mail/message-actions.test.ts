@@ -104,20 +104,44 @@ for (const { name, capability, tells } of variants) {
       const move = (uids: readonly number[]) =>
         under.mail(async (session) => {
           const refs = uids.map((uid) => ({ folder: INBOX, uidValidity, uid }));
-          await session.fetch(refs, 'envelope', null);
+          await session.identify(refs);
           const { uidNext } = await session.folderStatus(ARCHIVE);
           return { uidNext, outcomes: await session.moveMessages(INBOX, uidValidity, uids, ARCHIVE) };
         });
       await move([1]);
       proxy.transcript = '';
       const { uidNext, outcomes } = await move([2]);
-      const commands = proxy.transcript.match(/(?<=^\w+ )(?:UID )?(?:SELECT|SEARCH|MOVE|STATUS)/gm);
+      const commands = proxy.transcript.match(
+        /(?<=^\w+ )(?:UID )?(?:NOOP|SELECT|EXAMINE|FETCH|SEARCH|MOVE|STATUS)/gm,
+      );
       const asked = commands?.slice(0, commands.indexOf('UID MOVE') + 1);
       expect(uidNext).to.equal(2);
       expect(outcomesOf(outcomes)).to.deep.equal({ 2: 'done' });
       expect(outcomesOf((await move([3, 77])).outcomes)).to.deep.equal({ 3: 'done', 77: 'missing' });
       expect(await subjectsIn(under, ARCHIVE)).to.deep.equal(['message 1', 'message 2', 'message 3']);
-      if (capability === undefined) expect(asked).to.deep.equal(['STATUS', 'UID MOVE']);
+      if (capability === undefined) expect(asked).to.deep.equal(['UID FETCH', 'STATUS', 'UID MOVE']);
+    });
+
+    it('identifies what is there, whatever the connection has been told of', async () => {
+      const uidValidity = await uidValidityOf(under);
+      const user = `user${String(users)}`;
+      const identify = (...uids: number[]) =>
+        under.mail(async (session) => {
+          const refs = uids.map((uid) => ({ folder: INBOX, uidValidity, uid }));
+          return (await session.identify(refs)).map((found) => found?.messageId ?? null);
+        });
+      const idOf = (uid: number): string => `<${String(uid)}@${user}.example.com>`;
+      expect(await identify(1, 2, 3, 5)).to.deep.equal([idOf(1), idOf(2), idOf(3), null]);
+      await withClient(server.imap(), user, async (client) => {
+        await client.mailboxOpen('INBOX');
+        await client.messageFlagsAdd('1', ['\\Deleted'], { uid: true });
+        await client.messageDelete('2', { uid: true });
+      });
+      await appendMessages(server.imap(), user, [{ raw: plainMessage({ subject: 'new', id: idOf(5) }) }]);
+      expect(await identify(1)).to.deep.equal([null]);
+      expect(await identify(2, 3, 5)).to.deep.equal([null, idOf(3), idOf(5)]);
+      const elsewhere = { folder: INBOX, uidValidity: uidValidity + 1, uid: 3 };
+      expect(await under.mail((session) => session.identify([elsewhere]))).to.deep.equal([null]);
     });
 
     it('moves what arrived behind the back of a connection that moved messages before', async () => {
