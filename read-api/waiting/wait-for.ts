@@ -53,28 +53,32 @@ export async function waitFor<Item>(
   using watch = feed.watch(source.ids, gone);
   let place = start;
   let looksAgain = false;
-  for (;;) {
-    if (watch.take() || looksAgain) {
-      const caller = callerNow(waiting);
-      const { items, upTo, more } = await source.find(place, caller).catch((error: unknown) => {
-        throw withCursor(error, cursorAt(ports, place));
-      });
-      place = later(place, upTo);
-      looksAgain = more;
-      if (items.length > 0) {
+  try {
+    for (;;) {
+      if (watch.take() || looksAgain) {
+        const caller = callerNow(waiting);
+        const { items, upTo, more } = await source.find(place, caller);
+        const reached = later(place, upTo);
+        if (items.length > 0) {
+          // A failure here tells the place before them: nobody has seen them yet.
+          callerNow(waiting);
+          return { status: 'matched', items: [...items], cursor: cursorAt(ports, reached) };
+        }
+        place = reached;
+        looksAgain = more;
+      } else {
+        // Nothing of these ids was noted up to there.
+        place = later(place, { position: feed.reached, index: null });
         callerNow(waiting);
-        return { status: 'matched', items: [...items], cursor: cursorAt(ports, place) };
       }
-    } else {
-      // Nothing of these ids was noted up to there.
-      place = later(place, { position: feed.reached, index: null });
-      callerNow(waiting);
+      const leftMs = until - clock.now().getTime();
+      if (leftMs <= 0 || feed.isEnding || gone.aborted) {
+        return { status: 'timed_out', items: [], cursor: cursorAt(ports, place) };
+      }
+      if (!looksAgain) await watch.wait(Math.min(leftMs, RIGHTS_CHECKED_EVERY_MS));
     }
-    const leftMs = until - clock.now().getTime();
-    if (leftMs <= 0 || feed.isEnding || gone.aborted) {
-      return { status: 'timed_out', items: [], cursor: cursorAt(ports, place) };
-    }
-    if (!looksAgain) await watch.wait(Math.min(leftMs, RIGHTS_CHECKED_EVERY_MS));
+  } catch (error) {
+    throw withCursor(error, cursorAt(ports, place));
   }
 }
 

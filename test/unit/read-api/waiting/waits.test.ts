@@ -192,6 +192,40 @@ describe('waiting for messages', () => {
     expect(subjects(await look({ cursor: error.details['cursor'] }))).to.deep.equal(['Message 1']);
   });
 
+  it('tells where it stood when it was no longer known who may do what, before and after it found something', async () => {
+    for (const unknownFrom of ['waiting', 'found'] as const) {
+      const real = await world.process({ ticking: true });
+      const known = { isCurrent: true };
+      const directory = {
+        version: 1,
+        state: real.directory.state,
+        get isCurrent() {
+          return known.isCurrent;
+        },
+        waitFor: () => Promise.resolve(),
+      };
+      const mail: Ports['mail'] = {
+        ...real.mail,
+        withMailbox: async (...asked) => {
+          const answer = await real.mail.withMailbox(...asked);
+          known.isCurrent = false;
+          return answer;
+        },
+      };
+      const waiting = rejection(world.wait({ ...real, directory, mail }, monitorInbox, {}));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      known.isCurrent = unknownFrom === 'found';
+      const uid = unknownFrom === 'found' ? 2 : 1;
+      await arrive(uid);
+      const error = await waiting;
+      if (!(error instanceof GatewayError)) throw error;
+      expect(error).to.include({ code: 'store_unavailable', retryAfterSeconds: 2 });
+      expect(subjects(await look({ cursor: error.details['cursor'] })), unknownFrom).to.deep.equal([
+        `Message ${String(uid)}`,
+      ]);
+    }
+  });
+
   it('says that the store is away instead of that nothing came', async () => {
     world.gateway.events.away = true;
     expect(await rejection(look({}))).to.include({ code: 'store_unavailable' });
