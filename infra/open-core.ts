@@ -142,6 +142,7 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
     mailCopies: createMailCopies(sql, mailIndex),
     mailEchoes: createMailEchoes({
       sql,
+      log,
       distrust: async (mailboxId, folders) => {
         const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
         if (mailboxNumber === undefined) return;

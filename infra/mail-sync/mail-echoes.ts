@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
 import type { Expectation, MailEchoes, OwnChange } from '../../commands/kernel/mail-echoes.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Log, Sql } from '../../commands/kernel/ports.ts';
 import { ringMailboxBell } from './mailbox-bell.ts';
 
 /** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */
@@ -31,11 +31,21 @@ const FORGET = `
 
 export interface MailEchoesOptions {
   readonly sql: Sql;
+  readonly log: Pick<Log, 'warn'>;
   /** From now on no query is answered from the copies of these folders until they were looked at anew. */
   readonly distrust: (mailboxId: string, folders: readonly number[]) => Promise<void>;
 }
 
-export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEchoes {
+export function createMailEchoes({ sql, log, distrust }: MailEchoesOptions): MailEchoes {
+  // Nobody waits for it: a worker that does not hear it finds the distrusted copies in its next round.
+  const ring = (mailboxId: string, folders: readonly number[]): void => {
+    ringMailboxBell(sql, mailboxId, folders).catch((error: unknown) => {
+      log.warn('the worker of a mailbox could not be called', {
+        mailbox_id: mailboxId,
+        error: String(error),
+      });
+    });
+  };
   return {
     expect: async ({ mailboxId, operationId }, changes): Promise<Expectation> => {
       const id = randomUUID();
@@ -49,7 +59,7 @@ export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEcho
             distrust(mailboxId, folders),
           ]);
           // Only now: a worker that looks before the copies are distrusted would find nothing to do.
-          await ringMailboxBell(sql, mailboxId, folders);
+          ring(mailboxId, folders);
         },
       };
     },

@@ -78,7 +78,7 @@ export class MailboxWatch {
 
   /** Resolves when the signal aborts. Throws `mailbox_unavailable` when the connection ends, `MailboxLost`, `FencedOff`. */
   async run(signal: AbortSignal): Promise<void> {
-    const { sync, connection, background, bell } = this.#options;
+    const { sync, connection, background, bell, times } = this.#options;
     while (!signal.aborted) {
       if (this.#failure) throw this.#failure;
       if (!connection.isUsable) throw connectionLost();
@@ -90,6 +90,7 @@ export class MailboxWatch {
         await background.start();
         await this.#listen(inbox);
         await bell.sleep(this.#pauseMs());
+        await sync.ports.clock.sleep(times.gatherMs, signal);
         if (!connection.capabilities.idle) this.#inboxStirred = true;
       }
     }

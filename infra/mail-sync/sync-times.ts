@@ -6,6 +6,8 @@ export interface SyncTimes {
   /** What a process vouches for counts for so long after it last said that it is alive, and how often it says so. */
   readonly beatLastsMs: number;
   readonly beatEveryMs: number;
+  /** How long a worker that was woken waits for more of it: changes come in rows, and one look takes them all. */
+  readonly gatherMs: number;
   /** How often mailboxes without a worker, and settings that changed, are looked for. */
   readonly lookEveryMs: number;
   /** Other folders than INBOX are asked after at least so often (`contract.md` 5: 60 s). */
@@ -32,6 +34,7 @@ export const SYNC_TIMES: SyncTimes = {
   renewEveryMs: 10 * SECOND,
   beatLastsMs: 3 * SECOND,
   beatEveryMs: SECOND,
+  gatherMs: 25,
   lookEveryMs: 250,
   roundEveryMs: 40 * SECOND,
   pollEveryMs: 10 * SECOND,
