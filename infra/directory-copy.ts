@@ -13,7 +13,7 @@ import type {
   StoredEvent,
   SubscriptionItem,
 } from '../commands/kernel/ports.ts';
-import type { Directory, DirectoryState } from '../commands/kernel/directory.ts';
+import type { Directory, DirectoryState, MailboxEntry } from '../commands/kernel/directory.ts';
 import { type DirectorySnapshot, readDirectory } from '../projections/directory.ts';
 import {
   changesOf,
@@ -47,11 +47,16 @@ export interface DirectoryCopyOptions {
   readonly log: Log;
 }
 
+/** Told of a mailbox that changed, in whichever process that was. Must not throw. */
+export type MailboxListener = (before: MailboxEntry, now: MailboxEntry) => void;
+
 export interface DirectoryCopy extends Directory {
   /** False while the copy may be behind a change that was answered somewhere: then nobody's rights are known. */
   readonly isCurrent: boolean;
   /** Since this process last learned how new its copy must be, in milliseconds. */
   readonly ageMs: number;
+  /** From now on the listener is told of every mailbox that changes. */
+  onMailboxChange(listener: MailboxListener): void;
   close(): Promise<void>;
 }
 
@@ -77,6 +82,7 @@ class FollowingDirectory implements DirectoryCopy {
   readonly #epoch: AuthzEpoch;
   readonly #ending = new AbortController();
   readonly #waiters = new PositionWaiters();
+  readonly #listeners: MailboxListener[] = [];
   #following: Promise<void> = Promise.resolve();
   #version = 0;
   #turn = new AbortController();
@@ -102,6 +108,10 @@ class FollowingDirectory implements DirectoryCopy {
 
   get ageMs(): number {
     return this.#epoch.ageMs();
+  }
+
+  onMailboxChange(listener: MailboxListener): void {
+    this.#listeners.push(listener);
   }
 
   /** Follows from there; resolves when caught up for the first time. */
@@ -193,8 +203,10 @@ class FollowingDirectory implements DirectoryCopy {
   }
 
   #hold({ position, entities }: DirectorySnapshot): void {
+    const mailboxes = new Map(this.state.mailboxes);
     this.maps.clear();
     for (const entity of entities) this.maps.put(entity);
+    for (const before of mailboxes.values()) this.#tell(before);
     this.#waiters.move(position);
   }
 
@@ -223,9 +235,19 @@ class FollowingDirectory implements DirectoryCopy {
   }
 
   #put({ put, remove }: DirectoryChange): void {
+    const mailboxes = put.flatMap(({ kind, value }) =>
+      kind === 'mailbox' ? (this.state.mailboxes.get(value.id) ?? []) : [],
+    );
     for (const entity of put) this.maps.put(entity);
     for (const key of remove) this.maps.remove(key);
     this.#version += 1;
+    for (const before of mailboxes) this.#tell(before);
+  }
+
+  #tell(before: MailboxEntry): void {
+    const now = this.state.mailboxes.get(before.id);
+    if (now === undefined || now.version === before.version) return;
+    for (const listener of this.#listeners) listener(before, now);
   }
 
   #deny(stored: StoredEvent, error: unknown): void {

@@ -1,5 +1,5 @@
 /** Where and as whom a mailbox is connected: settings from the directory, a login that is good now. */
-import type { Directory } from '../commands/kernel/directory.ts';
+import type { Directory, MailboxEntry } from '../commands/kernel/directory.ts';
 import { GatewayError, notFound } from '../commands/kernel/errors.ts';
 import type { MailLogins } from '../commands/kernel/mail-logins.ts';
 import type { MailLogin } from '../commands/kernel/mail-port.ts';
@@ -23,3 +23,11 @@ export async function mailSettingsOf(
   const { imap, smtp } = mailbox;
   return { imap, smtp, login: await logins.current(mailbox, refused) };
 }
+
+/**
+ * True when connections made before the change are none of the mailbox's any more: it rests, is gone, has to be
+ * authorized anew, or was given another login or server. All of these but the first two let it wait to be connected.
+ */
+export const endsConnections = (before: MailboxEntry, now: MailboxEntry): boolean =>
+  now.state !== before.state &&
+  (now.state === 'pending' || now.state === 'paused' || now.state === 'removed');

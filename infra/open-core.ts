@@ -13,7 +13,7 @@ import { createMailCopies } from './mail-sync/mail-copies.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from './mail-index/postgres-mirror.ts';
-import { mailSettingsOf } from './mail-settings.ts';
+import { endsConnections, mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from './oauth/mail-logins.ts';
 import { createProviderAuthorizations } from './oauth/provider-authorizations.ts';
 import { createProviderClients } from './oauth/provider-clients.ts';
@@ -92,7 +92,12 @@ async function openPorts(
       strictOutput: options.strictOutput ?? false,
     },
   };
-  return { ...withoutMail, mail: openMail(options, withoutMail, opened) };
+  const mail = openMail(options, withoutMail, opened);
+  // Whoever ended the use of a mailbox did so in one process; each ends its own connections.
+  ground.directory.onMailboxChange((before, now) => {
+    if (endsConnections(before, now)) void mail.disconnect(now.id);
+  });
+  return { ...withoutMail, mail };
 }
 
 /** What the others stand on; what keeps something running ends with the core. */
@@ -142,7 +147,6 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
     mailCopies: createMailCopies(sql, mailIndex),
     mailEchoes: createMailEchoes({
       sql,
-      log,
       distrust: async (mailboxId, folders) => {
         const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
         if (mailboxNumber === undefined) return;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { freePort } from '../../infra/kept-port.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
 import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
@@ -214,6 +215,33 @@ describe('replicas with a role each, on a Postgres of their own', function () {
       }),
     );
     expect(leads).to.deep.equal([false, false, true]);
+  });
+
+  it('ends connections on every replica within a second when a mailbox rests, logs in anew or is removed', async () => {
+    const path = `/mailboxes/${mailboxId}`;
+    const connected = async (): Promise<void> => {
+      await eventually(async () => {
+        expect((await set.rest(0, ['GET', path])).body.state).to.equal('connected');
+      }, 10_000);
+      // A body is read from the mail server.
+      const read = await set.rest(1, ['GET', `${path}/messages?folder=archive&limit=1&include_body=text`]);
+      expect(read.body.items[0].body.content).to.be.a('string');
+      expect(await dovecot.connectionsOf('anna'), "the worker's and that of the replica").to.be.above(1);
+    };
+    const left = (count: number): Promise<void> =>
+      eventually(async () => {
+        expect(await dovecot.connectionsOf('anna')).to.equal(count);
+      }, 1_000);
+    await connected();
+    await set.rest(0, ['PATCH', path, { paused: true }]);
+    await left(0);
+    await set.rest(0, ['PATCH', path, { paused: false }]);
+    await connected();
+    await set.rest(0, ['PUT', `${path}/credentials`, { password: PASSWORD }]);
+    await left(1);
+    await connected();
+    await set.rest(0, ['DELETE', path]);
+    await left(0);
   });
 });
 
