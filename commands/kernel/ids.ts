@@ -1,5 +1,5 @@
 /** Identifiers: prefix, underscore, 26 lower-case Crockford base32 characters (`contract.md` 1). */
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, type KeyObject } from 'node:crypto';
 
 export const ID_PREFIXES = [
   'org', 'usr', 'agt', 'tok', 'grt', 'mbx', 'fld', 'msg', 'thr', 'att', 'upl', 'drf', 'chk', 'opn', 'evt', 'pol', 'ses',
@@ -81,7 +81,7 @@ export function uuidV5(...parts: readonly string[]): string {
 const NAMESPACE = uuidBytes('6f1d3b1e-5a1c-5c39-9a52-0c4f8f3f6d21');
 
 /** The id an Idempotency-Key stands for: 26 characters of HMAC-SHA-256(id key, org ‖ principal ‖ key) (`contract.md` 1). */
-export function derivedId(prefix: IdPrefix, idKey: Uint8Array, parts: readonly string[]): string {
+export function derivedId(prefix: IdPrefix, idKey: KeyObject, parts: readonly string[]): string {
   const mac = createHmac('sha256', idKey).update(parts.join('\u0000')).digest();
   return `${prefix}_${toBase32(mac.subarray(0, 17)).slice(0, 26)}`;
 }

@@ -7,6 +7,7 @@ import { RequestRefused, refusalEntry, readEntry } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { lastingItemsOf } from './lasting-items.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
 import type { Ports, Position, Sealed } from './ports.ts';
 
@@ -116,17 +117,19 @@ function describeIssue(issue: z.core.$ZodIssue): { path: string; code: string; m
   return [{ path: at([]), code: issue.code, message: issue.message }];
 }
 
-/** Answers a handler keeps and hands out again are checked once. */
+/** Answers a handler keeps and hands out again, and items that come again, are checked once. */
 const checked = new WeakSet<object>();
 
 /** An answer that breaks its own schema is a defect of ours: logged, and passed on as it is. */
 function checkOutput(capability: Capability, output: unknown, ports: Ports): unknown {
-  if (typeof output === 'object' && output !== null) {
-    if (checked.has(output)) return output;
-    checked.add(output);
-  }
-  const parsed = capability.output.safeParse(output);
-  if (!parsed.success) {
+  const kept = [output, lastingItemsOf(output)].filter((part) => typeof part === 'object' && part !== null);
+  const [whole, items] = kept;
+  if (whole !== undefined && checked.has(whole)) return output;
+  const isKnown = items !== undefined && checked.has(items);
+  const parsed = capability.output.safeParse(isKnown ? { ...whole, items: [] } : output);
+  if (parsed.success) {
+    for (const part of kept) checked.add(part);
+  } else {
     ports.log.error('answer breaks its schema', {
       capability: capability.name,
       paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),

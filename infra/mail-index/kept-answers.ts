@@ -7,6 +7,7 @@ import type { Sql } from '../../commands/kernel/ports.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import { type StateRow, statesOf } from './copy-states.ts';
 import type { FolderState, IndexAnswer } from './folder-mirror.ts';
+import { JoinedReads } from './joined-reads.ts';
 import { statesStatement } from './page-sql.ts';
 
 /** A page of fifty takes about 100 KB. */
@@ -21,6 +22,7 @@ interface Kept {
 export class KeptAnswers {
   readonly #kept = new BoundedMap<string, Kept>(MOST_KEPT);
   readonly #sql: Sql;
+  readonly #states = new JoinedReads<readonly StateRow[]>();
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -31,13 +33,18 @@ export class KeptAnswers {
     const kept = isKept(query) ? this.#kept.get(keyOf(mailboxNumber, query)) : undefined;
     if (kept === undefined) return null;
     const numbers = query.folders.map(({ number }) => number);
-    const { text, values } = statesStatement(mailboxNumber, numbers);
-    const states = statesOf(await this.#sql.query<StateRow>(text, values), new Set(numbers).size);
+    const rows = await this.#states.ask(`${String(mailboxNumber)}:${numbers.join()}`, () => {
+      const { text, values } = statesStatement(mailboxNumber, numbers);
+      return this.#sql.query<StateRow>(text, values);
+    });
+    const states = statesOf(rows, new Set(numbers).size);
     return versionsOf(states) === kept.versions ? { ...kept.answer, states } : null;
   }
 
   keep(mailboxNumber: number, query: MailQuery, { states, ...answer }: IndexAnswer): void {
     if (!isKept(query) || answer.messages.length > MOST_MESSAGES) return;
+    // Where it lies too the copies of other folders tell.
+    if (answer.messages.some(({ alsoIn }) => alsoIn !== undefined)) return;
     this.#kept.set(keyOf(mailboxNumber, query), { versions: versionsOf(states), answer });
   }
 }

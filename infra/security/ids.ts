@@ -6,13 +6,12 @@ import type { Clock, Ids } from '../../commands/kernel/ports.ts';
 
 /** Ids whose times come from `clock`. */
 export function createIds(idKey: KeyObject, clock: Clock): Ids {
-  const key = idKey.export();
   return {
     newId: (prefix) => uuidToId(prefix, uuidV7(clock.now().getTime(), randomBytes(10))),
     newUuid: () => randomUUID(),
     idForKey: (prefix, orgId, principalId, idempotencyKey) =>
-      derivedId(prefix, key, [orgId, principalId, idempotencyKey]),
+      derivedId(prefix, idKey, [orgId, principalId, idempotencyKey]),
     // The word in front keeps these apart from derived ids, which use the same key.
-    reservationName: (text) => createHmac('sha256', key).update(`reservation\u0000${text}`).digest('hex'),
+    reservationName: (text) => createHmac('sha256', idKey).update(`reservation\u0000${text}`).digest('hex'),
   };
 }

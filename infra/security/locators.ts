@@ -16,7 +16,6 @@ const MOST_REMEMBERED = 20_000;
 
 /** Seals numbers, each 0 … 2^32 - 1, and opens what it sealed. Throws `RangeError` for any other number. */
 export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Locators {
-  const threadKey = macKey.export();
   const syntheticIv = (prefix: string, payload: Uint8Array): Buffer =>
     createHmac('sha256', macKey).update(prefix).update(payload).digest().subarray(0, IV_BYTES);
 
@@ -62,7 +61,7 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
       seal('att', [mailboxNumber, folderNumber, uidValidity, uid, part]),
     thread: (mailboxNumber, rootMessageId) =>
       remembered(`thr ${String(mailboxNumber)} ${rootMessageId}`, () =>
-        derivedId('thr', threadKey, ['thr', String(mailboxNumber), rootMessageId]),
+        derivedId('thr', macKey, ['thr', String(mailboxNumber), rootMessageId]),
       ),
     openMessage: (id) => {
       const numbers = open('msg', id, 4);

@@ -73,6 +73,40 @@ describe('reading mail through the whole gateway', function () {
     expect(seen.slice(0, 3)).to.deep.equal(['Antwort: Grüße', 'Report 24', 'Report 23']);
   });
 
+  it('lists the same again while it is the same, each change at once, and to nobody who may not', async () => {
+    const path = `${mailbox}/messages?folder=archive`;
+    const listed = () => gateway.rest('GET', path);
+    const answers = await Promise.all(Array.from({ length: 8 }, listed));
+    answers.push(await listed(), await listed(), await listed());
+    const first = answers[0]?.body.items[0];
+    expect(first.subject).to.equal('Old one');
+    for (const { body } of answers) {
+      expect(body.items).to.deep.equal([first]);
+      expect(body.page).to.deep.include({ next_cursor: null, limit: 50 });
+    }
+    for (const flagged of [true, false]) {
+      const actions = [{ type: 'set_flags', flagged }];
+      const operation = { type: 'message_actions', select: { message_ids: [first.id] }, actions };
+      const key = `flagged-${String(flagged)}`;
+      const acted = await gateway.rest('POST', `${mailbox}/email.act`, { operation }, { key });
+      expect(acted.body.results[0]).to.include({ outcome: 'done' });
+      for (let time = 0; time < 3; time += 1) {
+        expect((await listed()).body.items).to.deep.equal([{ ...first, flagged }]);
+      }
+    }
+    const ids = await gateway.rest('POST', `${mailbox}/email.query`, {
+      select: { folder: 'archive' },
+      view: 'ids',
+    });
+    expect(ids.body.items).to.deep.equal([{ id: first.id }]);
+    const { body: narrow } = await gateway.rest('POST', '/tokens', {
+      name: 'narrow', surface: 'rest', scopes: ['mailboxes:read'],
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    }); // prettier-ignore
+    const refused = await gateway.rest('GET', path, undefined, { token: narrow.token as string });
+    expect(refused.body.error).to.include({ status: 403, code: 'insufficient_scope' });
+  });
+
   it(`answers a query by filter, order and view ${verifies('interface:2:message-filters', 'interface:4.2:email-query', 'interface:4.2:email-query-select', 'interface:4.2:email-query-view')}`, async () => {
     const { body } = await gateway.rest('POST', `${mailbox}/email.query`, {
       select: {

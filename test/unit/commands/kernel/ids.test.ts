@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -54,12 +55,13 @@ describe('ids', () => {
   });
 
   it(`derives the id of a key from organisation, principal and key, of the same length as a random id ${verifies('contract:1:id-from-key')}`, () => {
-    const key = Buffer.alloc(32, 1);
+    const keyOf = (byte: number) => createSecretKey(Buffer.alloc(32, byte));
+    const key = keyOf(1);
     const id = derivedId('opn', key, ['org_1', 'usr_1', 'k']);
     expect(id).to.match(/^opn_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(id).to.equal(derivedId('opn', key, ['org_1', 'usr_1', 'k']));
     expect(id).not.to.equal(derivedId('opn', key, ['org_1', 'usr_2', 'k']));
-    expect(id).not.to.equal(derivedId('opn', Buffer.alloc(32, 2), ['org_1', 'usr_1', 'k']));
+    expect(id).not.to.equal(derivedId('opn', keyOf(2), ['org_1', 'usr_1', 'k']));
   });
 
   it('keeps the random part under another prefix', () => {
