@@ -1,5 +1,6 @@
 /** Messages as callers see them, in the views of `contract.md` 4. */
 import { z } from 'zod';
+import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import { AUTHENTICATION_RESULTS, trustedVerdicts } from '../../commands/kernel/authentication-results.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { roleOfFolder } from '../../commands/kernel/folders.ts';
@@ -83,6 +84,7 @@ export type Message = z.output<typeof Message>;
 
 export interface Viewing {
   readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
   readonly locators: Locators;
   readonly view: View;
   readonly body: BodyWindow | null;

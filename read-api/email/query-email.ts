@@ -120,7 +120,7 @@ async function readByIds(context: Context, input: Input, ids: readonly string[])
   const found = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     mail.fetch(refs, DEPTH_OF[view], textChars, bodySource),
   );
-  const viewing: Viewing = { mailbox, locators: ports.locators, view, body };
+  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body };
   const present = found.filter((message) => message !== null);
   if (body && present.length > 0) await recordBodies(context, viewing, present);
   const page = { next_cursor: null, limit, as_of: asOf };

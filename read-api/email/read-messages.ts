@@ -13,6 +13,7 @@ import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../page.ts
 import { howManyFit } from './answer-size.ts';
 import { type BodyWindow, textFor } from './body-choice.ts';
 import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
+import { showMessages } from './show-messages.ts';
 import { showTexts } from './show-texts.ts';
 
 /** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
@@ -76,15 +77,18 @@ export async function readMessages(context: Context, request: MessageRequest): P
     threadId: (root) => ports.locators.thread(mailbox.number, root),
   };
   const answer = await ports.mail.query(mailbox.id, query);
-  const viewing: Viewing = { mailbox, locators: ports.locators, view, body: request.body };
+  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
   const texts = await showTexts(viewing, answer.messages);
-  const shown = answer.messages.map((message) => viewOf(viewing, message, texts.get(message)));
-  const kept = answer.messages.slice(0, howManyFit(shown));
+  const shown = showMessages(viewing, answer.messages, texts);
+  const fitting = howManyFit(shown);
+  const kept = answer.messages.slice(0, fitting);
   if (request.body && kept.length > 0) await recordBodies(context, viewing, kept);
   return {
     items: answer.threads
       ? answer.threads.flatMap((thread) => threadOf(viewing, thread))
-      : shown.slice(0, kept.length),
+      : fitting === shown.length
+        ? shown
+        : shown.slice(0, fitting),
     page: {
       next_cursor: nextCursor(context, { binding, order, kept, answer }),
       limit: request.limit,

@@ -34,14 +34,14 @@ export const getMessage = defineCapability<Input, Message>({
     if (input.body_offset !== undefined && !hasOffsets(input)) throw withoutBody();
     const { ports } = context;
     const requested = requestedMessage(context, input.mailbox_id, input.message_id);
-    const { mailbox, ref } = requested;
+    const { mailbox, access, ref } = requested;
     const body = bodyWindow(input);
     const { textChars, bodySource } = textFor(body);
     const [fetched] = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
       mail.fetch([ref], DEPTH_OF.full, textChars, bodySource),
     );
     const message = await orStale(context, requested, fetched);
-    const viewing: Viewing = { mailbox, locators: ports.locators, view: 'full', body };
+    const viewing: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
     const texts = await showTexts(viewing, [message]);
     if (body) await recordBodies(context, viewing, [message]);
     return viewOf(viewing, message, texts.get(message));

@@ -73,7 +73,7 @@ async function findMessages(
     threadId: (root: string) => ports.locators.thread(mailbox.number, root),
     serverSays: () => false,
   };
-  const viewing = { mailbox, locators: ports.locators, view: 'summary', body: null } as const;
+  const viewing = { mailbox, access, locators: ports.locators, view: 'summary', body: null } as const;
   const page = new Page(Math.floor((ports.server.limits.mcpResultBytes * 3) / 4));
   for (const [index, { change }] of looked.entries()) {
     const message = messages[index] ?? null;
