@@ -45,40 +45,53 @@ export async function waitFor<Item>(
   start: FeedPlace,
   source: WaitSource<Item>,
 ): Promise<AwaitReply<Item>> {
+  const at: Standing = { place: start };
+  try {
+    return await untilFound(waiting, at, source);
+  } catch (error) {
+    throw withCursor(error, cursorAt(waiting.context.ports, at.place));
+  }
+}
+
+/** Where a wait stands: up to there nothing counted. */
+interface Standing {
+  place: FeedPlace;
+}
+
+async function untilFound<Item>(
+  waiting: Waiting,
+  at: Standing,
+  source: WaitSource<Item>,
+): Promise<AwaitReply<Item>> {
   const { request, ports } = waiting.context;
   const { feed, clock } = ports;
   const { timeout_seconds: seconds = DEFAULT_WAIT_SECONDS } = waiting.input;
   const gone = request.gone ?? new AbortController().signal;
   const until = clock.now().getTime() + seconds * 1_000;
   using watch = feed.watch(source.ids, gone);
-  let place = start;
   let looksAgain = false;
-  try {
-    for (;;) {
-      if (watch.take() || looksAgain) {
-        const caller = callerNow(waiting);
-        const { items, upTo, more } = await source.find(place, caller);
-        const reached = later(place, upTo);
-        if (items.length > 0) {
-          // A failure here tells the place before them: nobody has seen them yet.
-          callerNow(waiting);
-          return { status: 'matched', items: [...items], cursor: cursorAt(ports, reached) };
-        }
-        place = reached;
-        looksAgain = more;
-      } else {
-        // Nothing of these ids was noted up to there.
-        place = later(place, { position: feed.reached, index: null });
+  for (;;) {
+    if (watch.take() || looksAgain) {
+      const caller = callerNow(waiting);
+      const { items, upTo, more } = await source.find(at.place, caller);
+      const reached = later(at.place, upTo);
+      if (items.length > 0) {
+        // Who may not see them any more, or cannot now, is told the place before them.
         callerNow(waiting);
+        return { status: 'matched', items: [...items], cursor: cursorAt(ports, reached) };
       }
-      const leftMs = until - clock.now().getTime();
-      if (leftMs <= 0 || feed.isEnding || gone.aborted) {
-        return { status: 'timed_out', items: [], cursor: cursorAt(ports, place) };
-      }
-      if (!looksAgain) await watch.wait(Math.min(leftMs, RIGHTS_CHECKED_EVERY_MS));
+      at.place = reached;
+      looksAgain = more;
+    } else {
+      // Nothing of these ids was noted up to there.
+      at.place = later(at.place, { position: feed.reached, index: null });
+      callerNow(waiting);
     }
-  } catch (error) {
-    throw withCursor(error, cursorAt(ports, place));
+    const leftMs = until - clock.now().getTime();
+    if (leftMs <= 0 || feed.isEnding || gone.aborted) {
+      return { status: 'timed_out', items: [], cursor: cursorAt(ports, at.place) };
+    }
+    if (!looksAgain) await watch.wait(Math.min(leftMs, RIGHTS_CHECKED_EVERY_MS));
   }
 }
 
