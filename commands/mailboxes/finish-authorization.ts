@@ -92,7 +92,7 @@ function summaryOf({ directory }: Ports, request: AuthorizationRequest): Authori
     organisation: organisation.name,
     email: request.email,
     requester: requester.name,
-    hosts: [entry.imap.host, ...(entry.smtp ? [entry.smtp.host] : [])],
+    hosts: [...new Set([entry.imap.host, ...(entry.smtp ? [entry.smtp.host] : [])])],
   };
 }
 
@@ -154,5 +154,5 @@ async function authorOf(
 const unknownState = (): GatewayError =>
   new GatewayError(
     'not_found',
-    'This link was used already, has run out, or was never given out; ask for a new authorization.',
+    'It was used already, has run out, or was never given out. If you have just connected the mailbox, all is well.',
   );

@@ -73,8 +73,8 @@ function refuse(ports: Ports, source: string, response: Response, error: unknown
   } else if (error.code === 'not_found' || error.code === 'origin_not_allowed') {
     ports.accessLog.countRefusal(error.code, source);
   }
-  const { status, message } = toErrorBody(error, requestId);
-  send(response, status, refusalPage(message, requestId));
+  const { code, status, message } = toErrorBody(error, requestId);
+  send(response, status, refusalPage(code, message, requestId));
 }
 
 /** Known parameters, each given once. Throws `invalid_request`. */

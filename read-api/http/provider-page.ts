@@ -1,23 +1,11 @@
 /** The pages a person sees who comes back from a mail provider: one file each, nothing loaded, everything escaped. */
-import { createHash } from 'node:crypto';
+import { type ErrorCode, ERROR_TABLE } from '../../commands/kernel/errors.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
 import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
-
-const STYLE = `
-:root { color-scheme: light dark }
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; padding: 2rem 1rem }
-main { max-width: 34rem; margin: 0 auto }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem }
-dt { opacity: .7 }
-dd { margin: 0; overflow-wrap: anywhere }
-button { font: inherit; padding: .6rem 1.2rem }
-.note { opacity: .8; font-size: .9rem }
-`;
+import { STYLE, STYLE_SOURCE } from './provider-page-style.ts';
 
 /** Fetch standard, "append a request Origin header": under `no-referrer` the form's own POST would name the origin `null`. */
 const REFERRER_POLICY = 'same-origin';
-
-const styleHash = createHash('sha256').update(STYLE).digest('base64');
 
 /** For every page: only its own style applies, and its form goes to this gateway only. */
 export const PAGE_HEADERS = new Map([
@@ -27,7 +15,7 @@ export const PAGE_HEADERS = new Map([
   ['X-Content-Type-Options', 'nosniff'],
   [
     'Content-Security-Policy',
-    `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src ${STYLE_SOURCE}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   ],
 ]);
 
@@ -45,16 +33,21 @@ const escaped = (text: string): string =>
 /** A text of somebody else's: isolated, so that its writing direction cannot rearrange the sentence around it. */
 const foreign = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
 
-const page = (title: string, content: string): string =>
+type Tone = 'ask' | 'done' | 'refused';
+
+const PRODUCT = 'Mailbox Gateway';
+
+const page = (tone: Tone, title: string, content: string): string =>
   `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
+<title>${escaped(title)} – ${PRODUCT}</title>
 <style>${STYLE}</style>
 </head>
-<body><main>
+<body><main class="${tone}">
+<p class="product">${PRODUCT}</p>
 <h1>${escaped(title)}</h1>
 ${content}
 </main></body>
@@ -83,8 +76,9 @@ export function consentPage(
     .join('\n');
   const requester = foreign(summary.requester);
   return page(
+    'ask',
     'Connect this mailbox?',
-    `<p>${requester} of ${foreign(summary.organisation)} asked to read, change and send the mail of ${foreign(summary.email)} through this gateway.</p>
+    `<p>${requester} of ${foreign(summary.organisation)} asked to read, change and send the mail of ${foreign(summary.email)} through this gateway. If you do not know who that is, close this page.</p>
 <dl>
 ${facts(summary)}
 </dl>
@@ -92,24 +86,33 @@ ${facts(summary)}
 ${inputs}
 <button type="submit">Connect the mailbox</button>
 </form>
-<p class="note">Nothing is connected yet. Nobody signs in to the gateway here: the mailbox is connected in the name of ${requester}. If you do not know who that is, close this page.</p>`,
+<p class="note">Nothing is connected yet. Nobody signs in to the gateway here: the mailbox is connected in the name of ${requester}.</p>`,
   );
 }
 
 export const connectedPage = (summary: AuthorizationSummary): string =>
   page(
+    'done',
     'The mailbox is being connected',
-    `<p>${foreign(summary.organisation)} may use the mailbox now. It can be ended at the gateway and in the account's settings at ${escaped(summary.provider)}.</p>
+    `<p>${foreign(summary.organisation)} may use the mailbox now. You can end that at the gateway and in the account's settings at ${escaped(summary.provider)}.</p>
 <dl>
 ${facts(summary)}
 </dl>
 <p>You can close this page.</p>`,
   );
 
+/** What is true of every refusal with this code: one that comes late says nothing of the first try. */
+function titleOf(code: ErrorCode): string {
+  if (code === 'not_found') return 'This link is no longer good';
+  return ERROR_TABLE[code].status < 500 ? 'Nothing was connected' : 'This could not be finished';
+}
+
 /** What went wrong, in the words of the error; `requestId` finds it in the log. */
-export const refusalPage = (message: string, requestId: string): string =>
+export const refusalPage = (code: ErrorCode, message: string, requestId: string): string =>
   page(
-    'Nothing was connected',
+    'refused',
+    titleOf(code),
     `<p>${foreign(message)}</p>
+<p>You can close this page. Whoever sent you here can ask for a new authorization.</p>
 <p class="note">Request ${escaped(requestId)}</p>`,
   );
