@@ -4,11 +4,13 @@
  * The last line is `<n> passed, <n> failed`. With CI set, a test that was skipped is a failure.
  */
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ensureDovecot } from './support/ensure-dovecot.ts';
+import { makePostgresFolder } from './support/postgres.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
 import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
 import { longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';
+import { takeRunFolder } from './support/suite/run-folder.ts';
 import { lintCheck, quickChecks } from './support/suite/static-checks.ts';
 
 const print = (line: string): void => {
@@ -58,6 +60,8 @@ function shareCompiledCode(): void {
 endChildrenOnSignal();
 shareCompiledCode();
 await ensureDovecot();
+const folder = await takeRunFolder({ onDisk: isLongRun });
+await makePostgresFolder(join(folder, 'postgres'));
 // What is measured is measured alone. Otherwise one more than there are processors: many a test waits for a clock.
 const slots = isLongRun ? 1 : Math.min(4, availableParallelism()) + 1;
 if (isLongRun) process.env['TEST_LONG'] = '1';

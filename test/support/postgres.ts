@@ -1,11 +1,13 @@
 /**
  * Databases for tests: one embedded Postgres per test process, started at the first call, and a fresh copy of a migrated
- * database for each caller.
+ * database for each caller. A run of many test processes makes the server's folder once and lets each copy it.
  */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { startEmbeddedPostgres } from '../../infra/postgres/embedded-postgres.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { ownerIsAlive } from '../../infra/postgres/folder-owner.ts';
@@ -14,8 +16,11 @@ import { stopOrphan } from '../../infra/postgres/postgres-orphan.ts';
 import { silentLog } from './silent-log.ts';
 import type { EmbeddedPostgres } from '../../infra/postgres/embedded-postgres.ts';
 
+const run = promisify(execFile);
 const FOLDER_PREFIX = 'gateway-test-postgres-';
 const TEMPLATE = 'gateway_template';
+/** Names the folder to copy. */
+const MADE_FOLDER = 'TEST_POSTGRES_FOLDER';
 
 /** What is lost in a crash of the machine does not matter here. */
 const THROWAWAY = {
@@ -64,13 +69,32 @@ export async function stopTestPostgres(): Promise<void> {
 /** For mocha's `--require`. Without it the server ends with the process and the next run removes its folder. */
 export const mochaHooks = { afterAll: stopTestPostgres };
 
+/** Makes in `folder` what the test processes that are started from now on copy, instead of making it each. */
+export async function makePostgresFolder(folder: string): Promise<void> {
+  const postgres = await makeServer(folder);
+  await postgres.stop();
+  // A copy finds a port of its own.
+  await rm(join(folder, 'postgres/port'));
+  process.env[MADE_FOLDER] = folder;
+}
+
 async function startServer(): Promise<TestServer> {
   await removeAbandoned();
   const folder = await mkdtemp(join(tmpdir(), FOLDER_PREFIX));
-  const postgres = await startEmbeddedPostgres({ dataDir: folder, log: silentLog, settings: THROWAWAY });
+  const made = process.env[MADE_FOLDER];
+  if (made === undefined) return { folder, postgres: await makeServer(folder) };
+  await run('cp', ['-a', join(made, 'postgres'), folder]);
+  return { folder, postgres: await launch(folder) };
+}
+
+const launch = (dataDir: string): Promise<EmbeddedPostgres> =>
+  startEmbeddedPostgres({ dataDir, log: silentLog, settings: THROWAWAY });
+
+async function makeServer(folder: string): Promise<EmbeddedPostgres> {
+  const postgres = await launch(folder);
   await administer(postgres, `create database ${TEMPLATE}`);
   await migrate({ url: databaseUrl(postgres, TEMPLATE) });
-  return { folder, postgres };
+  return postgres;
 }
 
 /** Runs that were killed leave a server and a folder. Young ones may belong to a run that is just starting. */
