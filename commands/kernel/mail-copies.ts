@@ -1,4 +1,5 @@
 /** What the gateway keeps of mailboxes' messages, as commands and reads need to know it: how far it is, and its end. */
+import type { MessagePlace } from './ports.ts';
 
 export interface SyncStatus {
   /** When the feed of the mailbox last grew; null when it never did. */
@@ -10,7 +11,21 @@ export interface SyncStatus {
   readonly total: number;
 }
 
+/** What tells a message from all others of its mailbox, wherever it lies. */
+export interface KnownMessage {
+  /** Its Message-ID, as the header has it. */
+  readonly rfcMessageId: string;
+  /** Bytes. A copy that came another way has other header lines and another time. */
+  readonly size: number;
+  readonly receivedAt: Date;
+}
+
 export interface MailCopies {
+  /**
+   * What the index knows, or knew in the last 30 days, of the message at a place; null when nothing, or when it has no
+   * Message-ID. Throws `store_unavailable`.
+   */
+  knownMessage(place: MessagePlace): Promise<KnownMessage | null>;
   /** By mailbox id; each asked one is there. Throws `store_unavailable`. */
   statusOf(
     mailboxes: readonly { readonly id: string; readonly number: number }[],

@@ -3,14 +3,14 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import { catalogueOf, readEvent } from '../kernel/event.ts';
-import type { MessageRef } from '../kernel/mail-port.ts';
+import type { MailAnswer, MessageRef } from '../kernel/mail-port.ts';
 import type { MessageMove } from '../kernel/message-moves.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { isFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
 import { OperationSubmitted } from './operation-events.ts';
 import { placeIn } from './selection.ts';
 
-export type StalePorts = Pick<Ports, 'events' | 'locators' | 'mail' | 'moves' | 'readModels'>;
+export type StalePorts = Pick<Ports, 'events' | 'locators' | 'mail' | 'mailCopies' | 'moves' | 'readModels'>;
 
 const catalogue = catalogueOf([OperationSubmitted]);
 
@@ -21,8 +21,8 @@ interface Reader {
 
 /**
  * The refusal to throw: `message_stale` when the message moved, with `details.current_id` where that is known; `not_found` when it
- * is gone, or lies where this caller may not look. Its new place is looked up among the gateway's own moves, then by its
- * Message-ID. Throws what the mail port throws.
+ * is gone, or lies where this caller may not look. Its new place is looked up among the gateway's own moves, then by what the
+ * index knew of it. Throws what the mail port throws.
  */
 export async function staleMessage(
   ports: StalePorts,
@@ -45,15 +45,30 @@ const stale = (currentId: string | null): GatewayError =>
     details: currentId === null ? {} : { current_id: currentId },
   });
 
-/** Nothing of ours moved it. UIDVALIDITY tells whether the folder's ids mean anything any more. */
-async function withoutMoves(
-  ports: StalePorts,
-  { mailbox }: Reader,
-  messageId: string,
-): Promise<GatewayError> {
+/** Nothing of ours moved it; another client may have. UIDVALIDITY tells whether the folder's ids mean anything any more. */
+async function withoutMoves(ports: StalePorts, reader: Reader, messageId: string): Promise<GatewayError> {
+  const { mailbox } = reader;
+  const currentId = await movedByOthers(ports, reader, messageId);
+  if (currentId !== null) return stale(currentId);
   const { folder, uidValidity } = placeIn(mailbox, ports.locators, messageId);
   const now = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) => mail.folderStatus(folder));
   return now.uidValidity === uidValidity ? notFound('message') : stale(null);
+}
+
+/** The one other place where the same message lies; null when there is none, or nobody can say which it is. */
+async function movedByOthers(ports: StalePorts, reader: Reader, messageId: string): Promise<string | null> {
+  const { number: mailboxNumber } = reader.mailbox;
+  const { folder, uidValidity, uid } = placeIn(reader.mailbox, ports.locators, messageId);
+  const place = { mailboxNumber, folderNumber: folder.number, uidValidity, uid };
+  const known = await ports.mailCopies.knownMessage(place);
+  if (known === null) return null;
+  const { messages, next } = await withMessageId(ports, reader, known.rfcMessageId);
+  // One that was sent to oneself, or to a list as well, came as several messages: deleting one of them moves nothing.
+  const alike = messages
+    .filter(({ size, receivedAt }) => size === known.size && +receivedAt === +known.receivedAt)
+    .map(({ ref }) => idOf(ports, reader, ref))
+    .filter((id) => id !== messageId);
+  return next === null && alike.length === 1 ? (alike[0] ?? null) : null;
 }
 
 async function isThere(ports: StalePorts, { mailbox, access }: Reader, messageId: string): Promise<boolean> {
@@ -77,27 +92,36 @@ async function messageIdHeader(
   return targets.find((target) => target.message_id === messageId)?.rfc_message_id ?? null;
 }
 
-async function byMessageId(
+async function byMessageId(ports: StalePorts, reader: Reader, rfcMessageId: string): Promise<GatewayError> {
+  const [found, another] = (await withMessageId(ports, reader, rfcMessageId)).messages;
+  if (found === undefined) return notFound('message');
+  // Copies have one Message-ID: which of them it is nobody can say.
+  return stale(another === undefined ? idOf(ports, reader, found.ref) : null);
+}
+
+/** More copies than these say nothing about where one of them went. */
+const MOST_COPIES = 10;
+
+const withMessageId = (
   ports: StalePorts,
   { mailbox, access }: Reader,
   rfcMessageId: string,
-): Promise<GatewayError> {
-  const { messages } = await ports.mail.query(mailbox.id, {
+): Promise<MailAnswer> =>
+  ports.mail.query(mailbox.id, {
     folders: searchedFolders(mailbox, 'all', access, ports.locators),
     filter: { message_id_header: rfcMessageId },
     order: 'received_desc',
-    limit: 2,
+    limit: MOST_COPIES,
     after: null,
     depth: 'place',
     textChars: null,
     countOnly: false,
     threadId: (root) => ports.locators.thread(mailbox.number, root),
   });
-  const [found, another] = messages;
-  if (found === undefined) return notFound('message');
-  // Copies have one Message-ID: which of them it is nobody can say.
-  if (another !== undefined) return stale(null);
-  const { folder, uidValidity, uid } = found.ref;
-  const place = { mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid };
-  return stale(ports.locators.message(place));
-}
+
+const idOf = (
+  { locators }: StalePorts,
+  { mailbox }: Reader,
+  { folder, uidValidity, uid }: MessageRef,
+): string =>
+  locators.message({ mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid });

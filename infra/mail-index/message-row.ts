@@ -91,6 +91,9 @@ function unpackEnvelope(text: string): Envelope {
   return { ...envelope, threadRoot: envelope.threadRoot ?? rootOf(envelope) };
 }
 
+/** The Message-ID in a packed envelope, as the header has it. */
+export const messageIdOf = (envelope: string): string | null => unpackEnvelope(envelope).messageId;
+
 /** The message of a row. */
 export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage {
   return {

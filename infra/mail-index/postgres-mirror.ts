@@ -29,6 +29,9 @@ const FOLDER = `
   select uid_validity, uid_next, indexed_from, highest_modseq, total, checked_at, feed_position, distrusts
   from mirror.folder where mailbox_number = $1 and folder_number = $2`;
 
+/** Everything that is kept of a mailbox. */
+const TABLES = ['mirror.folder', 'mirror.message', 'mirror.message_text', 'mirror.departed_message'] as const;
+
 interface FolderRow extends Record<string, unknown> {
   readonly uid_validity: string;
   readonly uid_next: string;
@@ -150,7 +153,7 @@ export class PostgresMailIndex implements MailIndex {
   }
 
   async erase(mailboxNumber: number): Promise<void> {
-    for (const table of ['mirror.folder', 'mirror.message', 'mirror.message_text']) {
+    for (const table of TABLES) {
       await this.#sql.query(`delete from ${table} where mailbox_number = $1`, [mailboxNumber]);
     }
   }

@@ -1,5 +1,6 @@
 /** Brings the copy of a folder forward: the rows of one update, in the caller's transaction. */
 import type { Sql } from '../../commands/kernel/ports.ts';
+import { type Departed, noteDeparted } from './departed-messages.ts';
 import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
 import { type StoredMessage, storedFlags, storedMessage } from './message-row.ts';
 
@@ -50,7 +51,7 @@ export async function writeFolder(
 ): Promise<void> {
   const { reset, added, flags, removedUids, mirror } = update;
   if (reset) await removeAll(sql, update);
-  const removed = await remove(sql, update, removedUids);
+  const removed = await remove(sql, update);
   const inserted = await add(
     sql,
     update,
@@ -84,21 +85,19 @@ export async function removeAll(sql: Sql, { mailboxNumber, folderNumber }: Folde
   }
 }
 
-async function remove(
-  sql: Sql,
-  { mailboxNumber, folderNumber }: FolderKey,
-  uids: readonly number[],
-): Promise<number> {
-  if (uids.length === 0) return 0;
-  const [counted] = await sql.query<{ removed: string }>(
+async function remove(sql: Sql, update: FolderUpdate): Promise<number> {
+  const { mailboxNumber, folderNumber, removedUids, mirror } = update;
+  if (removedUids.length === 0) return 0;
+  const removed = await sql.query<Departed>(
     `with gone as (delete from mirror.message where mailbox_number = $1 and folder_number = $2 and uid = any($3::bigint[])
-       returning uid),
+       returning uid, size, received_at),
      texts as (delete from mirror.message_text where mailbox_number = $1 and folder_number = $2
-       and uid = any($3::bigint[]))
-     select count(*) as removed from gone`,
-    [mailboxNumber, folderNumber, uids],
+       and uid = any($3::bigint[]) returning uid, envelope)
+     select uid, size, received_at, envelope from gone left join texts using (uid)`,
+    [mailboxNumber, folderNumber, removedUids],
   );
-  return Number(counted?.removed ?? 0);
+  await noteDeparted(sql, { mailboxNumber, folderNumber, uidValidity: mirror.uidValidity }, removed);
+  return removed.length;
 }
 
 async function add(

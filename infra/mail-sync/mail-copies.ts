@@ -1,6 +1,7 @@
 /** The `MailCopies` port on the workers' leases and the index. */
 import type { MailCopies, SyncStatus } from '../../commands/kernel/mail-copies.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
+import { knownMessage } from '../mail-index/departed-messages.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 
 const TOLD = `
@@ -33,6 +34,7 @@ export const createMailCopies = (sql: Sql, index: Pick<MailIndex, 'erase'>): Mai
       ]),
     );
   },
+  knownMessage: (place) => knownMessage(sql, place),
   erase: async ({ id, number }) => {
     await index.erase(number);
     await sql.query('delete from work.mail_echo where mailbox_id = $1', [id]);

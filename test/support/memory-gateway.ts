@@ -66,6 +66,7 @@ const noCopies: MailCopies = {
     const empty = { lastEventAt: null, currentAt: null, indexed: 0, total: 0 };
     return Promise.resolve(new Map(mailboxes.map(({ id }) => [id, empty])));
   },
+  knownMessage: () => Promise.resolve(null),
   erase: () => Promise.resolve(),
 };
 

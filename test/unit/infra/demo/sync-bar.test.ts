@@ -31,6 +31,7 @@ describe('the bar of a first pass', () => {
           directory: { state: { mailboxes } } as never,
           mailCopies: {
             statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])),
+            knownMessage: () => Promise.resolve(null),
             erase: () => Promise.resolve(),
           },
         },

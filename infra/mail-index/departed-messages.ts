@@ -1,0 +1,80 @@
+/** What the copy knew of messages that went away: another client may have moved them (`contract.md` 4, stale ids). */
+import type { KnownMessage } from '../../commands/kernel/mail-copies.ts';
+import type { MessagePlace, Sql } from '../../commands/kernel/ports.ts';
+import { messageIdOf } from './message-row.ts';
+
+/** A message as it is taken out of the copy. */
+export interface Departed extends Record<string, unknown> {
+  readonly uid: string;
+  readonly size: string;
+  readonly received_at: string;
+  /** Null where the copy had no text of it. */
+  readonly envelope: string | null;
+}
+
+const NOTE = `
+  insert into mirror.departed_message (mailbox_number, folder_number, uid_validity, uid, message_id, size, received_at)
+  select $1, $2, $3, * from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
+  on conflict (mailbox_number, folder_number, uid_validity, uid) do nothing`;
+
+/** As long as a program may go on with an id it was given, and as many per mailbox as take about a megabyte. */
+const KEPT_FOR = '30 days';
+const MOST_KEPT = 10_000;
+
+const FORGET = `
+  delete from mirror.departed_message where mailbox_number = $1 and (departed_at < now() - interval '${KEPT_FOR}'
+    or departed_at < (select departed_at from mirror.departed_message where mailbox_number = $1
+      order by departed_at desc offset ${String(MOST_KEPT)} limit 1))`;
+
+/** Notes messages of one folder that are taken out of its copy, and forgets older ones, in the caller's transaction. */
+export async function noteDeparted(
+  sql: Sql,
+  { mailboxNumber, folderNumber, uidValidity }: Omit<MessagePlace, 'uid'>,
+  departed: readonly Departed[],
+): Promise<void> {
+  const named = departed.flatMap(({ uid, size, received_at, envelope }) => {
+    const messageId = envelope === null ? null : messageIdOf(envelope);
+    // Postgres holds no NUL in a text.
+    return messageId === null || messageId.includes('\0') ? [] : [{ uid, size, received_at, messageId }];
+  });
+  if (named.length === 0) return;
+  await sql.query(NOTE, [
+    mailboxNumber,
+    folderNumber,
+    uidValidity,
+    named.map(({ uid }) => uid),
+    named.map(({ messageId }) => messageId),
+    named.map(({ size }) => size),
+    named.map(({ received_at }) => received_at),
+  ]);
+  await sql.query(FORGET, [mailboxNumber]);
+}
+
+/** Gone from the copy lately, or still in it: marked for removal, or not yet seen to be gone. */
+const KNOWN = `
+  select message_id, null as envelope, size, received_at from mirror.departed_message
+  where mailbox_number = $1 and folder_number = $2 and uid_validity = $3 and uid = $4
+  union all
+  select null, t.envelope, m.size, m.received_at
+  from mirror.folder f join mirror.message m using (mailbox_number, folder_number)
+  join mirror.message_text t using (mailbox_number, folder_number, uid)
+  where f.mailbox_number = $1 and f.folder_number = $2 and f.uid_validity = $3 and m.uid = $4
+  limit 1`;
+
+interface KnownRow extends Record<string, unknown> {
+  readonly message_id: string | null;
+  readonly envelope: string | null;
+  readonly size: string;
+  readonly received_at: string;
+}
+
+/** What is or was at the place; null when that is not known, or the message has no Message-ID. Throws `store_unavailable`. */
+export async function knownMessage(sql: Sql, place: MessagePlace): Promise<KnownMessage | null> {
+  const { mailboxNumber, folderNumber, uidValidity, uid } = place;
+  const [row] = await sql.query<KnownRow>(KNOWN, [mailboxNumber, folderNumber, uidValidity, uid]);
+  if (row === undefined) return null;
+  const rfcMessageId = row.message_id ?? messageIdOf(row.envelope ?? '{}');
+  return rfcMessageId === null
+    ? null
+    : { rfcMessageId, size: Number(row.size), receivedAt: new Date(Number(row.received_at)) };
+}
