@@ -32,7 +32,8 @@ export class CrashLine {
   #passed: Passed[] = [];
   #point: CrashPoint | null = null;
   #down = false;
-  #onCrash: () => void = () => undefined;
+  /** What to do at the point; true when the line goes on behind it. */
+  #onPoint: () => boolean = () => true;
 
   private constructor(isPoint: (message: Passed) => boolean) {
     this.#isPoint = isPoint;
@@ -73,13 +74,18 @@ export class CrashLine {
 
   /** Crashes at the point, counted from now on; resolves when it was met. `onCrash` is called in that very moment. */
   crashAt(point: CrashPoint, onCrash: () => void = () => undefined): Promise<void> {
-    this.#passed = [];
-    this.#point = point;
-    return new Promise((resolve) => {
-      this.#onCrash = () => {
-        onCrash();
-        resolve();
-      };
+    return this.#actAt(point, () => {
+      onCrash();
+      this.#cut();
+      return false;
+    });
+  }
+
+  /** At the point, counted from now on, `onStop` is called; that message and all others pass. Resolves when it was met. */
+  stopAt(point: CrashPoint, onStop: () => void): Promise<void> {
+    return this.#actAt(point, () => {
+      onStop();
+      return true;
     });
   }
 
@@ -94,10 +100,16 @@ export class CrashLine {
     await Promise.all([...this.#servers.values()].map((server) => once(server, 'close')));
   }
 
-  #crash(): void {
-    this.#point = null;
-    this.#onCrash();
-    this.#cut();
+  #actAt(point: CrashPoint, act: () => boolean): Promise<void> {
+    this.#passed = [];
+    this.#point = point;
+    return new Promise((resolve) => {
+      this.#onPoint = () => {
+        this.#point = null;
+        resolve();
+        return act();
+      };
+    });
   }
 
   #cut(): void {
@@ -126,18 +138,16 @@ export class CrashLine {
       for (const message of read(chunk)) {
         if (this.#down) return;
         const side = this.#meet(wire, message.label);
-        if (side === 'before') {
-          this.#crash();
-          return;
-        }
+        if (side === 'before' && !this.#onPoint()) return;
         if (side === 'after') last = message;
         upstream.write(message.bytes);
       }
     });
     upstream.on('data', (chunk: Buffer) => {
       if (this.#down) return;
-      if (last?.isAnswered(chunk) === true) this.#crash();
-      else client.write(chunk);
+      const isPoint = last?.isAnswered(chunk) === true;
+      if (isPoint) last = null;
+      if (!isPoint || this.#onPoint()) client.write(chunk);
     });
   }
 

@@ -52,6 +52,13 @@ export class WatchedMailbox {
     return { uid: appended.uid, uidValidity: Number(appended.uidValidity) };
   }
 
+  /** How many messages with this in their subject lie in a folder. */
+  async countIn(path: string, text: string): Promise<number> {
+    await this.#client.mailboxOpen(path, { readOnly: true });
+    const uids = await this.#client.search({ subject: text }, { uid: true });
+    return Array.isArray(uids) ? uids.length : 0;
+  }
+
   /** Every copy, in any watched folder, of the messages whose subject holds `text`. */
   async copiesOf(text: string): Promise<readonly Copy[]> {
     const found: Copy[] = [];
