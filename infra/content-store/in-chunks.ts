@@ -1,9 +1,12 @@
-/** Bytes cut anew: every chunk but the last has the same length, whatever the pieces were. */
+/**
+ * Bytes cut anew: every chunk but the last has the same length, whatever the pieces were. A chunk is good until the next one
+ * is asked for: all are of the same memory, for what many uploads leave behind comes to more than what they hold.
+ */
 export async function* inChunks(
   pieces: AsyncIterable<Uint8Array>,
   chunkBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  let chunk = Buffer.allocUnsafe(chunkBytes);
+  const chunk = Buffer.allocUnsafe(chunkBytes);
   let filled = 0;
   for await (const piece of pieces) {
     for (let taken = 0; taken < piece.length;) {
@@ -13,7 +16,6 @@ export async function* inChunks(
       filled += part.length;
       if (filled < chunkBytes) continue;
       yield chunk;
-      chunk = Buffer.allocUnsafe(chunkBytes);
       filled = 0;
     }
   }
