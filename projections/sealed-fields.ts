@@ -5,22 +5,28 @@ import { sealedText } from '../commands/kernel/event-fields.ts';
 import type { Sealed } from '../commands/kernel/ports.ts';
 import type { Open } from './projection.ts';
 
-const unwrapped = (schema: z.core.$ZodType): z.core.$ZodType =>
-  schema instanceof z.ZodNullable || schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
+/** Names from the top of the data down to a sealed text; `*` stands for each item of a list. */
+type Path = readonly string[];
 
-const fieldsOf = (data: z.ZodType): readonly string[] =>
-  data instanceof z.ZodObject
-    ? Object.entries(data.shape).flatMap(([name, field]) =>
-        unwrapped(field as z.core.$ZodType) === sealedText ? [name] : [],
-      )
-    : [];
+const EACH = '*';
 
-const sealedFields: ReadonlyMap<string, readonly string[]> = new Map(
-  allEvents.map(({ type, data }) => [type, fieldsOf(data)]),
+function pathsOf(schema: z.core.$ZodType): readonly Path[] {
+  if (schema === sealedText) return [[]];
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return pathsOf(schema.unwrap());
+  if (schema instanceof z.ZodArray) return pathsOf(schema.element).map((path) => [EACH, ...path]);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return Object.entries<z.core.$ZodType>(schema.shape).flatMap(([name, field]) =>
+    pathsOf(field).map((path) => [name, ...path]),
+  );
+}
+
+const sealedPaths: ReadonlyMap<string, readonly Path[]> = new Map(
+  allEvents.map(({ type, data }) => [type, pathsOf(data)]),
 );
 
-/** Names of the sealed fields of an event type; they stand at the top of its data. */
-export const sealedFieldsOf = (type: string): readonly string[] => sealedFields.get(type) ?? [];
+/** Where the sealed texts of an event type stand: `draft.envelope`, `rejected.*.address`. */
+export const sealedFieldsOf = (type: string): readonly string[] =>
+  (sealedPaths.get(type) ?? []).map((path) => path.join('.'));
 
 /**
  * Event data with its sealed fields opened, null where the owner was erased. Only what the schema calls sealed is opened:
@@ -31,10 +37,18 @@ export async function openSealedFields(
   data: Readonly<Record<string, unknown>>,
   open: Open,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const opened: Record<string, string | null> = {};
-  for (const field of sealedFieldsOf(type)) {
-    const value = data[field];
-    if (typeof value === 'string') opened[field] = await open(value as Sealed);
+  let opened: unknown = data;
+  for (const path of sealedPaths.get(type) ?? []) opened = await openAt(opened, path, open);
+  return opened as Readonly<Record<string, unknown>>;
+}
+
+/** A copy with the text at the path opened. What is not as the schema has it now was written by an earlier version. */
+async function openAt(value: unknown, [step, ...rest]: Path, open: Open): Promise<unknown> {
+  if (step === undefined) return typeof value === 'string' ? await open(value as Sealed) : value;
+  if (step === EACH) {
+    return Array.isArray(value) ? await Promise.all(value.map((item) => openAt(item, rest, open))) : value;
   }
-  return { ...data, ...opened };
+  if (typeof value !== 'object' || value === null || !(step in value)) return value;
+  const held = value as Readonly<Record<string, unknown>>;
+  return { ...held, [step]: await openAt(held[step], rest, open) };
 }

@@ -71,6 +71,12 @@ describe('sealed fields', () => {
     expect(sealedFieldsOf('AccountRegistered')).to.deep.equal(['email', 'name']);
     expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason']);
     expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
+    expect(sealedFieldsOf('DraftEdited')).to.deep.equal(['draft.envelope']);
+    expect(sealedFieldsOf('DraftSent')).to.deep.equal([
+      'response',
+      'rejected.*.address',
+      'rejected.*.response',
+    ]);
   });
 
   it(`are opened, and nothing else that looks like one ${verifies('contract:12:sealed')}`, async () => {
@@ -81,5 +87,26 @@ describe('sealed fields', () => {
     });
     const erased = await openSealedFields('OperationSubmitted', data, () => Promise.resolve(null));
     expect(erased['reason']).to.equal(null);
+  });
+
+  it(`are opened wherever in the data they stand ${verifies('contract:12:sealed')}`, async () => {
+    for (const { type } of allEvents) {
+      const opened = await openSealedFields(type, SAMPLE_EVENTS[type], openSample);
+      expect(JSON.stringify(opened), type).not.to.include(sealSample(''));
+    }
+    const rejected = [
+      { address: sealSample('ann@example.com'), smtp_status: 550, response: sealSample('no') },
+    ];
+    const sent = { attempt: 1, response: null, rejected, message_id: sealSample('stolen') };
+    expect(await openSealedFields('DraftSent', sent, openSample)).to.deep.equal({
+      ...sent,
+      rejected: [{ address: 'ann@example.com', smtp_status: 550, response: 'no' }],
+    });
+  });
+
+  it('leave data of an earlier shape as they are', async () => {
+    for (const data of [{ rejected: null }, { rejected: ['text'] }, { rejected: 'text' }, {}]) {
+      expect(await openSealedFields('DraftSent', data, openSample)).to.deep.equal(data);
+    }
   });
 });
