@@ -115,7 +115,9 @@ export class PostgresMailIndex implements MailIndex {
   async distrust(keys: readonly FolderKey[]): Promise<void> {
     if (keys.length === 0) return;
     await this.#sql.query(
-      `update mirror.folder as f set distrusts = distrusts + 1 from unnest($1::int[], $2::int[]) as k (mailbox, folder)
+      // Not flushed: should a crash of the database forget it, mail server and worker still tell of the change.
+      `update mirror.folder as f set distrusts = distrusts + 1
+       from unnest($1::int[], $2::int[]) as k (mailbox, folder), set_config('synchronous_commit', 'off', true)
        where f.mailbox_number = k.mailbox and f.folder_number = k.folder`,
       [keys.map(({ mailboxNumber }) => mailboxNumber), keys.map(({ folderNumber }) => folderNumber)],
     );

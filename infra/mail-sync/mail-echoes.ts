@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
 import type { Expectation, MailEchoes, OwnChange } from '../../commands/kernel/mail-echoes.ts';
-import type { Log, Sql } from '../../commands/kernel/ports.ts';
-import { ringMailboxBell } from './mailbox-bell.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import { MAILBOX_BELL, ringOf } from './mailbox-bell.ts';
 
 /** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
@@ -12,10 +12,14 @@ const EXPECT = `
   insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change)
   select $1, $2, $3, change from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
 
+/** The bell rings when this is committed. */
 const SETTLE = `
-  with unsettled as (delete from work.mail_echo where expectation_id = $1)
-  insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change, settled)
-  select $1, $2, $3, change, true from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
+  with unsettled as (delete from work.mail_echo where expectation_id = $1),
+  settled as (
+    insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change, settled)
+    select $1, $2, $3, change, true from jsonb_array_elements($4::jsonb) as change
+  )
+  select pg_notify($5, $6) from ${WITHOUT_FLUSH}`;
 
 const EXPECTED = `
   select id::text, operation_id, change from work.mail_echo
@@ -31,35 +35,24 @@ const FORGET = `
 
 export interface MailEchoesOptions {
   readonly sql: Sql;
-  readonly log: Pick<Log, 'warn'>;
   /** From now on no query is answered from the copies of these folders until they were looked at anew. */
   readonly distrust: (mailboxId: string, folders: readonly number[]) => Promise<void>;
 }
 
-export function createMailEchoes({ sql, log, distrust }: MailEchoesOptions): MailEchoes {
-  // Nobody waits for it: a worker that does not hear it finds the distrusted copies in its next round.
-  const ring = (mailboxId: string, folders: readonly number[]): void => {
-    ringMailboxBell(sql, mailboxId, folders).catch((error: unknown) => {
-      log.warn('the worker of a mailbox could not be called', {
-        mailbox_id: mailboxId,
-        error: String(error),
-      });
-    });
-  };
+export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEchoes {
   return {
     expect: async ({ mailboxId, operationId }, changes): Promise<Expectation> => {
       const id = randomUUID();
-      const folders = [...new Set(changes.map(({ folder }) => folder))];
+      // In order, so that two operations never wait for each other's folders.
+      const folders = [...new Set(changes.map(({ folder }) => folder))].sort((a, b) => a - b);
       if (changes.length > 0) await sql.query(EXPECT, [id, mailboxId, operationId, JSON.stringify(changes)]);
       return {
         settle: async (settled) => {
           if (folders.length === 0) return;
-          await Promise.all([
-            sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled)]),
-            distrust(mailboxId, folders),
-          ]);
-          // Only now: a worker that looks before the copies are distrusted would find nothing to do.
-          ring(mailboxId, folders);
+          await distrust(mailboxId, folders);
+          // Only now: a worker called before the copies are distrusted would find nothing to do.
+          const ring = [MAILBOX_BELL, ringOf(mailboxId, folders)];
+          await sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled), ...ring]);
         },
       };
     },

@@ -1,5 +1,4 @@
 /** NOTIFY and LISTEN between whoever changed a mailbox and the process whose worker looks after it. */
-import type { Sql } from '../../commands/kernel/ports.ts';
 
 /** The channel; its payload is `<mailbox id> <folder number>,<folder number>…`. */
 export const MAILBOX_BELL = 'mailbox_changed';
@@ -7,14 +6,10 @@ export const MAILBOX_BELL = 'mailbox_changed';
 /** Postgres refuses payloads of 8,000 bytes; a mailbox whose every folder changed is looked at whole. */
 const MOST_FOLDERS = 500;
 
-/** Asks the mailbox's worker, in whichever process, to look at these folders now. Throws `store_unavailable`. */
-export async function ringMailboxBell(
-  sql: Sql,
-  mailboxId: string,
-  folders: readonly number[],
-): Promise<void> {
+/** The payload that asks the mailbox's worker, in whichever process, to look at these folders now. */
+export function ringOf(mailboxId: string, folders: readonly number[]): string {
   const named = folders.length > MOST_FOLDERS ? [] : folders;
-  await sql.query('select pg_notify($1, $2)', [MAILBOX_BELL, `${mailboxId} ${named.join(',')}`]);
+  return `${mailboxId} ${named.join(',')}`;
 }
 
 /** What a ring says; null for one this version does not understand. No folders = all. */

@@ -81,7 +81,7 @@ export function openRun(home: RunHome): GatewayRun {
     atOnce: 4,
   });
   const content = new PostgresContentStore({ sql, masterKey, clock: shared.clock, log });
-  const mailEchoes = createMailEchoes({ sql, log, distrust: () => Promise.resolve() });
+  const mailEchoes = createMailEchoes({ sql, distrust: () => Promise.resolve() });
   const ports: Ports = {
     ...shared,
     submission,

@@ -86,7 +86,7 @@ export async function startSyncRig(
   const mailboxId = `mbx_rig${String(count)}`;
   const distrust = (_: string, folders: readonly number[]): Promise<void> =>
     index.distrust(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
-  const mailEchoes = createMailEchoes({ sql, log: silentLog, distrust });
+  const mailEchoes = createMailEchoes({ sql, distrust });
   const base: Ports = { ...memory, sql, clock: systemClock, mailEchoes };
   const note = (written: Promise<void>): void => {
     written.catch(() => undefined);
