@@ -109,9 +109,11 @@ export class BackgroundSync {
   async #work(): Promise<void> {
     const { turns, gateway, sync } = this.#options;
     await turns.run(() =>
-      gateway.withConnection(sync.mailboxId, async (connection) => {
+      gateway.withConnection(sync.mailboxId, async (connection, isWanted) => {
         for (let step = await this.#next(); step !== null && !this.#ended; step = await this.#next()) {
           await step(connection);
+          // The watch, where it has no other connection, begins the work again.
+          if (isWanted()) return;
         }
       }),
     );

@@ -3,6 +3,7 @@
  * and copy; when the connection ends, the worker makes another.
  */
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { WatchLease } from '../mail/connection-pool.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
@@ -15,7 +16,7 @@ import type { Life } from './worker-heartbeat.ts';
 
 export interface WatchOptions {
   readonly sync: MailboxSync;
-  readonly connection: ImapConnection;
+  readonly lease: WatchLease;
   readonly rounds: FolderRounds;
   readonly background: BackgroundSync;
   readonly times: SyncTimes;
@@ -37,17 +38,9 @@ export class MailboxWatch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    this.#nextRoundAt = performance.now() + jittered(options.times.roundEveryMs);
-    const { connection, bell } = options;
-    connection.watch(
-      () => {
-        this.#inboxStirred = true;
-        bell.ring();
-      },
-      () => {
-        bell.ring();
-      },
-    );
+    // Anywhere in the first one: mailboxes that were connected together do not ask together.
+    this.#nextRoundAt = performance.now() + Math.random() * options.times.roundEveryMs;
+    this.#hear();
   }
 
   /** Everything the server has told is in feed and copy. */
@@ -78,14 +71,16 @@ export class MailboxWatch {
 
   /** Resolves when the signal aborts. Throws `mailbox_unavailable` when the connection ends, `MailboxLost`, `FencedOff`. */
   async run(signal: AbortSignal): Promise<void> {
-    const { sync, connection, background, bell, times } = this.#options;
+    const { sync, lease, background, bell, times } = this.#options;
     while (!signal.aborted) {
+      const connection = this.#connection;
       if (this.#failure) throw this.#failure;
       if (!connection.isUsable) throw connectionLost();
       sync.assertHeld();
       const inbox = this.#options.rounds.folders.find(isInbox);
       if (inbox && this.#inboxStirred) await this.#lookAtInbox(inbox);
       else if (performance.now() >= this.#nextRoundAt) await this.#round();
+      else if (lease.isWanted) await this.#giveWay();
       else {
         await background.start();
         await this.#listen(inbox);
@@ -96,16 +91,43 @@ export class MailboxWatch {
     }
   }
 
+  get #connection(): ImapConnection {
+    return this.#options.lease.connection;
+  }
+
+  #hear(): void {
+    const { bell } = this.#options;
+    this.#connection.watch(
+      () => {
+        this.#inboxStirred = true;
+        bell.ring();
+      },
+      () => {
+        bell.ring();
+      },
+    );
+  }
+
+  /** Others use the only connection; what happened in INBOX meanwhile is seen by another look. */
+  async #giveWay(): Promise<void> {
+    await this.endVouching();
+    this.#inboxStirred = true;
+    const before = this.#connection;
+    await this.#options.lease.giveWay();
+    if (this.#connection !== before) this.#hear();
+  }
+
   async #lookAtInbox(inbox: FolderRef): Promise<void> {
     this.#inboxStirred = false;
-    const { sync, connection } = this.#options;
+    const { sync } = this.#options;
     const life = this.#options.life();
-    if ((await lookAtFolder(sync, connection, inbox)) === null) this.askForRound();
+    if ((await lookAtFolder(sync, this.#connection, inbox)) === null) this.askForRound();
     this.#life = life;
   }
 
   async #round(): Promise<void> {
-    const { sync, connection, rounds, background, times } = this.#options;
+    const { sync, rounds, background, times } = this.#options;
+    const connection = this.#connection;
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
     const life = this.#options.life();
     const changed = await rounds.see(connection);
@@ -126,7 +148,7 @@ export class MailboxWatch {
 
   /** At once, not when the client thinks it is time: the mail that follows another is to be seen as soon. */
   async #listen(inbox: FolderRef | undefined): Promise<void> {
-    const { connection } = this.#options;
+    const connection = this.#connection;
     if (!inbox || !connection.capabilities.idle) return;
     if (!connection.isListening) {
       connection.listen();
@@ -142,15 +164,15 @@ export class MailboxWatch {
   }
 
   async #vouch(inbox: FolderRef | undefined): Promise<void> {
-    const { sync, connection, times } = this.#options;
-    if (!inbox || !connection.capabilities.idle) return;
+    const { sync, times } = this.#options;
+    if (!inbox || !this.#connection.capabilities.idle) return;
     const vouch = { forMs: times.roundEveryMs * VOUCHED_ROUNDS, life: this.#life };
     if ((await sync.mirrorOf(inbox)) !== null) await sync.vouch(inbox, vouch);
   }
 
   #pauseMs(): number {
-    const { connection, times } = this.#options;
+    const { times } = this.#options;
     const untilRound = Math.max(0, this.#nextRoundAt - performance.now());
-    return connection.capabilities.idle ? untilRound : Math.min(untilRound, times.pollEveryMs);
+    return this.#connection.capabilities.idle ? untilRound : Math.min(untilRound, times.pollEveryMs);
   }
 }

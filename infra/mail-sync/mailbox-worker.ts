@@ -4,6 +4,7 @@ import type { Ports } from '../../commands/kernel/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { connectMailbox, recordSynced } from '../../commands/mailboxes/connect-mailbox.ts';
 import { FencedOff, type MailIndex } from '../mail-index/folder-mirror.ts';
+import type { WatchLease } from '../mail/connection-pool.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { BackgroundSync } from './background-sync.ts';
@@ -22,7 +23,7 @@ import type { Life, WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkerOptions {
   readonly ports: Ports;
-  readonly gateway: Pick<ImapGateway, 'openConnection' | 'withConnection'>;
+  readonly gateway: Pick<ImapGateway, 'openWatch' | 'withConnection'>;
   readonly index: MailIndex;
   readonly times: SyncTimes;
   readonly heartbeat: Pick<WorkerHeartbeat, 'life'>;
@@ -83,20 +84,20 @@ export class MailboxWorker {
 
   /** From connecting to the end of the connection. */
   async #watchOnce(): Promise<void> {
-    let connection: ImapConnection | null = null;
+    let lease: WatchLease | null = null;
     let background: BackgroundSync | null = null;
     let watchedSince = Infinity;
     try {
       const connected = await this.#options.connecting.run(() => this.#connect());
       if (connected === null || this.#ending.signal.aborted) return;
-      connection = connected.connection;
+      lease = connected.lease;
       const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId));
       await rounds.begin(connected.list);
-      await foldTail(this.#sync, connection, rounds.folders, this.#lease.currentAt);
+      await foldTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);
       background = this.#backgroundFor(rounds);
       const { times, heartbeat } = this.#options;
       const life = (): Life | null => heartbeat.life;
-      const watch = { sync: this.#sync, connection, rounds, background, times, bell: this.#bell, life };
+      const watch = { sync: this.#sync, lease, rounds, background, times, bell: this.#bell, life };
       this.#watch = new MailboxWatch(watch);
       background.askAfterList(await rounds.changed(connected.list));
       watchedSince = performance.now();
@@ -106,14 +107,14 @@ export class MailboxWorker {
       // Another holder of the mailbox vouches for itself, and a database that is away answers nobody.
       await this.#watch?.endVouching().catch(() => undefined);
       this.#watch = null;
+      // First, as the background work may wait for it.
+      lease?.release();
       await background?.end();
-      if (connection?.isUsable) connection.logOut().catch(() => undefined);
-      else connection?.close();
     }
   }
 
   async #connect(): Promise<{
-    readonly connection: ImapConnection;
+    readonly lease: WatchLease;
     readonly list: FolderList;
     readonly orgId: string;
   } | null> {
@@ -121,24 +122,28 @@ export class MailboxWorker {
     const { mailboxId } = this.#sync;
     const orgId = ports.directory.state.mailboxes.get(mailboxId)?.orgId;
     if (orgId === undefined) return null;
-    const opened: { connection: ImapConnection | null; list: FolderList | null } = {
-      connection: null,
-      list: null,
+    const opened: { lease: WatchLease | null; list: FolderList | null } = { lease: null, list: null };
+    const wait = {
+      onWanted: () => {
+        this.#bell.ring();
+      },
+      signal: this.#ending.signal,
     };
     const told = await connectMailbox(ports, mailboxId, async () => {
-      opened.connection = await gateway.openConnection(mailboxId);
-      opened.list = await listStatuses(opened.connection);
-      return { capabilities: this.#capabilitiesOf(opened.connection), listing: opened.list.listing };
+      opened.lease = await gateway.openWatch(mailboxId, wait);
+      const { connection } = opened.lease;
+      opened.list = await listStatuses(connection);
+      return { capabilities: this.#capabilitiesOf(connection), listing: opened.list.listing };
     }).catch((error: unknown) => {
-      opened.connection?.close();
+      opened.lease?.release();
       throw error;
     });
-    const { connection, list } = opened;
-    if (told.outcome === 'connected' && connection && list) {
+    const { lease, list } = opened;
+    if (told.outcome === 'connected' && lease && list) {
       await forgetOldEchoes(ports.sql, mailboxId);
-      return { connection, list, orgId };
+      return { lease, list, orgId };
     }
-    connection?.close();
+    lease?.release();
     if ('error' in told) throw told.error;
     return null;
   }

@@ -1,15 +1,15 @@
-/** The connections of one mailbox: few, kept for the next caller, one always left for interactive work. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+/**
+ * The connections of one mailbox: few, kept for the next caller, one for the mailbox's watch. Where the provider allows a single
+ * one, the watch lends it out.
+ */
 import type { Lane } from '../../commands/kernel/mail-port.ts';
+import { ConnectionSlots, disconnected, type Holder, type SlotOptions } from './connection-slots.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { unavailable } from './mail-errors.ts';
 
-export interface PoolOptions {
-  readonly limit: number;
+export interface PoolOptions extends SlotOptions {
   readonly open: () => Promise<ImapConnection>;
   readonly idleMs: number;
   readonly maxAgeMs: number;
-  readonly waitMs: number;
   readonly now: () => number;
 }
 
@@ -18,16 +18,29 @@ export interface Lease {
   readonly connection: ImapConnection;
   /** It was opened for this lease. */
   readonly isNew: boolean;
+  /** Somebody waits for a connection. */
+  readonly isWanted: boolean;
   /** Ends the connection and opens another in its place. Throws as opening does. */
   renew(): Promise<void>;
   /** `end` when the next caller is not expected soon. */
   release(then?: 'keep' | 'end'): void;
 }
 
-interface Waiter {
-  readonly lane: Lane;
-  readonly go: () => void;
-  readonly fail: (error: GatewayError) => void;
+/** The connection a mailbox is watched on. */
+export interface WatchLease {
+  readonly connection: ImapConnection;
+  /** True while somebody waits whom only this connection can serve. */
+  readonly isWanted: boolean;
+  /** Lends the connection to all who wait and takes it back after them; it may be another one then. Throws as opening does. */
+  giveWay(): Promise<void>;
+  /** Ends the connection. */
+  release(): void;
+}
+
+export interface WatchLeaseOptions {
+  readonly onWanted: () => void;
+  /** Ends the wait for the connection. */
+  readonly signal: AbortSignal;
 }
 
 interface Idle {
@@ -35,18 +48,19 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-const MAX_WAITERS = 200;
-
 export class ConnectionPool {
   readonly #options: PoolOptions;
+  readonly #slots: ConnectionSlots;
   readonly #idle: Idle[] = [];
-  readonly #inUse: Record<Lane, number> = { interactive: 0, bulk: 0 };
   readonly #lent = new Set<ImapConnection>();
-  #waiters: Waiter[] = [];
+  /** What the server counts: a connection until its goodbye is over. */
+  readonly #counted = new Set<ImapConnection>();
+  readonly #goodbyes = new Set<Promise<void>>();
   #ended = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#slots = new ConnectionSlots(options);
   }
 
   /**
@@ -54,14 +68,44 @@ export class ConnectionPool {
    * nothing gets free in time, and what opening a connection throws.
    */
   async acquire(lane: Lane, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
-    await this.#takeSlot(lane);
-    try {
-      const kept = prefer === 'new' && this.#mayOpen() ? null : this.#takeIdle();
+    await this.#slots.take(lane);
+    return await this.#orFree(lane, async () => {
+      const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
+      const kept = prefer === 'new' && mayOpen ? null : this.#takeIdle();
       return this.#lease(lane, kept ?? (await this.#openFor()), kept === null);
-    } catch (error) {
-      this.#freeSlot(lane);
-      throw error;
-    }
+    });
+  }
+
+  /** Opens the connection to watch on; it waits for callers only where there is a single one. Throws as opening does. */
+  async watch({ onWanted, signal }: WatchLeaseOptions): Promise<WatchLease> {
+    const slots = this.#slots;
+    slots.onWatchWanted = onWanted;
+    await slots.take('watch', signal);
+    let connection = await this.#orFree('watch', () => this.#openFor());
+    let isHeld = true;
+    return {
+      get connection() {
+        return connection;
+      },
+      get isWanted() {
+        return slots.isWatchWanted;
+      },
+      giveWay: async () => {
+        isHeld = false;
+        this.#keep(connection);
+        slots.free('watch');
+        await slots.take('watch', signal);
+        const open = async (): Promise<ImapConnection> => this.#takeIdle() ?? (await this.#openFor());
+        connection = await this.#orFree('watch', open);
+        isHeld = true;
+      },
+      release: () => {
+        if (!isHeld) return;
+        isHeld = false;
+        this.#dismiss(connection);
+        slots.free('watch');
+      },
+    };
   }
 
   /**
@@ -73,17 +117,14 @@ export class ConnectionPool {
     for (const { connection, timer } of this.#idle.splice(0)) {
       clearTimeout(timer);
       if (now) connection.close();
-      else quietLogOut(connection);
+      else this.#dismiss(connection);
     }
     if (now) for (const connection of this.#lent) connection.close();
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const { fail } of waiters) {
-      fail(unavailable('disconnected', 'The connections of this mailbox were ended; try again.'));
-    }
+    this.#slots.end();
   }
 
   #lease(lane: Lane, first: ImapConnection, isNew: boolean): Lease {
+    const slots = this.#slots;
     let connection = first;
     let released = false;
     this.#lent.add(connection);
@@ -92,9 +133,12 @@ export class ConnectionPool {
       get connection() {
         return connection;
       },
+      get isWanted() {
+        return slots.isWanted;
+      },
       renew: async () => {
         this.#lent.delete(connection);
-        connection.close();
+        this.#drop(connection);
         connection = await this.#openFor();
         this.#lent.add(connection);
       },
@@ -102,18 +146,36 @@ export class ConnectionPool {
         if (released) return;
         released = true;
         this.#lent.delete(connection);
-        if (then === 'keep') this.#keep(connection);
-        else quietLogOut(connection);
-        this.#freeSlot(lane);
+        if (then === 'end' && !slots.isWanted) this.#dismiss(connection);
+        else this.#keep(connection);
+        slots.free(lane);
       },
     };
   }
 
+  async #orFree<T>(holder: Holder, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#slots.free(holder);
+      throw error;
+    }
+  }
+
+  /** What is kept, or on its way out, makes room first where the server would count one too many. */
   async #openFor(): Promise<ImapConnection> {
+    if (this.#counted.size >= this.#options.limit) {
+      for (const { connection, timer } of this.#idle.splice(0)) {
+        clearTimeout(timer);
+        this.#dismiss(connection);
+      }
+      await Promise.all(this.#goodbyes);
+    }
     const connection = await this.#options.open();
+    this.#counted.add(connection);
     if (!this.#ended) return connection;
-    quietLogOut(connection);
-    throw unavailable('disconnected', 'The connections of this mailbox were ended; try again.');
+    this.#dismiss(connection);
+    throw disconnected();
   }
 
   #takeIdle(): ImapConnection | null {
@@ -125,20 +187,20 @@ export class ConnectionPool {
         idle.connection.hasAnswered = false;
         return idle.connection;
       }
-      quietLogOut(idle.connection);
+      this.#dismiss(idle.connection);
     }
   }
 
   #keep(connection: ImapConnection): void {
     if (!connection.isUsable) {
-      connection.close();
+      this.#drop(connection);
     } else if (this.#ended || this.#isOld(connection)) {
-      quietLogOut(connection);
+      this.#dismiss(connection);
     } else {
       const timer = setTimeout(() => {
         const at = this.#idle.findIndex((idle) => idle.connection === connection);
         if (at >= 0) this.#idle.splice(at, 1);
-        quietLogOut(connection);
+        this.#dismiss(connection);
       }, this.#options.idleMs);
       timer.unref();
       this.#idle.push({ connection, timer });
@@ -149,70 +211,20 @@ export class ConnectionPool {
     return this.#options.now() - connection.openedAt > this.#options.maxAgeMs;
   }
 
-  /** True when the kept ones leave room for another, the slot for it counted already. */
-  #mayOpen(): boolean {
-    const { interactive, bulk } = this.#inUse;
-    return interactive + bulk + this.#idle.length <= this.#options.limit;
+  /** A goodbye; whether it arrives does not matter to anybody. */
+  #dismiss(connection: ImapConnection): void {
+    const goodbye = connection
+      .logOut()
+      .catch(() => undefined)
+      .then(() => {
+        this.#goodbyes.delete(goodbye);
+        this.#drop(connection);
+      });
+    this.#goodbyes.add(goodbye);
   }
 
-  /** One slot is out of reach of bulk work, unless there is only one. */
-  #hasRoom(lane: Lane): boolean {
-    const { limit } = this.#options;
-    const { interactive, bulk } = this.#inUse;
-    if (interactive + bulk >= limit) return false;
-    return lane === 'interactive' || limit === 1 || bulk < limit - 1;
-  }
-
-  async #takeSlot(lane: Lane): Promise<void> {
-    if (this.#ended)
-      throw unavailable('disconnected', 'The connections of this mailbox were ended; try again.');
-    if (this.#hasRoom(lane)) {
-      this.#inUse[lane] += 1;
-      return;
-    }
-    if (this.#waiters.length >= MAX_WAITERS) throw tooBusy();
-    await new Promise<void>((resolve, reject) => {
-      const waiter: Waiter = {
-        lane,
-        go: () => {
-          clearTimeout(timer);
-          this.#inUse[lane] += 1;
-          resolve();
-        },
-        fail: (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      };
-      const timer = setTimeout(() => {
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
-        reject(tooBusy());
-      }, this.#options.waitMs);
-      this.#waiters.push(waiter);
-    });
-  }
-
-  #freeSlot(lane: Lane): void {
-    this.#inUse[lane] -= 1;
-    for (const next of ['interactive', 'bulk'] as const) {
-      const at = this.#hasRoom(next) ? this.#waiters.findIndex((waiter) => waiter.lane === next) : -1;
-      const [waiter] = at < 0 ? [] : this.#waiters.splice(at, 1);
-      if (waiter) {
-        waiter.go();
-        return;
-      }
-    }
-  }
-}
-
-/** An idle connection's goodbye: whether it arrives does not matter to anybody. */
-function quietLogOut(connection: ImapConnection): void {
-  connection.logOut().catch(() => {
+  #drop(connection: ImapConnection): void {
+    this.#counted.delete(connection);
     connection.close();
-  });
+  }
 }
-
-const tooBusy = (): GatewayError =>
-  new GatewayError('overloaded', 'All connections of this mailbox are busy; try again in a moment.', {
-    retryAfterSeconds: 2,
-  });

@@ -12,7 +12,7 @@ import type {
 } from '../../commands/kernel/mail-port.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
-import { ConnectionPool } from './connection-pool.ts';
+import { ConnectionPool, type WatchLease, type WatchLeaseOptions } from './connection-pool.ts';
 import type { EgressGuard } from './egress-guard.ts';
 import { ImapConnection, type ImapConnectionOptions } from './imap-connection.ts';
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
@@ -133,22 +133,25 @@ export class ImapGateway implements MailPort {
   /**
    * Borrows a bare connection for a step of the mailbox's worker, from the bulk lane: one of its own where there is room, so that
    * what callers left open stays open for them. That one is not kept: a worker has seldom something to do, and there are many
-   * of them. Throws as `withMailbox`.
+   * of them. The work is to end soon when somebody waits (`isWanted`). Throws as `withMailbox`.
    */
-  async withConnection<T>(mailboxId: string, work: (connection: ImapConnection) => Promise<T>): Promise<T> {
+  async withConnection<T>(
+    mailboxId: string,
+    work: (connection: ImapConnection, isWanted: () => boolean) => Promise<T>,
+  ): Promise<T> {
     this.#assertOpen();
     const lease = await this.#pool(mailboxId).acquire('bulk', 'new');
     try {
-      return await work(lease.connection);
+      return await work(lease.connection, () => lease.isWanted);
     } finally {
       lease.release(lease.isNew ? 'end' : 'keep');
     }
   }
 
-  /** A connection beside the pool, which its caller ends. Throws as `withMailbox`. */
-  async openConnection(mailboxId: string): Promise<ImapConnection> {
+  /** The connection of the mailbox's worker, which keeps it and ends it. Throws as `withMailbox`. */
+  async openWatch(mailboxId: string, options: WatchLeaseOptions): Promise<WatchLease> {
     this.#assertOpen();
-    return await this.#connect(mailboxId);
+    return await this.#pool(mailboxId).watch(options);
   }
 
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {

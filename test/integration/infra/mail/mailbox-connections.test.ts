@@ -27,7 +27,8 @@ describe('connections to a mailbox', () => {
   });
 
   it(`keeps a connection for the next caller and never lends more than the limit ${verifies('contract:15:connections')}`, async () => {
-    const under = mailGateway(viaProxy, 'anna', { providerConnections: 2 });
+    // One is the watch's.
+    const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
     const before = proxy.connections;
     let most = 0;
     let now = 0;
@@ -51,7 +52,7 @@ describe('connections to a mailbox', () => {
   });
 
   it('keeps one connection out of reach of bulk work', async () => {
-    const under = mailGateway(server.imap(), 'anna', { providerConnections: 2, limits: { waitMs: 50 } });
+    const under = mailGateway(server.imap(), 'anna', { providerConnections: 3, limits: { waitMs: 50 } });
     const { gateway } = under;
     await gateway.withMailbox('mbx_test', 'bulk', async () => {
       const error = await rejection(gateway.withMailbox('mbx_test', 'bulk', () => Promise.resolve()));

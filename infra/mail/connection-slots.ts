@@ -1,0 +1,124 @@
+/** Who may have a connection to a mailbox next: callers first, then the mailbox's watch, then bulk work. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Lane } from '../../commands/kernel/mail-port.ts';
+import { unavailable } from './mail-errors.ts';
+
+/** Who has a connection: a caller, or the watch. */
+export type Holder = Lane | 'watch';
+
+export interface SlotOptions {
+  /** Connections to the mailbox, the one of the watch among them. */
+  readonly limit: number;
+  /** How long a caller waits. The watch waits as long as others work. */
+  readonly waitMs: number;
+}
+
+interface Waiter {
+  readonly holder: Holder;
+  readonly go: () => void;
+  readonly fail: (error: GatewayError) => void;
+}
+
+const MAX_WAITERS = 200;
+const ORDER: readonly Holder[] = ['interactive', 'watch', 'bulk'];
+
+export class ConnectionSlots {
+  /** Told when somebody waits whom only the watch can let through. */
+  onWatchWanted: (() => void) | null = null;
+  readonly #options: SlotOptions;
+  readonly #taken: Record<Holder, number> = { interactive: 0, bulk: 0, watch: 0 };
+  #waiters: readonly Waiter[] = [];
+  #ended = false;
+
+  constructor(options: SlotOptions) {
+    this.#options = options;
+  }
+
+  /** Connections of callers at once: the watch has one beside them, unless there is only one. */
+  get mostCallers(): number {
+    return Math.max(1, this.#options.limit - 1);
+  }
+
+  get callers(): number {
+    return this.#taken.interactive + this.#taken.bulk;
+  }
+
+  /** Somebody waits. */
+  get isWanted(): boolean {
+    return this.#waiters.length > 0;
+  }
+
+  /** True while the watch keeps the only connection from those who wait. */
+  get isWatchWanted(): boolean {
+    return this.#options.limit === 1 && this.#taken.watch > 0 && this.isWanted;
+  }
+
+  /** Throws `overloaded` when nothing gets free in time, `mailbox_unavailable` when the slots or the signal ended. */
+  async take(holder: Holder, signal?: AbortSignal): Promise<void> {
+    if (this.#ended || signal?.aborted === true) throw disconnected();
+    if (this.#hasRoom(holder)) {
+      this.#taken[holder] += 1;
+      return;
+    }
+    if (this.#waiters.length >= MAX_WAITERS) throw tooBusy();
+    await new Promise<void>((resolve, reject) => {
+      const settle = (then: () => void) => (): void => {
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+        then();
+      };
+      const fail = (error: GatewayError): void => {
+        settle(() => {
+          reject(error);
+        })();
+      };
+      const abort = (): void => {
+        fail(disconnected());
+      };
+      const overdue = (): void => {
+        fail(tooBusy());
+      };
+      const timer = signal ? undefined : setTimeout(overdue, this.#options.waitMs);
+      const waiter: Waiter = { holder, go: settle(resolve), fail };
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#waiters = [...this.#waiters, waiter];
+      if (this.isWatchWanted) this.onWatchWanted?.();
+    });
+  }
+
+  /** The next who waits goes on. */
+  free(holder: Holder): void {
+    this.#taken[holder] -= 1;
+    const next = ORDER.flatMap((each) =>
+      this.#hasRoom(each) ? (this.#waiters.find((waiter) => waiter.holder === each) ?? []) : [],
+    )[0];
+    if (next === undefined) return;
+    this.#taken[next.holder] += 1;
+    next.go();
+  }
+
+  /** Nobody gets a slot any more. */
+  end(): void {
+    this.#ended = true;
+    for (const { fail } of this.#waiters) fail(disconnected());
+  }
+
+  /** One slot of callers is out of reach of bulk work, unless there is only one. */
+  #hasRoom(holder: Holder): boolean {
+    const { limit } = this.#options;
+    const { watch, bulk } = this.#taken;
+    if (limit === 1) return this.callers + watch === 0;
+    if (holder === 'watch') return true;
+    if (this.callers >= this.mostCallers) return false;
+    return holder === 'interactive' || this.mostCallers === 1 || bulk < this.mostCallers - 1;
+  }
+}
+
+export const disconnected = (): GatewayError =>
+  unavailable('disconnected', 'The connections of this mailbox were ended; try again.');
+
+const tooBusy = (): GatewayError =>
+  new GatewayError('overloaded', 'All connections of this mailbox are busy; try again in a moment.', {
+    retryAfterSeconds: 2,
+  });

@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { appendMessages } from '../../../support/mail-append.ts';
+import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const mail = (id: string): string =>
+  `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
+
+const row = (folder: string, count: number) =>
+  Array.from({ length: count }, (_, at) => ({ folder, raw: mail(`${folder}-${String(at)}`) }));
+
+describe('a provider that allows a single connection', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this, { maxUserConnections: 1 });
+    await appendMessages(dovecot.imap(), 'anna', [...row('INBOX', 300), ...row('Archive', 300)]);
+    rig = await startSyncRig(dovecot.imap(), 'anna', { providerConnections: 1 });
+  });
+  after(async () => {
+    await rig.close();
+    await dovecot.dispose();
+  });
+
+  // The account has no room for a client of somebody else: what arrives is brought by a caller.
+  const arrive = (id: string) =>
+    rig.gateway.withMailbox(rig.mailboxId, 'interactive', (session) =>
+      session.append(INBOX, Buffer.from(mail(id)), [], new Date()),
+    );
+  const count = () =>
+    rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (session) => {
+      const { messages } = await session.query(queryOf({ limit: 1, depth: 'place' }));
+      return messages.length;
+    });
+  const states = () => rig.events.all.map(({ type }) => type).filter((type) => type.startsWith('Mailbox'));
+
+  it(`gets through its first pass, and callers get in between ${verifies('contract:15:connections')}`, async () => {
+    const end = rig.work();
+    await eventually(() => rig.entry().state === 'syncing', 10_000);
+    expect(await Promise.all([count(), count(), count()])).to.deep.equal([1, 1, 1]);
+    await eventually(() => rig.entry().state === 'connected', 15_000);
+    expect(await dovecot.connectionsOf('anna')).to.equal(1);
+    await end();
+    await eventually(async () => (await dovecot.connectionsOf('anna')) === 0);
+    expect(await rig.differences()).to.deep.equal([]);
+    expect(states(), 'never refused')
+      .to.not.include('MailboxDegraded')
+      .and.not.include('MailboxConnectionFailed');
+  });
+
+  it('tells of new mail within 2 seconds, also of the mail that follows another', async () => {
+    rig.work();
+    await eventually(async () => (await dovecot.connectionsOf('anna')) === 1);
+    const before = rig.told().length;
+    for (const [at, id] of ['one', 'two', 'three'].entries()) {
+      await arrive(id);
+      await eventually(() => rig.told().length === before + at + 1, 2_000);
+    }
+    await Promise.all(Array.from({ length: 10 }, count));
+    expect(states()).to.not.include('MailboxDegraded').and.not.include('MailboxConnectionFailed');
+  });
+});
