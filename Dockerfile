@@ -14,4 +14,5 @@ USER node
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/var/lib/mailbox-gateway ROLES=api,projector,mail
 VOLUME /var/lib/mailbox-gateway
 EXPOSE 3000
-CMD ["node", "infra/main.ts"]
+# The flags of `npm start` (package.json, node_flags).
+CMD ["node", "--max-semi-space-size=2", "--heap-growing-percent=20", "infra/main.ts"]

@@ -48,6 +48,14 @@ export interface DemoFacts {
   };
 }
 
+/** As `npm run demo` starts Node. */
+const startOptions = (): readonly string[] => {
+  const { config } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    readonly config: { readonly node_flags: string };
+  };
+  return config.node_flags.split(' ');
+};
+
 /** The demo in a process of its own, its limits raised out of the way. */
 export async function startDemo(
   dataDir: string,
@@ -57,11 +65,12 @@ export async function startDemo(
     ...process.env,
     DATA_DIR: dataDir,
     PORT: String(port),
+    NODE_COMPILE_CACHE: 'node_modules/.cache/node',
     LIMIT_READS_PER_MINUTE: '100000000',
     LIMIT_WRITES_PER_MINUTE: '100000000',
     LIMIT_CONCURRENT_REQUESTS: '1000',
   };
-  const child = spawn(process.execPath, ['infra/demo/demo.ts'], {
+  const child = spawn(process.execPath, [...startOptions(), 'infra/demo/demo.ts'], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -24,6 +24,11 @@ const Compose = z.object({
   volumes: z.record(z.string(), z.null()),
 });
 
+const StartedBy = z.object({
+  config: z.object({ node_flags: z.string() }),
+  scripts: z.record(z.string(), z.string()),
+});
+
 const compose = Compose.parse(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }));
 const services = Object.entries(compose.services);
 const gateways = services.filter(([, { build }]) => build !== undefined);
@@ -108,6 +113,13 @@ describe('Dockerfile', () => {
     const letThrough = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).+$/gm);
     expect(copied).to.have.members(letThrough ?? []);
     expect(readdirSync('.')).to.include.members(copied);
+  });
+
+  it('starts Node as npm start does', () => {
+    const { config, scripts } = StartedBy.parse(JSON.parse(readFileSync('package.json', 'utf8')));
+    const [, command = ''] = /^CMD (.+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    expect(JSON.parse(command)).to.deep.equal(['node', ...config.node_flags.split(' '), 'infra/main.ts']);
+    expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/main\.ts$/);
   });
 
   it('copies all that the gateway loads', function () {
