@@ -47,6 +47,7 @@ const SENDS: readonly Moment[] = isLong
   : [BEFORE_DATA];
 
 const LEASE_SECONDS = '2';
+/** What the same request is answered otherwise later. */
 const PASSES: ReadonlySet<string> = new Set([
   'idempotency_in_progress',
   'provider_timeout',
@@ -179,6 +180,8 @@ describe('a process that is stopped in the middle of its work, judged by another
         const code = status === 200 ? 'completed' : String(body.error.code);
         return PASSES.has(code) ? [] : [{ code }];
       });
+      // What passes is told as that; nothing else may come in between.
+      expect(told.filter(({ code }) => code === 'internal_error')).to.deep.equal([]);
       const [first] = answers;
       const operationId = String(first?.body.operation_id ?? first?.body.error.details.operation_id);
       await copied(operationId);

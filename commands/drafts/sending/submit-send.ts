@@ -2,7 +2,7 @@
 import type { Context } from '../../kernel/capability.ts';
 import { appendFacts, loadAggregate, streamOf } from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
-import type { HeldLease } from '../../kernel/hold-lease.ts';
+import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { keyInProgress } from '../../kernel/idempotency.ts';
 import { WrongExpectedRevision } from '../../kernel/ports.ts';
 import type { Mode } from '../../operations/authorize-operation.ts';
@@ -50,6 +50,20 @@ export const locked = (status: DraftStatus): GatewayError =>
  * is written, and what `sendDraft` tells of a send.
  */
 export async function submitSend(
+  context: Context,
+  prepared: PreparedSend,
+  started: { appended: boolean },
+): Promise<OperationReply> {
+  try {
+    return await claimAndSend(context, prepared, started);
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    // This process was held up for so long that another one may have gone on with the send.
+    return await replayFirst(context, prepared.operationId);
+  }
+}
+
+async function claimAndSend(
   context: Context,
   prepared: PreparedSend,
   started: { appended: boolean },

@@ -132,6 +132,29 @@ describe('a send that nobody runs', () => {
     expect((await rig.draft(id)).status).to.equal('sending');
   });
 
+  it("is another process's once the lease is lost behind the claim, and answered so", async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    const { events } = rig.ports;
+    const slow: typeof events = {
+      ...events,
+      readStream: (...asked) => events.readStream(...asked),
+      readLast: (...asked) => events.readLast(...asked),
+      append: async (stream, ...rest) => {
+        const appended = await events.append(stream, ...rest);
+        if (stream.startsWith('operation-')) rig.leaseTable.set(rig.operationId('key-1'), 'run_other');
+        return appended;
+      },
+    };
+    const asked = rig.send(id, 'key-1', { ports: { ...rig.ports, events: slow } });
+    expect(await codeOf(asked)).to.equal('idempotency_in_progress');
+    expect(rig.submission.taken).to.deep.equal([]);
+    rig.leaseTable.clear();
+    await settle(rig);
+    expect(await rig.send(id, 'key-1')).to.include({ status: 'completed' });
+    expect(rig.submission.taken.length).to.equal(1);
+  });
+
   it('is found in Sent, also while it only may be cut off', async () => {
     const rig = new SendRig();
     const id = await cutOff(rig);
