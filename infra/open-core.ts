@@ -8,6 +8,7 @@ import { PostgresContentStore } from './content-store/postgres-content-store.ts'
 import { openDirectory } from './directory-copy.ts';
 import { messageComposer } from './mail/compose-message.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
+import { labelledFolders } from './mail/labelled-folders.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { createMailCopies } from './mail-sync/mail-copies.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
@@ -188,6 +189,10 @@ function openMail(
     // One is the worker's, which waits for news on it.
     providerConnections: Math.max(1, config.limits.providerConnections - 1),
     log,
+    foldersOf: (mailboxId) => {
+      const { folders = [], detectedRoles = {} } = others.directory.state.mailboxes.get(mailboxId) ?? {};
+      return labelledFolders({ folders, detectedRoles });
+    },
     onCommand: (outcome, seconds) => metrics?.mailCommandDone({ outcome, seconds }),
     queries: {
       index: others.mailIndex,

@@ -11,8 +11,10 @@ export const MAX_CHANGES = 100;
 export const FEED_CHANGE_KINDS = ['received', 'updated', 'moved', 'deleted'] as const;
 
 /**
- * `received`: a message is there that was not. `updated`: flags changed, or a `\Deleted` mark was taken back. `moved`: an own
- * operation took it out of this folder or, with `previous`, brought it here. `deleted`: it is gone, or marked `\Deleted`.
+ * `received`: a message is there that was not. `updated`: flags changed, a `\Deleted` mark was taken back or, without
+ * `flags_before`, a message that lay in `also_in` already is shown in this folder too. `moved`: an own operation took it out of
+ * this folder or, with `previous`, brought it here; or it left this folder and still lies in `also_in`. `deleted`: it is gone,
+ * or marked `\Deleted`.
  */
 export const FeedChange = z.object({
   kind: z.enum(FEED_CHANGE_KINDS),
@@ -26,6 +28,8 @@ export const FeedChange = z.object({
   operation_id: z.string().optional(),
   /** Its `msg_` id before an own operation moved it here. */
   previous: z.string().optional(),
+  /** Numbers of the other folders it lies in, where one message may lie in several. */
+  also_in: z.array(z.int().min(1)).optional(),
 });
 export type FeedChange = z.output<typeof FeedChange>;
 

@@ -14,6 +14,8 @@ export interface Difference {
   readonly isNew: boolean;
   /** Of a message the copy does not have. */
   readonly messageId: string | null;
+  /** Numbers of the other folders it lies in; absent where no message lies in two. */
+  readonly alsoIn?: readonly number[] | undefined;
 }
 
 /** An own change that may be seen. */
@@ -43,7 +45,9 @@ export function observeChanges(
   const seen = new Set<string>();
   const changes = differences.flatMap((difference) => {
     const told = tell(difference, new Expectations(place, expected, seen));
-    return told === null ? [] : [{ ...told, locator: locators.message({ ...place, uid: difference.uid }) }];
+    if (told === null) return [];
+    const locator = locators.message({ ...place, uid: difference.uid });
+    return [{ ...told, locator, ...(difference.alsoIn && { also_in: [...difference.alsoIn] }) }];
   });
   return { changes, seen };
 }
@@ -54,16 +58,17 @@ type Told = Omit<FeedChange, 'locator'>;
 const visible = (flags: readonly string[] | null): readonly string[] | null =>
   flags?.includes('\\Deleted') === false ? flags : null;
 
-function tell({ uid, before, after, ...difference }: Difference, expectations: Expectations): Told | null {
+function tell(difference: Difference, expectations: Expectations): Told | null {
+  const { uid, before, after } = difference;
   const [was, is] = [visible(before), visible(after)];
   if (was !== null) {
-    return is === null ? tellDeparture(uid, expectations) : tellFlags(uid, was, is, expectations);
+    return is === null ? tellDeparture(difference, expectations) : tellFlags(uid, was, is, expectations);
   }
   if (is === null) return null;
   if (before !== null || !difference.isNew) {
     return { kind: 'updated', flags: [...is], flags_before: [...(before ?? [])] };
   }
-  return tellArrival(uid, difference.messageId, is, expectations);
+  return tellArrival(difference, is, expectations);
 }
 
 function tellFlags(
@@ -77,20 +82,22 @@ function tellFlags(
   return { kind: 'updated', flags: [...after], flags_before: [...before], ...operationOf(own) };
 }
 
-function tellDeparture(uid: number, expectations: Expectations): Told | null {
+function tellDeparture({ uid, alsoIn = [] }: Difference, expectations: Expectations): Told | null {
   const own = expectations.ofDeparture(uid);
   if (own?.operationId === null) return null;
-  return { kind: own?.change.moved ? 'moved' : 'deleted', flags: [], ...operationOf(own) };
+  const livesOn = own === null ? alsoIn.length > 0 : own.change.moved;
+  return { kind: livesOn ? 'moved' : 'deleted', flags: [], ...operationOf(own) };
 }
 
 function tellArrival(
-  uid: number,
-  messageId: string | null,
+  { uid, messageId, alsoIn = [] }: Difference,
   flags: readonly string[],
   expectations: Expectations,
 ): Told | null {
   const own = expectations.ofArrival(uid, messageId);
   if (own?.operationId === null) return null;
+  // Told when it was first seen: there is no new message, only one folder more that shows it.
+  if (own === null && alsoIn.length > 0) return { kind: 'updated', flags: [...flags] };
   const previous = own?.change.previousId ?? null;
   return {
     kind: previous === null ? 'received' : 'moved',

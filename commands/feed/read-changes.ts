@@ -12,7 +12,7 @@ export function changesOf(stored: StoredEvent, locators: Locators): readonly Obs
   const fact = readEvent(catalogue, stored) as PastFact<FeedEvent> | null;
   if (fact?.type !== 'MailboxChangesObserved') return [];
   const { folder, uid_validity, changes } = fact.data;
-  return changes.map(({ kind, locator, flags, flags_before, operation_id }, index) => {
+  return changes.map(({ kind, locator, flags, flags_before, operation_id, also_in }, index) => {
     const place = locators.openMessage(locator);
     if (place === null) throw new Error(`event ${stored.id} names no message`);
     return {
@@ -25,6 +25,7 @@ export function changesOf(stored: StoredEvent, locators: Locators): readonly Obs
       flags,
       flagsBefore: flags_before ?? null,
       operationId: operation_id ?? null,
+      alsoIn: also_in ?? [],
     };
   });
 }

@@ -3,8 +3,10 @@
  * an IMAP client's odd results. Paths and credentials stay behind it.
  */
 import type { AuthenticationResults } from './authentication-results.ts';
+import type { ConnectionReport } from './connection-report.ts';
 import type { Filter } from './mail-filter.ts';
 import type { Position } from './position.ts';
+import type { ServerCapabilities } from './server-capabilities.ts';
 
 /** Listed words of `contract.md` 4; `spam` is read as `junk`. */
 export const FOLDER_ROLES = [
@@ -97,6 +99,10 @@ export interface FetchedMessage {
   readonly authenticationResults?: readonly AuthenticationResults[];
   /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
   readonly threadRoot: string | null;
+  /** The provider's id of a message that it may show in several folders (X-GM-MSGID); absent on other servers. */
+  readonly providerId?: string;
+  /** Numbers of the other folders it lies in, ascending; with `providerId` only. */
+  readonly alsoIn?: readonly number[];
   readonly text?: FetchedText;
 }
 
@@ -139,6 +145,7 @@ export interface Keyset {
 }
 
 export interface MailQuery {
+  /** In home order (`home-folder.ts`): of a message that lies in several, only the one in the first of them is found. */
   readonly folders: readonly FolderRef[];
   readonly filter: Filter;
   readonly order: Order;
@@ -171,16 +178,6 @@ export interface MailQueryAnswer {
 /** A query's answer, and from where in the log a wait goes on: nothing the answer shows comes again, nothing is missed. */
 export interface MailAnswer extends MailQueryAnswer {
   readonly asOf: Position;
-}
-
-export interface ServerCapabilities {
-  readonly move: boolean;
-  readonly uidPlus: boolean;
-  readonly specialUse: boolean;
-  readonly condstore: boolean;
-  readonly idle: boolean;
-  /** The server's own words, upper case, sorted. */
-  readonly names: readonly string[];
 }
 
 /** What one IMAP action did to one message. `newPlace` is null when the server does not tell (no UIDPLUS). */
@@ -278,13 +275,6 @@ export interface MailSession {
   ): Promise<ReadonlyMap<number, ActionOutcome>>;
   /** UIDs at or above `fromUid` whose Message-ID header equals `messageId`, lowest first. */
   findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]>;
-}
-
-export interface ConnectionReport {
-  readonly ok: boolean;
-  readonly stage: 'egress' | 'connect' | 'tls' | 'greeting' | 'login' | 'ready';
-  readonly latencyMs: number;
-  readonly error?: string;
 }
 
 export interface MailPort {

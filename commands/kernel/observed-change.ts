@@ -17,10 +17,12 @@ export interface ObservedChange {
   readonly uidValidity: number;
   readonly uid: number;
   readonly flags: readonly string[];
-  /** Of an `updated` message, before the change; null when that is not known. */
+  /** Of an `updated` message, before the change; null of one that lay in `alsoIn` and is shown in this folder now. */
   readonly flagsBefore: readonly string[] | null;
   /** The own operation that did this. */
   readonly operationId: string | null;
+  /** The other folders the message lay in then; empty where no message lies in two. */
+  readonly alsoIn: readonly number[];
 }
 
 /** True when a change lies after the place. */

@@ -3,6 +3,7 @@ import type { MailboxAccess } from './access.ts';
 import type { MailboxEntry } from './directory.ts';
 import { GatewayError } from './errors.ts';
 import { allSelectable, effectiveRoles, resolveFolder, roleOfFolder } from './folders.ts';
+import { inHomeOrder } from './home-folder.ts';
 import type { FolderRef } from './mail-port.ts';
 import type { Locators } from './ports.ts';
 
@@ -23,7 +24,7 @@ export function isFolderAllowed(access: MailboxAccess, mailbox: MailboxEntry, fo
 
 /**
  * The folders of a selection: the one named; `all` = every folder; absent = all but trash and junk. A grant bound to
- * folder roles narrows the last two and refuses a folder named outside of it.
+ * folder roles narrows the last two and refuses a folder named outside of it. In home order (`home-folder.ts`).
  */
 export function searchedFolders(
   mailbox: MailboxEntry,
@@ -38,7 +39,8 @@ export function searchedFolders(
   }
   const { trash, junk } = effectiveRoles(mailbox);
   const leftOut = argument === 'all' ? [] : [trash, junk];
-  return allSelectable(mailbox).filter(
+  const searched = allSelectable(mailbox).filter(
     ({ number }) => !leftOut.includes(number) && isFolderAllowed(access, mailbox, number),
   );
+  return inHomeOrder(mailbox, searched);
 }

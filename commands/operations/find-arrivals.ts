@@ -33,7 +33,7 @@ export async function findArrivals(
     const uidValidity = validities.get(folder.number) ?? (await validityOf(mail, folder));
     validities.set(folder.number, uidValidity);
     if (uidValidity === null || uidValidity !== first.step.target_uid_validity) continue;
-    const fromUid = first.step.target_uid_next ?? 1;
+    const fromUid = mayBeOld(mail, group) ? 1 : (first.step.target_uid_next ?? 1);
     const uids = await mail.findByMessageId(folder, first.target.rfc_message_id ?? '', fromUid);
     const ids = uids
       .map((uid) => ({ mailboxNumber: cutOff.mailbox.number, folderNumber: folder.number, uidValidity, uid }))
@@ -44,6 +44,10 @@ export async function findArrivals(
   }
   return arrivals;
 }
+
+/** A target that may have had the message all along (Gmail's All Mail) gives it no new UID. */
+const mayBeOld = ({ capabilities }: MailSession, group: readonly Item[]): boolean =>
+  capabilities.sharesMessages && group.some(({ source }) => !source.present);
 
 /** New ids that are told already belong to the items that told them. */
 const takenIds = ({ results }: CutOff): ReadonlySet<string> =>

@@ -72,6 +72,12 @@ export interface MailIndex {
    * five that mean something here (`MIRRORED_FLAGS`), written as in RFC 3501; keywords as the server writes them.
    */
   flagsOf(key: FolderKey, fromUid: number, toUid: number): Promise<ReadonlyMap<number, readonly string[]>>;
+  /** By UID, the other folders that messages lie in: of those in the copy, and of `added` by their `providerId`. */
+  foldersBeside(
+    key: FolderKey,
+    uids: readonly number[],
+    added: readonly MirroredMessage[],
+  ): Promise<ReadonlyMap<number, readonly number[]>>;
   /** Throws `FencedOff` when a later worker holds the mailbox; nothing is changed then. */
   apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void>;
   /**
@@ -91,6 +97,12 @@ export interface MailIndex {
    * folder is missing, not complete or not trusted. Never asked for `body_contains` and `header`.
    */
   query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null>;
+  /** All thread ids of the conversation that one of them names, itself first; `threadId` gives the id of a root. */
+  linkedThreads(
+    mailboxNumber: number,
+    id: string,
+    threadId: MailQuery['threadId'],
+  ): Promise<readonly string[]>;
   erase(mailboxNumber: number): Promise<void>;
 }
 

@@ -19,6 +19,9 @@ export interface MessageRow extends Record<string, unknown> {
   readonly draft: boolean;
   readonly has_attachment: boolean;
   readonly keywords: readonly string[] | null;
+  readonly provider_id: string | null;
+  /** Null without a `provider_id`. */
+  readonly also_in: readonly number[] | null;
   /** Null where only the place was asked for. */
   readonly envelope: string | null;
 }
@@ -34,6 +37,8 @@ type InColumns =
   | 'receivedAt'
   | 'sentAt'
   | 'hasAttachments'
+  | 'providerId'
+  | 'alsoIn'
   | 'text';
 type Envelope = Omit<FetchedMessage, InColumns>;
 
@@ -76,6 +81,8 @@ export function packEnvelope(message: MirroredMessage): string {
     receivedAt,
     sentAt,
     hasAttachments,
+    providerId,
+    alsoIn,
     text,
     deleted,
     ...envelope
@@ -91,8 +98,10 @@ function unpackEnvelope(text: string): Envelope {
   return { ...envelope, threadRoot: envelope.threadRoot ?? rootOf(envelope) };
 }
 
-/** The Message-ID in a packed envelope, as the header has it. */
-export const messageIdOf = (envelope: string): string | null => unpackEnvelope(envelope).messageId;
+/** The Message-ID in a packed envelope, as the header has it, and that of the thread's root. */
+export const namesOf = (envelope: string): Pick<Envelope, 'messageId' | 'threadRoot'> =>
+  unpackEnvelope(envelope);
+export const messageIdOf = (envelope: string): string | null => namesOf(envelope).messageId;
 
 /** The message of a row. */
 export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage {
@@ -107,9 +116,16 @@ export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage
     receivedAt: new Date(Number(row.received_at)),
     sentAt: row.sent_at === null ? null : new Date(Number(row.sent_at)),
     hasAttachments: row.has_attachment,
+    ...(row.provider_id === null
+      ? {}
+      : { providerId: ofProviderColumn(row.provider_id), alsoIn: row.also_in ?? [] }),
     ...(row.envelope === null ? EMPTY : unpackEnvelope(row.envelope)),
   };
 }
+
+/** An unsigned number of 64 bits as Postgres's signed `bigint`, and back. */
+export const providerColumn = (id: string): string => String(BigInt.asIntN(64, BigInt(id)));
+export const ofProviderColumn = (stored: string): string => String(BigInt.asUintN(64, BigInt(stored)));
 
 /** One value per column of both tables, without the numbers of mailbox and folder. */
 export interface StoredMessage {
@@ -121,12 +137,13 @@ export interface StoredMessage {
   readonly messageKey: string | null;
   readonly flags: StoredFlags;
   readonly hasAttachment: boolean;
+  readonly providerId: string | null;
   readonly words: string;
   readonly envelope: string;
 }
 
 export function storedMessage(message: MirroredMessage, threadId: (root: string) => string): StoredMessage {
-  const { ref, receivedAt, sentAt, size, threadRoot, messageId } = message;
+  const { ref, receivedAt, sentAt, size, threadRoot, messageId, providerId } = message;
   return {
     uid: ref.uid,
     receivedAt: receivedAt.getTime(),
@@ -136,6 +153,7 @@ export function storedMessage(message: MirroredMessage, threadId: (root: string)
     messageKey: messageId === null ? null : keyOfText(bareMessageId(messageId)),
     flags: { ...message, keywords: keywordColumn(message.keywords) },
     hasAttachment: message.hasAttachments,
+    providerId: providerId === undefined ? null : providerColumn(providerId),
     words: foldedWords(message),
     envelope: packEnvelope(message),
   };

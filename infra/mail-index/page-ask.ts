@@ -28,6 +28,18 @@ export const SAME_MESSAGE =
   't.mailbox_number = m.mailbox_number and t.folder_number = m.folder_number and t.uid = m.uid';
 export const TEXT_JOIN = `join mirror.message_text t on ${SAME_MESSAGE}`;
 
+/**
+ * A message that lies in several folders is found in the first of those asked for (`$2`), as `isHome` says. `\Deleted` or
+ * not: the mark at home decides.
+ */
+const AT_HOME = `(m.provider_id is null or not exists (select from mirror.message other
+  where other.mailbox_number = $1::int and other.provider_id = m.provider_id
+    and array_position($2::int[], other.folder_number) < array_position($2::int[], m.folder_number)))`;
+
+/** What the answer may hold of the folders asked for, before any filter. */
+export const listed = ({ folderNumbers }: Pick<PageAsk, 'folderNumbers'>): string =>
+  folderNumbers.length > 1 ? `not m.deleted and ${AT_HOME}` : 'not m.deleted';
+
 export const direction = (order: Order): 'asc' | 'desc' => (order.endsWith('_desc') ? 'desc' : 'asc');
 export const beyond = (order: Order): '<' | '>' => (direction(order) === 'desc' ? '<' : '>');
 

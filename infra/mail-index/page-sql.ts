@@ -6,6 +6,7 @@ import {
   beyond,
   isTextOrder,
   limitOf,
+  listed,
   ordering,
   type PageAsk,
   TEXT_JOIN,
@@ -20,10 +21,16 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
+/** Where messages lie in several folders, what the copy of one says needs the copies of all. */
+const WHOLE = `not (
+  exists (select from mirror.folder other where other.mailbox_number = $1::int
+    and (other.indexed_from > 1 or other.trusted <> other.distrusts))
+  and exists (select from mirror.message shared where shared.mailbox_number = $1::int and shared.provider_id is not null))`;
+
 /** The copies of the folders asked for, `$2`, of the mailbox `$1`. */
 const STATES = `
   select folder_number, uid_validity, uid_next, indexed, highest_modseq, feed_position, version,
-    indexed_from = 1 and trusted = distrusts as usable,
+    indexed_from = 1 and trusted = distrusts and ${WHOLE} as usable,
     coalesce(vouched_until > now(), false) and exists (
       select from work.mailbox_lease as lease join work.worker_heartbeat as beat on beat.run_id = lease.run_id
       where lease.mailbox_id = vouched_by and lease.fence = vouched_fence and lease.until > now()
@@ -49,8 +56,14 @@ const around = (page: string, columns: string, joins: string, ordered: string): 
   from state left join ${joins} on found.folder_number = state.folder_number
   ${ordered}`;
 
+/** The other folders of a message that may lie in several. */
+const ALSO_IN = `
+  case when m.provider_id is not null then array(select distinct other.folder_number from mirror.message other
+    where other.mailbox_number = $1::int and other.provider_id = m.provider_id
+      and other.folder_number <> m.folder_number order by 1) end`;
+
 const PLACE_COLUMNS =
-  'found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords';
+  'found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords, found.provider_id, found.also_in';
 
 /** The statement for a page. */
 export function pageStatement(ask: PageAsk, way: Way): Statement {
@@ -61,7 +74,7 @@ export function pageStatement(ask: PageAsk, way: Way): Statement {
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
   const envelope = ask.withEnvelope ? 't.envelope' : 'null::text as envelope';
   const found = `
-    (select m.*, page.value, ${envelope} from page join mirror.message m on m.mailbox_number = $1::int
+    (select m.*, page.value, ${ALSO_IN} as also_in, ${envelope} from page join mirror.message m on m.mailbox_number = $1::int
       and m.folder_number = page.folder_number and m.uid = page.uid ${text}) as found`;
   return {
     text: around(places, `${PLACE_COLUMNS}, found.envelope`, found, ordering(ask.order, 'found')),
@@ -77,7 +90,7 @@ export function countStatement(ask: PageAsk): Statement {
   const { condition, join } = filtered(ask, parameters);
   const page = `
     select m.folder_number, count(*) as count from mirror.message m ${join}
-    where m.mailbox_number = $1::int and m.folder_number = any($2::int[]) and not m.deleted and ${condition.sql}
+    where m.mailbox_number = $1::int and m.folder_number = any($2::int[]) and ${listed(ask)} and ${condition.sql}
       and (select yes from ready) group by m.folder_number`;
   const columns = 'null::bigint as uid, found.count';
   return { text: around(page, columns, 'page as found', ''), values: parameters.values };
@@ -112,7 +125,7 @@ function siftedPlaces(ask: PageAsk, parameters: Parameters): string {
   );
   const join = condition.readsText || isTextOrder(order) || patterns.length > 0 ? TEXT_JOIN : '';
   const wanted = [
-    'm.mailbox_number = $1::int and m.folder_number = any($2::int[]) and not m.deleted',
+    `m.mailbox_number = $1::int and m.folder_number = any($2::int[]) and ${listed(ask)}`,
     ...(join === '' ? [] : ['t.mailbox_number = $1::int and t.folder_number = any($2::int[])']),
     ...patterns,
     condition.sql,

@@ -11,8 +11,10 @@ import {
   type IndexProgress,
   type MailIndex,
   MIRRORED_FLAGS,
+  type MirroredMessage,
   type Vouch,
 } from './folder-mirror.ts';
+import { foldersBeside } from './folders-beside.ts';
 import { queryIndex } from './query-copy.ts';
 import { CopyNotReady } from './copy-states.ts';
 import { KeptAnswers } from './kept-answers.ts';
@@ -76,6 +78,14 @@ export class PostgresMailIndex implements MailIndex {
   ): Promise<ReadonlyMap<number, readonly string[]>> {
     const rows = await this.#sql.query<FlagsRow>(FLAGS, [mailboxNumber, folderNumber, fromUid, toUid]);
     return new Map(rows.map((row) => [Number(row.uid), flagsOfRow(row)]));
+  }
+
+  foldersBeside(
+    key: FolderKey,
+    uids: readonly number[],
+    added: readonly MirroredMessage[],
+  ): Promise<ReadonlyMap<number, readonly number[]>> {
+    return foldersBeside(this.#sql, key, uids, added);
   }
 
   async apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void> {

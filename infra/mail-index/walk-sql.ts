@@ -6,6 +6,7 @@ import {
   direction,
   isTextOrder,
   limitOf,
+  listed,
   ordering,
   type PageAsk,
   SAME_MESSAGE,
@@ -34,7 +35,7 @@ function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
   const sorted = sorting(ask, 'm');
   // Asked of one message after the other: a join would be planned for all of them.
   const texts = textOfEach(conditions.filter(({ readsText }) => readsText));
-  const found = `mirror.message m where ${stretch(ask, 'm', parameters)} and not m.deleted and ${plain}`;
+  const found = `mirror.message m where ${stretch(ask, 'm', parameters)} and ${listed(ask)} and ${plain}`;
   const glanced =
     way.kind === 'glance'
       ? `(select * from ${found} ${sorted} limit ${String(way.most)}) m where`
@@ -58,7 +59,7 @@ function alongTexts(ask: PageAsk, way: Way, parameters: Parameters): string {
   return `
     select ${columns(ask, 't')} from ${glanced}
     cross join lateral (select * from mirror.message m where ${SAME_MESSAGE} offset 0) m
-    where not m.deleted and ${condition} ${sorted} ${limitOf(ask, parameters)}`;
+    where ${listed(ask)} and ${condition} ${sorted} ${limitOf(ask, parameters)}`;
 }
 
 const columns = ({ order }: PageAsk, alias: string): string =>

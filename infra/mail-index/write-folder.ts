@@ -8,15 +8,17 @@ const TABLES = ['mirror.message', 'mirror.message_text'] as const;
 
 const ADD_MESSAGES = `
   insert into mirror.message (mailbox_number, folder_number, uid, received_at, sent_at, size, thread_key, message_key,
-    seen, flagged, answered, draft, deleted, has_attachment, keywords)
+    seen, flagged, answered, draft, deleted, has_attachment, keywords, provider_id)
   select $1, $2, uid, received_at, sent_at, size, thread_key, message_key,
-    seen, flagged, answered, draft, deleted, has_attachment, string_to_array(keywords, ' ')
+    seen, flagged, answered, draft, deleted, has_attachment, string_to_array(keywords, ' '), provider_id
   from unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::boolean[],
-    $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[], $14::boolean[], $15::text[])
+    $10::boolean[], $11::boolean[], $12::boolean[], $13::boolean[], $14::boolean[], $15::text[],
+    $16::bigint[])
     as added (uid, received_at, sent_at, size, thread_key, message_key, seen, flagged, answered, draft, deleted,
-      has_attachment, keywords)
+      has_attachment, keywords, provider_id)
   on conflict (mailbox_number, folder_number, uid) do update set seen = excluded.seen, flagged = excluded.flagged,
-    answered = excluded.answered, draft = excluded.draft, deleted = excluded.deleted, keywords = excluded.keywords
+    answered = excluded.answered, draft = excluded.draft, deleted = excluded.deleted, keywords = excluded.keywords,
+    provider_id = excluded.provider_id
   returning xmax = 0 as inserted`;
 
 /** Of one UIDVALIDITY a UID is one message for ever (RFC 3501 2.3.1.1): its text is already there. */
@@ -124,6 +126,7 @@ async function add(
     column(({ flags }) => flags.deleted),
     column(({ hasAttachment }) => hasAttachment),
     column(({ flags }) => flags.keywords),
+    column(({ providerId }) => providerId),
   ]);
   await sql.query(ADD_TEXTS, [
     mailboxNumber,

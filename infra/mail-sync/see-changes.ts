@@ -128,7 +128,7 @@ export async function fetchMirrored(
     client.fetchAll(uidSet(uids), FETCH_ITEMS.structure, { uid: true }),
   );
   const mirrored = (message: FetchMessageObject): MirroredMessage => ({
-    ...toFetchedMessage(message, folder, uidValidity),
+    ...toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders),
     deleted: isDeleted(message),
   });
   return fetched.filter(({ uid }) => asked.has(uid)).map(mirrored);

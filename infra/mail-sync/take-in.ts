@@ -46,7 +46,9 @@ async function takePiece(
   const known = await knownFlags(at, uids);
   const unknown = uids.filter((uid) => !known.has(uid) && seen.present.has(uid));
   const added = await fetchMirrored(at.connection, folder, mirror.uidValidity, unknown);
-  const differences = differencesOf(at, { known, seen, added, uids });
+  const { sharesMessages } = at.connection.capabilities;
+  const beside = sharesMessages ? await sync.index.foldersBeside(sync.keyOf(folder), uids, added) : null;
+  const differences = differencesOf(at, { known, seen, added, uids, beside });
   const expected =
     differences.length === 0 ? [] : await expectedChanges(sync.ports.sql, sync.mailboxId, folder.number);
   const { position, told } = await tell(at, differences, expected);
@@ -64,16 +66,23 @@ interface Compared {
   readonly seen: Seen;
   readonly added: readonly MirroredMessage[];
   readonly uids: readonly number[];
+  /** The other folders each lies in; null where no message lies in two. */
+  readonly beside: ReadonlyMap<number, readonly number[]> | null;
 }
 
-function differencesOf({ mirror }: FolderAt, { known, seen, added, uids }: Compared): readonly Difference[] {
+function differencesOf(
+  { mirror }: FolderAt,
+  { known, seen, added, uids, beside }: Compared,
+): readonly Difference[] {
   const messageIds = new Map(added.map(({ ref, messageId }) => [ref.uid, messageId]));
   return uids.flatMap((uid): Difference[] => {
     const before = known.get(uid) ?? null;
     const after = seen.gone.has(uid) ? null : (seen.present.get(uid) ?? null);
     // It went away again before it could be fetched, or is as the copy has it.
     if (before === null ? !messageIds.has(uid) : after !== null && sameFlags(before, after)) return [];
-    return [{ uid, before, after, isNew: uid >= mirror.uidNext, messageId: messageIds.get(uid) ?? null }];
+    const alsoIn = beside === null ? undefined : (beside.get(uid) ?? []);
+    const isNew = uid >= mirror.uidNext;
+    return [{ uid, before, after, isNew, messageId: messageIds.get(uid) ?? null, alsoIn }];
   });
 }
 

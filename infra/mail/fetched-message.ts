@@ -7,13 +7,15 @@ import type {
 } from 'imapflow';
 import { authenticationResultsOf } from '../../commands/kernel/authentication-results.ts';
 import { cleanText } from '../../commands/kernel/clean-text.ts';
-import type { Address, FetchedMessage, FolderRef, MailQuery } from '../../commands/kernel/mail-port.ts';
+import type { Address, FetchedMessage, MailQuery, MessageRef } from '../../commands/kernel/mail-port.ts';
 import { attachmentsOf } from './body-structure.ts';
 import { headerLines } from './header-lines.ts';
+import { type LabelledFolder, sharedBy } from './labelled-folders.ts';
 
 export type Depth = MailQuery['depth'];
 
-const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true };
+/** imapflow asks for labels only where the server has them (X-GM-EXT-1), and for the provider's id by itself. */
+const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true, labels: true };
 const HEADERS = ['References', 'Auto-Submitted', 'Authentication-Results'];
 const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: HEADERS };
 
@@ -32,11 +34,11 @@ export const deeper = (a: Depth, b: Depth): Depth => (RANK[a] >= RANK[b] ? a : b
 /** References beyond this many are of no use to anybody and may be an attack. */
 const MAX_REFERENCES = 1_000;
 
-/** The message, every text decoded. What was not fetched is empty. */
+/** The message, every text decoded. What was not fetched is empty. `shared`: `ImapConnection.sharedFolders`. */
 export function toFetchedMessage(
   fetched: FetchMessageObject,
-  folder: FolderRef,
-  uidValidity: number,
+  { folder, uidValidity }: Pick<MessageRef, 'folder' | 'uidValidity'>,
+  shared: readonly LabelledFolder[] | null,
 ): FetchedMessage {
   const attachments = fetched.bodyStructure ? attachmentsOf(fetched.bodyStructure) : [];
   return {
@@ -46,6 +48,7 @@ export function toFetchedMessage(
     ...ofThread(fetched),
     hasAttachments: attachments.some(({ inline }) => !inline),
     attachments,
+    ...sharedBy(shared, fetched, folder),
   };
 }
 

@@ -99,7 +99,7 @@ export async function fetchUids(
     );
     for (const message of fetched) {
       if (asked.has(message.uid) && !isDeleted(message)) {
-        messages.push(toFetchedMessage(message, folder, uidValidity));
+        messages.push(toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders));
       }
     }
   }

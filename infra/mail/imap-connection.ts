@@ -1,6 +1,7 @@
 /** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
 import type { ImapFlow, MailboxObject } from 'imapflow';
-import type { ServerCapabilities } from '../../commands/kernel/mail-port.ts';
+import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
+import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
 
 export interface OpenFolder {
@@ -18,6 +19,8 @@ export type OpenMode = 'read' | 'write';
 export interface ImapConnectionOptions {
   readonly commandTimeoutMs: number;
   readonly openedAt: number;
+  /** The folders of the mailbox as they are known now. */
+  readonly folders?: (() => readonly LabelledFolder[]) | undefined;
   /** Told how each step on the server ended. */
   readonly onCommand?: ((outcome: 'done' | 'refused' | 'lost', seconds: number) => void) | undefined;
 }
@@ -34,6 +37,7 @@ export class ImapConnection {
   readonly #client: ImapFlow;
   readonly #commandTimeoutMs: number;
   readonly #onCommand: ImapConnectionOptions['onCommand'];
+  readonly #folders: ImapConnectionOptions['folders'];
   /** Counted, because what arrives while a scan is answered may not be in that answer. */
   #arrivals = 0;
   #scannedArrivals = 0;
@@ -47,6 +51,7 @@ export class ImapConnection {
     this.#client = client;
     this.#commandTimeoutMs = options.commandTimeoutMs;
     this.#onCommand = options.onCommand;
+    this.#folders = options.folders;
     this.openedAt = options.openedAt;
     this.capabilities = capabilitiesOf(client);
     client.on('mailboxOpen', () => {
@@ -64,6 +69,11 @@ export class ImapConnection {
 
   get isUsable(): boolean {
     return this.#client.usable;
+  }
+
+  /** The folders a message may lie in at once; null on a server where none lies in two. */
+  get sharedFolders(): readonly LabelledFolder[] | null {
+    return this.capabilities.sharesMessages ? (this.#folders?.() ?? []) : null;
   }
 
   /** True when the server tells by UID what vanished since a state that is known (QRESYNC, RFC 7162). */
@@ -267,6 +277,7 @@ function capabilitiesOf(client: ImapFlow): ServerCapabilities {
     specialUse: has.has('SPECIAL-USE'),
     condstore: has.has('CONDSTORE'),
     idle: has.has('IDLE'),
+    sharesMessages: has.has('X-GM-EXT-1'),
     names,
   };
 }

@@ -1,7 +1,7 @@
 /** The mail port on ImapFlow: pooled connections per mailbox, the egress guard before each, failures reported. */
 import { type ErrorCode, GatewayError } from '../../commands/kernel/errors.ts';
+import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
 import type {
-  ConnectionReport,
   HostSettings,
   Lane,
   MailAnswer,
@@ -17,6 +17,7 @@ import type { EgressGuard } from './egress-guard.ts';
 import { ImapConnection, type ImapConnectionOptions } from './imap-connection.ts';
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
 import { ImapSession } from './imap-session.ts';
+import type { LabelledFolder } from './labelled-folders.ts';
 import { ReceivedDatesCache } from './received-dates.ts';
 import { type LoadSettings, withRenewedLogin } from './renewed-login.ts';
 import { testImap, testSmtp } from './test-connection.ts';
@@ -36,6 +37,8 @@ export interface ImapGatewayOptions {
   readonly onMailboxTrouble: (mailboxId: string, error: GatewayError) => void;
   /** A connection was made. Must not throw. */
   readonly onMailboxHealthy: (mailboxId: string) => void;
+  /** The folders of a mailbox as the directory knows them; needed where one message lies in several. */
+  readonly foldersOf?: (mailboxId: string) => readonly LabelledFolder[];
   /** Told how each step on a mail server ended. */
   readonly onCommand?: ImapConnectionOptions['onCommand'];
   /** Connections to the mail server of one mailbox (`contract.md` 15). */
@@ -212,8 +215,9 @@ export class ImapGateway implements MailPort {
       );
       this.#refusals.delete(mailboxId);
       this.#options.onMailboxHealthy(mailboxId);
-      const { onCommand } = this.#options;
-      return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now(), onCommand });
+      const { onCommand, foldersOf } = this.#options;
+      const folders = foldersOf && (() => foldersOf(mailboxId));
+      return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now(), onCommand, folders });
     } catch (error) {
       if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code)) this.#noteTrouble(mailboxId, error);
       throw error;

@@ -13,9 +13,9 @@ import type {
   MailSession,
   MessageRef,
   PartDescription,
-  ServerCapabilities,
   Sighting,
 } from '../../commands/kernel/mail-port.ts';
+import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
 import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
 import { appendMessage } from './append-message.ts';
 import { prepareFlagChange } from './change-flags.ts';

@@ -1,6 +1,7 @@
 /** A query while it runs: its folders searched, and messages fetched from them wherever they lie. */
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import { isHome } from '../../commands/kernel/home-folder.ts';
 import { type Depth, deeper } from './fetched-message.ts';
 import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
@@ -29,13 +30,17 @@ export class QueryFolders {
   readonly query: MailQuery;
   readonly plan: QueryPlan;
   readonly #deps: QueryDeps;
+  readonly #numbers: readonly number[];
   readonly #folders = new Map<number, SearchedFolder>();
   #evaluated = 0;
 
   constructor(deps: QueryDeps, query: MailQuery, plan: QueryPlan) {
     this.#deps = deps;
     this.query = query;
-    this.plan = plan;
+    this.#numbers = query.folders.map(({ number }) => number);
+    const { sharesMessages } = deps.connection.capabilities;
+    // Whether a message is at home in the folder only its labels tell.
+    this.plan = sharesMessages && query.folders.length > 1 ? { ...plan, isExact: false } : plan;
   }
 
   /** How many more messages may be fetched to check them. */
@@ -78,7 +83,11 @@ export class QueryFolders {
     const found = await this.#fetch(places, deeper(depth, this.plan.depth));
     return found.filter((message) => {
       const searched = this.#folders.get(message.ref.folder.number);
-      return searched !== undefined && isHit(message, searched, this.plan, this.query.threadId);
+      return (
+        searched !== undefined &&
+        isHome(message.ref.folder.number, message.alsoIn ?? [], this.#numbers) &&
+        isHit(message, searched, this.plan, this.query.threadId)
+      );
     });
   }
 

@@ -16,6 +16,7 @@ import {
   settle,
 } from './act-on-folder.ts';
 import type { ImapConnection } from './imap-connection.ts';
+import { findShared, providerIdsOf } from './shared-arrivals.ts';
 import { uidSet } from './uid-set.ts';
 
 /** A prepared relocation; running it changes the mailbox. */
@@ -36,11 +37,17 @@ export async function prepareMove(
     );
   }
   const isOpen = connection.isOpenForWriting(target.folder.path) && connection.knowsOf(target.uids);
-  const willTell = move && connection.tellsMoves && isOpen;
+  // Where the target may have the message already, it may be left out of what COPYUID tells.
+  const willTell = move && connection.tellsMoves && isOpen && !connection.capabilities.sharesMessages;
   const prepared = await (willTell ? prepareWithoutLooking : prepareAction)(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
   const work = move ? moveWithMove : moveWithCopy;
-  return () => settle(prepared, (settled) => work(connection, prepared, destination, settled));
+  const ids = await providerIdsOf(connection, prepared.present);
+  return () =>
+    settle(prepared, async (settled) => {
+      await work(connection, prepared, destination, settled);
+      await findShared(connection, destination, ids, settled);
+    });
 }
 
 /** As `prepareMove`; every server can copy. */
@@ -51,9 +58,11 @@ export async function prepareCopy(
 ): Promise<Prepared> {
   const prepared = await prepareAction(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
+  const ids = await providerIdsOf(connection, prepared.present);
   return () =>
     settle(prepared, async (settled) => {
       await copyPresent(connection, prepared, destination, settled);
+      await findShared(connection, destination, ids, settled);
     });
 }
 
@@ -77,7 +86,7 @@ async function moveWithMove(
   for (const uid of open) {
     if (still.has(uid)) settled.set(uid, refusal);
     else if (result && !looked) settled.set(uid, MISSING);
-    else if (result && result.uidMap === undefined) {
+    else if (result && (result.uidMap === undefined || connection.capabilities.sharesMessages)) {
       settled.set(uid, { outcome: 'done', newUid: null, newUidValidity: null });
     }
   }
@@ -123,7 +132,7 @@ async function copyPresent(
     return;
   }
   noteArrivals(result, present, settled);
-  const isTold = result.uidMap !== undefined;
+  const isTold = result.uidMap !== undefined && !connection.capabilities.sharesMessages;
   for (const uid of present.filter((each) => !settled.has(each))) {
     // COPYUID names every message copied: another one went away in between.
     settled.set(uid, isTold ? MISSING : { outcome: 'done', newUid: null, newUidValidity: null });

@@ -1,6 +1,7 @@
 /** Tries an IMAP or SMTP account and says how far it came. */
 import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
+import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
+import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
 import { SubmissionFailure } from '../../commands/kernel/submission-port.ts';
 import { openExchange } from '../smtp/smtp-login.ts';
 import { assertPlainIsLocal, clientFor, type LoginOptions } from './imap-login.ts';

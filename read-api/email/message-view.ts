@@ -7,9 +7,11 @@ import { roleOfFolder } from '../../commands/kernel/folders.ts';
 import {
   type FetchedMessage,
   FOLDER_ROLES,
+  type FolderRef,
   type MailQuery,
   type MessageRef,
 } from '../../commands/kernel/mail-port.ts';
+import { isFolderAllowed } from '../../commands/kernel/searched-folders.ts';
 import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
 import { safeFilename } from '../../commands/kernel/safe-filename.ts';
 import type { BodyWindow } from './body-choice.ts';
@@ -39,10 +41,16 @@ const Security = z.object({
   warnings: z.array(Warning).describe('What reading the body met.'),
 });
 
+const Folder = z.object({ id: z.string(), path: z.string(), role: z.enum(FOLDER_ROLES).nullable() });
+
 export const Message = z.object({
   id: z.string(),
   mailbox_id: z.string().optional(),
-  folder: z.object({ id: z.string(), path: z.string(), role: z.enum(FOLDER_ROLES).nullable() }).optional(),
+  folder: Folder.optional(),
+  also_in: z
+    .array(Folder)
+    .optional()
+    .describe('The other folders it lies in, where the mail server shows one message in several (Gmail).'),
   thread_id: z.string().optional(),
   subject: z.string().nullable().optional(),
   from: addresses,
@@ -129,11 +137,25 @@ function security(
   return { security: { ...verdicts, warnings } };
 }
 
-function summary({ mailbox, locators }: Viewing, fetched: FetchedMessage): Omit<Message, 'id'> {
-  const { number, path } = fetched.ref.folder;
+function folderView({ mailbox, locators }: Viewing, { number, path }: FolderRef): z.output<typeof Folder> {
+  return { id: locators.folder(mailbox.number, number), path, role: roleOfFolder(mailbox, number) };
+}
+
+/** Folders that the grant does not reach are not named. */
+function alsoIn(viewing: Viewing, numbers: readonly number[]): Pick<Message, 'also_in'> {
+  const { mailbox, access } = viewing;
+  const folders = mailbox.folders.filter(
+    ({ number }) => numbers.includes(number) && isFolderAllowed(access, mailbox, number),
+  );
+  return { also_in: folders.map((folder) => folderView(viewing, folder)) };
+}
+
+function summary(viewing: Viewing, fetched: FetchedMessage): Omit<Message, 'id'> {
+  const { mailbox, locators } = viewing;
   return {
     mailbox_id: mailbox.id,
-    folder: { id: locators.folder(mailbox.number, number), path, role: roleOfFolder(mailbox, number) },
+    folder: folderView(viewing, fetched.ref.folder),
+    ...(fetched.alsoIn && alsoIn(viewing, fetched.alsoIn)),
     ...(fetched.threadRoot === null
       ? {}
       : { thread_id: locators.thread(mailbox.number, fetched.threadRoot) }),

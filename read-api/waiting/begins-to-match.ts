@@ -1,4 +1,5 @@
 /** Which changes count for who waits for messages. Pure: the same change has the same verdict in every process, at any time. */
+import { isHome } from '../../commands/kernel/home-folder.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
 import { leafKeys, matches, type MatchContext } from '../../commands/kernel/matches.ts';
@@ -21,10 +22,30 @@ const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Delet
  * gateway itself puts somewhere is no news (`contract.md` 11); or flags that changed, whoever changed them, where the filter
  * asks for flags or the message was not listed before.
  */
-export function mayCount({ kind, operationId, flags, flagsBefore }: ObservedChange, filter: Filter): boolean {
+export function mayCount(
+  {
+    kind,
+    operationId,
+    flags,
+    flagsBefore,
+  }: Pick<ObservedChange, 'kind' | 'operationId' | 'flags' | 'flagsBefore'>,
+  filter: Filter,
+): boolean {
   if (!isListed(flags)) return false;
   if (kind === 'received') return operationId === null;
-  return kind === 'updated' && (asksForFlags(filter) || (flagsBefore !== null && !isListed(flagsBefore)));
+  return kind === 'updated' && (flagsBefore === null || asksForFlags(filter) || !isListed(flagsBefore));
+}
+
+/**
+ * True when the change is told of its message for the first time in these folders, which are in home order: an arrival where
+ * none of them had it before, changed flags where it is at home (`home-folder.ts`).
+ */
+export function isToldHere(
+  { folderNumber, alsoIn, kind, flagsBefore }: ObservedChange,
+  searched: readonly number[],
+): boolean {
+  if (kind === 'updated' && flagsBefore !== null) return isHome(folderNumber, alsoIn, searched);
+  return !alsoIn.some((number) => searched.includes(number));
 }
 
 /** True when the message matches with the flags of the change and, for changed flags, did not match with those before. */

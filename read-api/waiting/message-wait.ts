@@ -10,7 +10,7 @@ import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-c
 import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
 import { type Message, viewOf } from '../email/message-view.ts';
 import { mailboxOf } from '../email/read-messages.ts';
-import { beginsToMatch, mayCount } from './begins-to-match.ts';
+import { beginsToMatch, isToldHere, mayCount } from './begins-to-match.ts';
 import { type ChangedMessage, fetchOnce } from './fetch-once.ts';
 import type { Found, WaitSource } from './wait-for.ts';
 
@@ -94,7 +94,7 @@ function candidateOf(
   filter: Filter,
 ): ChangedMessage[] {
   const folder = folders.get(change.folderNumber);
-  if (!folder || !mayCount(change, filter)) return [];
+  if (!folder || !mayCount(change, filter) || !isToldHere(change, [...folders.keys()])) return [];
   return [{ change, ref: { folder, uidValidity: change.uidValidity, uid: change.uid } }];
 }
 

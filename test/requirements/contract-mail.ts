@@ -102,6 +102,11 @@ export const contractMail = {
     'email_query',
     'The index answers what the live path answers, by one predicate.',
   ],
+  'contract:4:gmail-one-item': [
+    'email_query',
+    'Gmail: one X-GM-MSGID is one item across folders; also_in names the others, and is absent on other servers.',
+  ],
+  'contract:4:gmail-archive': ['email_act', 'Gmail: archive = move to \\All.'],
   'contract:4:index-building': [
     'email_query',
     'Over the limits of the live path: 503 index_building with progress, or 422 where there is no index.',

@@ -22,6 +22,10 @@ export const contractSync = {
     'monitor_inbox',
     'What the mail server changes after the first sync is an event, at most 100 changes each, ids and flags only.',
   ],
+  'contract:11:gmail-received-once': [
+    'monitor_inbox',
+    'A message that Gmail shows in several folders is received once.',
+  ],
   'contract:11:first-sync': ['monitor_inbox', 'The first sync of a folder writes one FolderIndexed.'],
   'contract:11:own-changes': [
     'monitor_inbox',

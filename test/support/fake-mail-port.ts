@@ -1,7 +1,7 @@
 /** A mail port without a network: a folder list, hosts that are blocked, and failures where a test wants them. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
 import type {
-  ConnectionReport,
   FolderListing,
   HostSettings,
   Lane,
@@ -45,6 +45,7 @@ export class FakeMailPort implements MailPort {
         specialUse: true,
         condstore: false,
         idle: true,
+        sharesMessages: false,
         names: this.capabilityNames,
       },
       listFolders: () => Promise.resolve([...this.folders]),

@@ -31,6 +31,7 @@ export class FakeMailbox implements MailSession {
     specialUse: true,
     condstore: true,
     idle: true,
+    sharesMessages: false,
     names: [],
   };
   readonly #folders = new Map<string, StoredFolder>();

@@ -3,7 +3,7 @@ import type { Locators, Sql } from '../../commands/kernel/ports.ts';
 import type { FolderRef, HostSettings } from '../../commands/kernel/mail-port.ts';
 import type { FolderMirror } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
-import type { MailLimits } from '../../infra/mail/imap-gateway.ts';
+import type { ImapGatewayOptions, MailLimits } from '../../infra/mail/imap-gateway.ts';
 import { searchUids } from '../../infra/mail/search-uids.ts';
 import { inPieces } from '../../infra/mail/uid-set.ts';
 import { fetchMirrored } from '../../infra/mail-sync/see-changes.ts';
@@ -65,10 +65,12 @@ export async function indexUnderTest(
   imap: HostSettings,
   user: string,
   limits: Partial<MailLimits> = {},
+  foldersOf?: ImapGatewayOptions['foldersOf'],
 ): Promise<IndexUnderTest> {
   const { sql, index, close } = await openIndex();
   const indexed = mailGateway(imap, user, {
     limits,
+    ...(foldersOf && { foldersOf }),
     queries: {
       index,
       mailboxNumber: () => MAILBOX_NUMBER,

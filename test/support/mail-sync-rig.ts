@@ -9,6 +9,7 @@ import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { addMailbox } from '../../commands/mailboxes/decide-settings.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
 import { mailbox, type MailboxFact } from '../../commands/mailboxes/mailbox.ts';
+import { labelledFolders } from '../../infra/mail/labelled-folders.ts';
 import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
 import type { FolderKey, MailIndex } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
@@ -69,13 +70,19 @@ export interface RigOptions {
   readonly gatewayImap?: HostSettings;
   readonly password?: string;
   readonly commandTimeoutMs?: number;
+  readonly providerConnections?: number;
 }
 
 /** A mailbox of `user`, known and not connected yet. */
 export async function startSyncRig(
   imap: HostSettings,
   user: string,
-  { gatewayImap = imap, password = PASSWORD, commandTimeoutMs = 10_000 }: RigOptions = {},
+  {
+    gatewayImap = imap,
+    password = PASSWORD,
+    commandTimeoutMs = 10_000,
+    providerConnections = 4,
+  }: RigOptions = {},
 ): Promise<SyncRig> {
   const database = await testDatabase();
   const pool = openPool({ url: database.url, log: silentLog });
@@ -92,8 +99,10 @@ export async function startSyncRig(
     written.catch(() => undefined);
   };
   const { gateway } = mailGateway(gatewayImap, user, {
+    providerConnections,
     password,
     limits: { commandTimeoutMs },
+    foldersOf: () => labelledFolders(entry()),
     onMailboxTrouble: (id, error) => {
       note(recordMailFailure(base, id, error));
     },

@@ -1,0 +1,35 @@
+/** Where else the messages of a folder lie, as the copies have it: for a server that shows one message in several folders. */
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { FolderKey, MirroredMessage } from './folder-mirror.ts';
+import { providerColumn } from './message-row.ts';
+
+/** `$3`, `$4`: messages that the copy does not have yet, by UID and provider's id. */
+const BESIDE = `
+  with asked as (
+    select uid, provider_id from mirror.message
+    where mailbox_number = $1 and folder_number = $2 and uid = any($5::bigint[]) and provider_id is not null
+    union select * from unnest($3::bigint[], $4::bigint[]) as added (uid, provider_id))
+  select asked.uid, array_agg(distinct other.folder_number order by other.folder_number) as folders
+  from asked join mirror.message other on other.mailbox_number = $1 and other.provider_id = asked.provider_id
+    and other.folder_number <> $2
+  group by asked.uid`;
+
+/** No entry for a message that lies nowhere else. Throws `store_unavailable`. */
+export async function foldersBeside(
+  sql: Sql,
+  { mailboxNumber, folderNumber }: FolderKey,
+  uids: readonly number[],
+  added: readonly MirroredMessage[],
+): Promise<ReadonlyMap<number, readonly number[]>> {
+  const shared = added.flatMap(({ ref, providerId }) =>
+    providerId === undefined ? [] : [{ uid: ref.uid, id: providerColumn(providerId) }],
+  );
+  const rows = await sql.query<{ uid: string; folders: readonly number[] }>(BESIDE, [
+    mailboxNumber,
+    folderNumber,
+    shared.map(({ uid }) => uid),
+    shared.map(({ id }) => id),
+    uids,
+  ]);
+  return new Map(rows.map(({ uid, folders }) => [Number(uid), folders]));
+}
