@@ -11,12 +11,14 @@ import { takeIn } from './take-in.ts';
 
 /**
  * Takes a turn. The copy is trusted after it, but for the messages its first pass has not reached. Null when the folder is no
- * longer on the server. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ * longer on the server. `onOpen` is called when the server has told its news: the look sees all of it. Throws as
+ * `MailboxSync.apply` and `ImapConnection.run`.
  */
 export function lookAtFolder(
   sync: MailboxSync,
   connection: ImapConnection,
   folder: FolderRef,
+  onOpen?: () => void,
 ): Promise<FolderMirror | null> {
   return sync.inTurn(async () => {
     const { sql } = sync.ports;
@@ -25,6 +27,7 @@ export function lookAtFolder(
     const before = await sync.mirrorOf(folder);
     const open = await openIfThere(connection, folder.path, 'read');
     if (open === null) return null;
+    onOpen?.();
     const look = { sync, connection, folder, open, distrusts };
     const isSame = before?.uidValidity === open.uidValidity;
     const mirror = isSame ? await lookAgain(look, before) : await lookFirst(look, before);

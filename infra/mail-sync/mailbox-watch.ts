@@ -31,6 +31,8 @@ const VOUCHED_ROUNDS = 2;
 export class MailboxWatch {
   readonly #options: WatchOptions;
   #inboxStirred = true;
+  /** The server told of a change in INBOX that no look has seen yet. */
+  #inboxTold = false;
   #nextRoundAt: number;
   #failure: Error | null = null;
   /** What the process had before INBOX was last found to be as the copy has it. */
@@ -45,7 +47,11 @@ export class MailboxWatch {
 
   /** Everything the server has told is in feed and copy. */
   get isCurrent(): boolean {
-    return !this.#inboxStirred && this.#options.background.isIdle;
+    return !this.#isInboxBehind && this.#options.background.isIdle;
+  }
+
+  get #isInboxBehind(): boolean {
+    return this.#inboxStirred || this.#inboxTold;
   }
 
   /** Somebody changed these folders; none named = all. */
@@ -78,7 +84,7 @@ export class MailboxWatch {
       if (!connection.isUsable) throw connectionLost();
       sync.assertHeld();
       const inbox = this.#options.rounds.folders.find(isInbox);
-      if (inbox && this.#inboxStirred) await this.#lookAtInbox(inbox);
+      if (inbox && this.#isInboxBehind) await this.#lookAtInbox(inbox);
       else if (performance.now() >= this.#nextRoundAt) await this.#round();
       else if (lease.isWanted) await this.#giveWay();
       else {
@@ -99,7 +105,7 @@ export class MailboxWatch {
     const { bell } = this.#options;
     this.#connection.watch(
       () => {
-        this.#inboxStirred = true;
+        this.#inboxTold = true;
         bell.ring();
       },
       () => {
@@ -121,7 +127,14 @@ export class MailboxWatch {
     this.#inboxStirred = false;
     const { sync } = this.#options;
     const life = this.#options.life();
-    if ((await lookAtFolder(sync, this.#connection, inbox)) === null) this.askForRound();
+    const seen = (): void => {
+      this.#inboxTold = false;
+    };
+    // What the server tells when asked for news is in the very look that asked.
+    if ((await lookAtFolder(sync, this.#connection, inbox, seen)) === null) {
+      seen();
+      this.askForRound();
+    }
     this.#life = life;
   }
 
@@ -139,7 +152,7 @@ export class MailboxWatch {
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));
     // With news of INBOX the look that follows has to come first.
-    if (!this.#inboxStirred) {
+    if (!this.#isInboxBehind) {
       this.#life = life;
       await this.#vouch(rounds.folders.find(isInbox));
     }
