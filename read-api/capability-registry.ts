@@ -9,6 +9,9 @@ type Rule = readonly [problem: string, isBroken: (capability: Capability) => boo
 
 const inputOf = ({ input }: Capability) => z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
 
+const takesIfMatchInVain = ({ ifMatch, effect, rest }: Capability): boolean =>
+  ifMatch === true && (effect === 'read' || rest === null);
+
 const RULES: readonly Rule[] = [
   ['its name is not snake_case of at most 40 letters', ({ name }) => !/^[a-z][a-z_]{1,39}$/.test(name)],
   ['its input is not a strict object', (capability) => inputOf(capability).additionalProperties !== false],
@@ -35,6 +38,7 @@ const RULES: readonly Rule[] = [
     ({ tool, title, description }) => tool !== null && (title.trim() === '' || description.trim() === ''),
   ],
   ['a GET must not change anything', ({ rest, effect }) => rest?.method === 'get' && effect === 'write'],
+  ['only a write with a route takes If-Match', takesIfMatchInVain],
   ['it has neither a route nor a tool', ({ rest, tool }) => rest === null && tool === null],
   [
     'a read takes no idempotency key',

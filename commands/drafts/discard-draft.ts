@@ -34,7 +34,7 @@ export async function discardDraft(
 
 const common: Pick<
   CapabilityDefinition<DiscardDraftInput, Draft>,
-  'effect' | 'access' | 'idempotency' | 'output' | 'etag' | 'handle'
+  'effect' | 'access' | 'idempotency' | 'output' | 'etag' | 'ifMatch' | 'handle'
 > = {
   effect: 'write',
   access: { any: ['drafts:discard'] },
@@ -47,6 +47,7 @@ const common: Pick<
   },
   output: Draft,
   etag: ({ version }) => String(version),
+  ifMatch: true,
   handle: (input, context) => discardDraft(context, input, () => context.claim('req')),
 };
 

@@ -153,6 +153,7 @@ export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
   input: EditDraftInput,
   output: Draft,
   etag: ({ version }) => String(version),
+  ifMatch: true,
   handle: (input, context) => editDraft(context, input, () => context.claim('req')),
 });
 
@@ -174,5 +175,6 @@ export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
   input: PatchDraftInput,
   output: Draft,
   etag: ({ version }) => String(version),
+  ifMatch: true,
   handle: (input, context) => patchDraft(context, input, () => context.claim('req')),
 });

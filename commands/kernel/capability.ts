@@ -135,6 +135,11 @@ export interface CapabilityDefinition<Input, Output> {
   readonly output: z.ZodType<Output>;
   /** The strong ETag of the answer. */
   readonly etag?: (output: Output) => string;
+  /**
+   * A write that holds `If-Match` against the version of the object its path names. On any other write the header is
+   * refused: whoever sends it relies on it (RFC 9110 13.1.1).
+   */
+  readonly ifMatch?: true;
   handle(input: Input, context: Context): Promise<Output>;
 }
 

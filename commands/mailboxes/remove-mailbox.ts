@@ -28,6 +28,7 @@ export const deleteMailbox = defineCapability<z.output<typeof Input>, Mailbox>({
   input: Input,
   output: Mailbox,
   etag: ({ version }) => String(version),
+  ifMatch: true,
   handle: async ({ mailbox_id }, context) => {
     const { ports, request } = context;
     await changeMailbox(context, mailbox_id, (state) => {

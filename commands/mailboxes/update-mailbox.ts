@@ -47,6 +47,7 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   input: Input,
   output: Mailbox,
   etag: ({ version }) => String(version),
+  ifMatch: true,
   handle: async (input, context) => {
     const { ports, request } = context;
     const entry = entryOf(context, input.mailbox_id);

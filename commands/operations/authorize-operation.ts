@@ -26,26 +26,19 @@ export function authorizeOperation(mode: Mode, policy: PolicyDecision): 'run' | 
     throw new GatewayError('policy_denied', `Policy rule ${policy.ruleId} denies this.`, { details });
   }
   if (policy.decision === 'require') {
-    const message = `Policy rule ${policy.ruleId} wants a person's approval first.`;
+    const message =
+      `Policy rule ${policy.ruleId} wants a person's approval, and nobody can be asked for one yet: let a person do it, ` +
+      'or have the policy changed. Nothing was done.';
     throw new GatewayError('approval_required', message, { details });
   }
   if (mode === 'request_approval') {
-    throw new GatewayError(
-      'approval_required',
-      'This mode asks a person first, and nobody can be asked here.',
-      {
-        details,
-      },
-    );
+    const message = 'Nobody can be asked for an approval yet, and policy wants none: use execute.';
+    throw new GatewayError('approval_required', message, { details });
   }
   if (mode === 'prepare') {
-    throw new GatewayError(
-      'operation_unsupported',
-      'Nothing can be prepared for a later commit here; use execute.',
-      {
-        details,
-      },
-    );
+    const message =
+      'Nothing can be prepared for a later commit yet: preview shows what would happen, execute does it.';
+    throw new GatewayError('operation_unsupported', message, { details });
   }
   return 'run';
 }

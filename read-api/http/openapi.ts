@@ -75,9 +75,9 @@ function parametersOf(capability: Capability): readonly Json[] {
   ];
 }
 
-const headersOf = ({ rest, effect, idempotency, etag }: Capability): readonly string[] => [
+const headersOf = ({ rest, effect, idempotency, ifMatch }: Capability): readonly string[] => [
   ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
-  ...(etag && effect === 'write' ? ['If-Match'] : []),
+  ...(ifMatch ? ['If-Match'] : []),
   ...(effect === 'read' ? ['If-Position'] : []),
   ...(rest?.answerBytes === undefined ? [] : ['Range']),
 ];

@@ -82,7 +82,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
         ...(await door.authenticate(request, requestId)),
         input: sent,
         request: {
-          ...requestOf(request, requestId),
+          ...requestOf(request, requestId, capability),
           ...(capability.waits ? { gone: goneSignal(response) } : {}),
         },
       });
@@ -129,12 +129,14 @@ const header = (request: HttpRequest, name: string): string | null => {
   return typeof value === 'string' ? value : null;
 };
 
-function requestOf(request: HttpRequest, id: string): Request {
+function requestOf(request: HttpRequest, id: string, { effect, ifMatch }: Capability): Request {
+  const matched = header(request, 'if-match');
+  if (matched !== null && effect === 'write' && !ifMatch) throw versionIsNotHeld();
   return {
     id,
     surface: 'rest',
     idempotencyKey: header(request, 'idempotency-key'),
-    ifMatch: versionOf(header(request, 'if-match')),
+    ifMatch: versionOf(matched),
     ifPosition: positionOf(header(request, 'if-position')),
     mcpSessionId: null,
   };
@@ -145,6 +147,12 @@ const badPart = (path: string, message: string, cause?: unknown): GatewayError =
     details: { issues: [{ path, code: 'custom', message }] },
     cause,
   });
+
+const versionIsNotHeld = (): GatewayError =>
+  badPart(
+    'If-Match',
+    'This request is held against no version, so If-Match would guard nothing; leave it out.',
+  );
 
 /** The version inside a strong entity tag (RFC 9110 8.8.3). Throws `invalid_request` for a weak or unquoted one. */
 function versionOf(value: string | null): string | null {

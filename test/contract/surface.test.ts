@@ -58,6 +58,19 @@ describe('the surface of the gateway', () => {
     ]);
   });
 
+  it(`takes If-Match where the path names what has a version ${verifies('contract:0:if-match')}`, () => {
+    const held = capabilities.filter(({ ifMatch }) => ifMatch);
+    expect(held.map(({ rest }) => `${rest?.method ?? ''} ${rest?.path ?? ''}`)).to.have.members([
+      'patch /mailboxes/:mailbox_id',
+      'delete /mailboxes/:mailbox_id',
+      'post /drafts/:draft_id/edit_draft',
+      'post /drafts/:draft_id/patch_draft',
+      'post /drafts/:draft_id/discard_draft',
+      'delete /drafts/:draft_id',
+      'post /drafts/:draft_id/send_draft',
+    ]);
+  });
+
   it(`keeps audit, tokens, agents and administration off MCP ${verifies('contract:0:rest-only')}`, () => {
     const names = capabilities.filter(({ tool }) => tool !== null).map(({ name }) => name);
     expect(names.filter((name) => /audit|token|agent|grant|mailbox|credential|role|openapi/.test(name))).to.deep.equal([]); // prettier-ignore

@@ -208,7 +208,7 @@ describe('who may do what', function () {
     expect((await list('archive')).body.error.code).to.equal('insufficient_scope');
   });
 
-  it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted', 'interface:4.2:mailboxes')}`, async () => {
+  it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted', 'contract:0:if-match', 'interface:4.2:mailboxes')}`, async () => {
     const path = `/mailboxes/${mailboxId}`;
     const read = await gateway.rest('GET', path);
     const etag = read.headers.get('etag') ?? '';
@@ -227,6 +227,13 @@ describe('who may do what', function () {
       { headers: { 'if-match': etag } },
     );
     expect(late.body.error).to.include({ status: 412, code: 'version_conflict' });
+    const gone = await gateway.rest('DELETE', path, undefined, { headers: { 'if-match': etag } });
+    expect(gone.body.error).to.include({ status: 412, code: 'version_conflict' });
+    const password = { password: 'of no use' };
+    const unheld = await gateway.rest('PUT', `${path}/credentials`, password, {
+      headers: { 'if-match': etag },
+    });
+    expect(unheld.body.error).to.include({ status: 400, code: 'invalid_request' });
     const moved = await gateway.rest('PATCH', path, {
       imap: { host: '127.0.0.1', port: 1, security: 'none' },
     });

@@ -245,7 +245,7 @@ describe('drafts', function () {
     expect((await patch({ from: 'eve@example.net' })).body.error.details.issues[0].path).to.equal('from');
   });
 
-  it(`refuse a change that rests on another version ${verifies('contract:7:version')}`, async () => {
+  it(`refuse a change that rests on another version ${verifies('contract:7:version', 'contract:0:if-match')}`, async () => {
     const { id } = await drafts.started({ subject: 'v1' });
     const path = `/drafts/${id}/patch_draft`;
     expect((await drafts.post(path, { subject: 'v2', expected_version: 1 })).body.version).to.equal(2);
@@ -258,6 +258,15 @@ describe('drafts', function () {
     expect((await drafts.post(path, { subject: 'v3' }, ifMatch(2))).body.version).to.equal(3);
     expect((await drafts.post(path, { subject: 'x', expected_version: 2 }, ifMatch(3))).status).to.equal(400);
     expect((await gateway.rest('DELETE', `/drafts/${id}`, undefined, ifMatch(2))).status).to.equal(412);
+    const whole = { to: [], cc: [], bcc: [], subject: 'v4', text: 'New', attachments: [] };
+    for (const [verb, body] of [
+      ['edit_draft', whole],
+      ['discard_draft', {}],
+      ['send_draft', {}],
+    ] as const) {
+      const answer = await drafts.post(`/drafts/${id}/${verb}`, body, ifMatch(2));
+      expect(answer.body.error, verb).to.include({ code: 'version_conflict', status: 412 });
+    }
     const at = await Promise.all(
       ['a', 'b', 'c'].map((subject) => drafts.post(path, { subject, expected_version: 3 })),
     );

@@ -19,6 +19,10 @@ export const contractCallers = {
     ['get_mailbox', 'get_agent'],
     'Mailboxes and agents carry a strong ETag with their version.',
   ],
+  'contract:0:if-match': [
+    ['update_mailbox', 'delete_mailbox', 'edit_draft', 'send_draft'],
+    'If-Match that names another version: 412; on a write that is held against none: 400.',
+  ],
   'contract:0:no-other-etag': ['transport', 'Nothing else has an ETag, the framework adds none.'],
   'contract:0:media-types': ['transport', 'Bodies are application/json, +json, or empty for {}.'],
   'contract:0:rest-only': ['transport', 'Audit, tokens, agents and administration are not on MCP.'],
@@ -32,6 +36,7 @@ export const contractCallers = {
     'kernel',
     'The same message at the same place always has the same id, of at most 56 characters.',
   ],
+  'contract:1:merged-threads': ['email_query', 'Merged threads answer under either id.'],
   'contract:1:locator-forged': ['kernel', 'A forged or edited locator is refused without a look-up.'],
   'contract:1:locator-mailbox': [
     'kernel',

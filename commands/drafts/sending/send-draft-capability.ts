@@ -33,6 +33,7 @@ export const sendDraftCapability = defineCapability({
       .describe('Refuse with version_conflict when the draft has another version.'),
   }),
   output: OperationReply,
+  ifMatch: true,
   handle: (input, context) =>
     sendDraft(context, {
       capability: 'send_draft',

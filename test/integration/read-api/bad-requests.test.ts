@@ -275,6 +275,19 @@ describe('bad requests on REST', () => {
     });
   });
 
+  it(`refuses If-Match where nothing would be held against it ${verifies('contract:0:if-match')}`, async () => {
+    const headers = { 'if-match': '"7"' };
+    for (const [method, path, sent] of [
+      ['POST', '/notes', { body: { text: 'a' } }],
+      ['DELETE', '/notes/n', {}],
+    ] as const) {
+      const made = stage.notes.requests.length;
+      expect(invalid(await stage.call(method, path, { headers, ...sent }))).to.deep.equal(['If-Match']);
+      expect(stage.notes.requests.length, 'nothing ran').to.equal(made);
+    }
+    expect((await stage.call('GET', '/notes/n', { headers })).status, 'a read changes nothing').to.equal(200);
+  });
+
   it(`answers a defect with 500 and keeps its text to itself ${verifies('contract:13:internal')}`, async () => {
     const answer = await stage.call('POST', '/fail', { body: { how: 'defect' } });
     expect(refused(answer)).to.deep.equal([500, 'internal_error']);

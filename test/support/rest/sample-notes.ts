@@ -105,6 +105,7 @@ export function sampleNotes(): SampleNotes {
   const patch = sample(requests, {
     name: 'patch_note',
     rest: { method: 'patch', path: '/notes/:note_id' },
+    ifMatch: true,
     input: z.strictObject({ note_id: noteId, text: z.string().optional() }),
   });
   const remove = sample(requests, {

@@ -63,6 +63,7 @@ describe('the capability registry', () => {
     ['an input that lets unknown fields pass', { input: z.object({ note_id: z.string() }) }, 'strict object'],
     ['an input without the parameter of the path', { input: z.strictObject({}) }, 'path parameter'],
     ['a GET that writes', { effect: 'write', tool: null }, 'GET must not change'],
+    ['a read that takes If-Match', { ifMatch: true }, 'only a write with a route takes If-Match'],
     ['neither route nor tool', { rest: null, tool: null }, 'neither a route nor a tool'],
     [
       'a read with a key',

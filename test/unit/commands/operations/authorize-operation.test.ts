@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import { authorizeOperation, MODES } from '../../../../commands/operations/authorize-operation.ts';
+import { authorizeOperation, type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
+import { thrown } from '../../../support/thrown.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
@@ -37,4 +38,12 @@ describe(`authorizeOperation ${verifies('contract:6:modes', 'contract:6:approval
       });
     }
   }
+
+  it('says with each refusal what to do next', () => {
+    const said = (mode: Mode, decision: PolicyDecision['decision']): string =>
+      thrown(() => authorizeOperation(mode, decided(decision))).message;
+    expect(said('execute', 'require')).to.match(/rule r .*let a person do it, or have the policy changed/);
+    expect(said('request_approval', 'allow')).to.match(/use execute/);
+    expect(said('prepare', 'allow')).to.match(/preview shows .*, execute does it/);
+  });
 });
