@@ -5,7 +5,7 @@ import type { EventStore } from '../../commands/kernel/ports.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { readRunFile } from '../../infra/run-file.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually } from '../support/gateway.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';
 import { appendMessages } from '../support/mail-append.ts';
@@ -15,6 +15,10 @@ import { wholeLog } from '../support/whole-log.ts';
 
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;
+
+const LEASE_SECONDS = 3;
+/** With the first one a dozen mailboxes. */
+const OTHERS = Array.from({ length: 11 }, (_, at) => `shared${String(at)}`);
 
 interface Holder {
   readonly runId: string;
@@ -31,7 +35,7 @@ describe('two processes that work on mail', function () {
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
-    const lease = { LEASE_SECONDS: '3' };
+    const lease = { LEASE_SECONDS: String(LEASE_SECONDS) };
     set = await ReplicaSet.start(lease, () => [
       { ROLES: 'api,projector' },
       { ...lease, ROLES: 'mail' },
@@ -58,6 +62,12 @@ describe('two processes that work on mail', function () {
     );
     const [row] = rows;
     return row ? { runId: row.run_id, fence: Number(row.fence) } : null;
+  };
+  const holders = async (): Promise<readonly { readonly run_id: string; readonly mailboxes: number }[]> => {
+    const { rows } = await database.query<{ run_id: string; mailboxes: number }>(
+      'select run_id, count(*)::int as mailboxes from work.mailbox_lease where until > now() group by run_id',
+    );
+    return rows;
   };
   const told = async (): Promise<readonly FeedChange[]> =>
     (await wholeLog(events)).flatMap(({ type, data }) =>
@@ -113,5 +123,40 @@ describe('two processes that work on mail', function () {
       { select: { folder: 'inbox' } },
     ]);
     expect(body.items).to.have.length(4);
+  });
+
+  it('share many mailboxes evenly, and one takes over all of the other that was killed', async () => {
+    const host = { host: dovecot.host, port: dovecot.ports.imap, security: 'none' };
+    for (const username of OTHERS) {
+      const auth = { type: 'password', username, password: PASSWORD };
+      const body = { email: `${username}@example.com`, imap: host, smtp: host, auth };
+      await set.rest(0, ['POST', '/mailboxes', body]);
+    }
+    const shares = await eventually(async () => {
+      const held = await holders();
+      if (held.length !== 2 || held.some(({ mailboxes }) => mailboxes !== 6))
+        throw new Error(`not evenly shared: ${JSON.stringify(held)}`);
+      return held;
+    }, 10_000);
+    // What arrives before the first look belongs to the first pass, and is not told.
+    await eventually(async () => {
+      const { body } = await set.rest(0, ['GET', '/mailboxes']);
+      const states = (body.items as { state: string }[]).map(({ state }) => state);
+      if (states.some((state) => state !== 'connected')) throw new Error(`still ${states.join()}`);
+    }, 10_000);
+    await set.replicas[1]?.kill();
+    const killedAt = performance.now();
+    const [last] = await eventually(async () => {
+      const held = await holders();
+      if (held.length !== 1 || held[0]?.mailboxes !== 12)
+        throw new Error(`not taken over: ${JSON.stringify(held)}`);
+      return held;
+    }, 10_000);
+    expect(shares.map(({ run_id }) => run_id)).to.include(last?.run_id);
+    // The lease of the killed one, and the next look for mailboxes nobody holds.
+    expect(performance.now() - killedAt).to.be.below(LEASE_SECONDS * 1_000 + 2_000);
+    const before = (await told()).length;
+    for (const username of OTHERS) await appendMessages(dovecot.imap(), username, [{ raw: mail(username) }]);
+    await isTold(before + OTHERS.length, 10_000);
   });
 });
