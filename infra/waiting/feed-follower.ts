@@ -140,6 +140,8 @@ export class FeedFollower implements ChangeFeed {
   async #startOver(): Promise<void> {
     this.#reached = await this.#options.events.headPosition();
     this.#recent = this.#nothingKept();
+    // What came before this end was not noted: whoever waits looks for it in the streams, and takes nothing for seen.
+    this.#watches.ringAll();
   }
 
   #nothingKept(): RecentChanges {

@@ -35,6 +35,11 @@ export class Watches {
     for (const watch of this.#byId.get(id) ?? []) watch.ring();
   }
 
+  /** Whatever it is that each of them watches may have changed. */
+  ringAll(): void {
+    for (const watch of this.#open) watch.ring();
+  }
+
   /** No wait takes any time from now on. */
   end(): void {
     this.#isEnding = true;

@@ -70,8 +70,9 @@ describe('the follower of the feed', () => {
     expect((await uids({ cursor })).heard).to.deep.equal([1, 2]);
   });
 
-  it('starts over at the end of the log when that is another log than before', async () => {
+  it('starts over at the end of the log when that is another log than before, and passes over nothing', async () => {
     let subscriptions = 0;
+    const refusal = Promise.withResolvers<never>();
     const after: (bigint | null)[] = [];
     const { events } = world.gateway;
     const replaced: EventStore = {
@@ -83,14 +84,22 @@ describe('the follower of the feed', () => {
       async *subscribeToAll(from, signal, filter): AsyncGenerator<SubscriptionItem> {
         subscriptions += 1;
         after.push(from);
-        if (subscriptions === 1) throw new Error('the checkpoint lies beyond the end of the log');
+        if (subscriptions === 1) await refusal.promise;
         yield* events.subscribeToAll(from, signal, filter);
       },
     };
     const { clock, locators } = world.gateway.ports;
     const feed = new FeedFollower({ events: replaced, clock, locators, log: silentLog });
     await feed.start();
+    const began = feed.reached;
+    using watch = feed.watch([world.mailboxId], new AbortController().signal);
+    watch.take();
+    await arrive(6);
+    refusal.reject(new Error('the checkpoint lies beyond the end of the log'));
     await eventually(() => subscriptions === 2);
+    expect(watch.take(), 'it may have missed something').to.equal(true);
+    const missed = await feed.changesAfter(world.mailboxId, { position: began, index: null });
+    expect(missed.changes.map(({ uid }) => uid)).to.deep.equal([6]);
     expect(after[1]).to.equal(await events.headPosition());
     const position = await arrive(7);
     await eventually(() => feed.reached === position);
