@@ -18,6 +18,7 @@ import { foldersBeside } from './folders-beside.ts';
 import { queryIndex } from './query-copy.ts';
 import { CopyNotReady } from './copy-states.ts';
 import { KeptAnswers } from './kept-answers.ts';
+import { linkedThreads } from './linked-threads.ts';
 import { PageReader } from './read-page.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
@@ -162,6 +163,14 @@ export class PostgresMailIndex implements MailIndex {
       if (error instanceof CopyNotReady) return null;
       throw error;
     }
+  }
+
+  linkedThreads(
+    mailboxNumber: number,
+    id: string,
+    threadId: MailQuery['threadId'],
+  ): Promise<readonly string[]> {
+    return linkedThreads(this.#sql, mailboxNumber, id, threadId);
   }
 
   async erase(mailboxNumber: number): Promise<void> {

@@ -11,6 +11,7 @@ import type { Position } from '../../commands/kernel/position.ts';
 import type { ImapSession } from '../mail/imap-session.ts';
 import { FolderFreshness } from './folder-freshness.ts';
 import type { FolderState, IndexAnswer, MailIndex } from './folder-mirror.ts';
+import { acrossLinkedThreads } from './linked-threads.ts';
 
 export interface QueryRouterOptions {
   readonly index: MailIndex;
@@ -35,8 +36,13 @@ export class QueryRouter {
   }
 
   /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the copy will answer it soon. */
-  async query(mailboxId: string, query: MailQuery, onMailbox: OnMailbox): Promise<MailAnswer> {
-    const number = this.#options.mailboxNumber(mailboxId);
+  async query(mailboxId: string, asked: MailQuery, onMailbox: OnMailbox): Promise<MailAnswer> {
+    const { index, mailboxNumber } = this.#options;
+    const number = mailboxNumber(mailboxId);
+    const query =
+      number === null
+        ? asked
+        : await acrossLinkedThreads(asked, (id) => index.linkedThreads(number, id, asked.threadId));
     // Only the mail server knows what it finds in bodies and odd headers.
     const isOurs = number !== null && serverLeaves(query.filter).length === 0;
     const indexed = isOurs ? await this.#fromIndex({ mailboxId, number }, query, onMailbox) : null;

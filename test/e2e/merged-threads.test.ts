@@ -1,0 +1,58 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
+import { appendMessages } from '../support/mail-append.ts';
+import { verifies } from '../support/verifies.ts';
+
+const mail = (id: string, ...headers: string[]): string =>
+  ['From: b@example.org', `Message-ID: <${id}@x>`, `Subject: ${id}`, ...headers, '', 'Text', ''].join('\r\n');
+
+describe('threads that merge', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let gateway: TestGateway;
+  let mailboxId: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    await appendMessages(dovecot.imap(), 'anna', [
+      { raw: mail('first') },
+      { raw: mail('third', 'In-Reply-To: <second@x>') },
+    ]);
+    ({ gateway, mailboxId } = await startWithMailbox(dovecot));
+  });
+  after(async () => {
+    await gateway.stop();
+    await dovecot.dispose();
+  });
+
+  const overRest = async (filter: object): Promise<readonly Json[]> => {
+    const path = `/mailboxes/${mailboxId}/email.query`;
+    return (await gateway.rest('POST', path, { select: { folder: 'inbox', filter } })).body.items as Json[];
+  };
+
+  it(`answer under the ids of both, over REST and MCP ${verifies('contract:1:merged-threads')}`, async () => {
+    const [third, first] = await overRest({});
+    const ids = [first.thread_id, third.thread_id] as string[];
+    expect(new Set(ids).size).to.equal(2);
+    await appendMessages(dovecot.imap(), 'anna', [{ raw: mail('second', 'References: <first@x>') }]);
+    const all = ['first', 'second', 'third'];
+    const transport = new StreamableHTTPClientTransport(new URL(`${gateway.baseUrl}/mcp`), {
+      requestInit: { headers: { authorization: `Bearer ${gateway.tokens.mcpToken}` } },
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    for (const thread_id of ids) {
+      await eventually(async () => {
+        expect((await overRest({ thread_id })).map(({ subject }) => subject)).to.have.members(all);
+      });
+      const select = { mailbox_id: mailboxId, folder: 'inbox', filter: { thread_id } };
+      const answer = await client.callTool({ name: 'email_query', arguments: { select } });
+      const { items } = answer.structuredContent as { items: Json[] };
+      expect(items.map(({ subject }) => subject)).to.have.members(all);
+    }
+    await client.close();
+  });
+});
