@@ -1,6 +1,7 @@
 /** What mocha's JSON reporter wrote, as counts and readable failures. */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { inspect } from 'node:util';
 import { z } from 'zod';
 import type { JobResult } from './job.ts';
 
@@ -8,7 +9,7 @@ const Test = z.object({
   fullTitle: z.string(),
   file: z.string().nullish(),
   err: z
-    .object({ message: z.string(), stack: z.string(), actual: z.string(), expected: z.string() })
+    .object({ message: z.string(), stack: z.string(), actual: z.unknown(), expected: z.unknown() })
     .partial(),
 });
 const Report = z.object({
@@ -21,8 +22,11 @@ type Test = z.output<typeof Test>;
 const STACK_LINES = 6;
 const VALUE_CHARACTERS = 2000;
 
-const shorten = (text: string): string =>
-  text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)} …` : text;
+/** Mocha gives most values as text, numbers as they are. */
+function shorten(value: unknown): string {
+  const text = typeof value === 'string' ? value : inspect(value);
+  return text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)} …` : text;
+}
 
 const place = (file: string | null | undefined): string => (file ? `${relative('', file)}: ` : '');
 

@@ -1,0 +1,25 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readMochaReport } from '../../support/suite/mocha-report.ts';
+
+describe('what mocha reported', () => {
+  it('is read whatever the values were that differed', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-report-'));
+    try {
+      const path = join(folder, 'report.json');
+      const failures = [
+        { fullTitle: 'counts', err: { message: 'differs', actual: 3, expected: '+0' } },
+        { fullTitle: 'names', err: { message: 'differs', actual: '"a"', expected: '"b"' } },
+      ];
+      await writeFile(path, JSON.stringify({ passes: [], pending: [], failures }));
+      expect(readMochaReport(path)?.failures).to.deep.equal([
+        'counts\ndiffers\nexpected +0\nactual   3',
+        'names\ndiffers\nexpected "b"\nactual   "a"',
+      ]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
