@@ -19,13 +19,15 @@ export interface AuthorizationServerOptions {
 }
 
 /** What the token endpoint does instead of answering. */
-export type TokenFault = 'server_error' | 'hang-up' | 'hang-up-after' | null;
+export type TokenFault = 'server_error' | 'hang-up' | 'hang-up-after' | 'hold-after' | null;
 
 export class AuthorizationServer {
   readonly issuer: string;
   /** Grants that were asked for at the token endpoint, oldest first. */
   readonly grants: string[] = [];
   fault: TokenFault = null;
+  /** Answers that `hold-after` keeps to itself, the provider's work done. */
+  held = 0;
   /** How long the token endpoint thinks. */
   delayMs = 0;
   readonly #provider: Provider;
@@ -114,8 +116,14 @@ export class AuthorizationServer {
     } else {
       // The provider has done its work when the answer gets lost.
       if (this.fault === 'hang-up-after') response.end = () => response.destroy();
+      if (this.fault === 'hold-after') response.end = () => this.#hold(response);
       await answer(Object.assign(request, { body: Object.fromEntries(new URLSearchParams(body)) }), response);
     }
+  }
+
+  #hold(response: ServerResponse): ServerResponse {
+    this.held += 1;
+    return response;
   }
 
   async #introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {

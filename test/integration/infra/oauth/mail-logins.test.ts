@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import {
@@ -20,6 +23,7 @@ import {
   CLIENT_SECRET,
   startAuthorizationServer,
 } from '../../../support/authorization-server.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
 import { ProviderBrowser } from '../../../support/provider-browser.ts';
@@ -108,6 +112,7 @@ describe('logins with a provider', function () {
   beforeEach(async () => {
     provider.fault = null;
     provider.delayMs = 0;
+    provider.held = 0;
     clock = new ManualClock(new Date().toISOString());
     count += 1;
     mailbox = { id: `mbx_${String(count)}`, imap: IMAP, smtp: null };
@@ -233,6 +238,33 @@ describe('logins with a provider', function () {
     // The provider takes the second use of one refresh token for theft, and ends the whole grant.
     const failure = await rejection(replica().logins.current(mailbox));
     expect(failure).to.have.property('code', 'mailbox_auth_failed');
+  });
+
+  it(`asks for a new authorization, once, when a process is killed with the rotated token in its hands ${verifies('contract:4:provider-refusal')}`, async () => {
+    clock.advance(HOUR_MS);
+    provider.fault = 'hold-after';
+    const key = masterKey.export().toString('hex');
+    const now = clock.now().toISOString();
+    const args = [database.url, provider.issuer, key, JSON.stringify(mailbox), now];
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'renewing-process.ts'), ...args]);
+    try {
+      await eventually(() => provider.held === 1, 10_000);
+      provider.fault = null;
+      const { logins } = replica();
+      const waiting = rejection(logins.current(mailbox));
+      await sleep(300);
+      expect(provider.refreshes, 'one process asks at a time').to.equal(1);
+      child.kill('SIGKILL');
+      expect(await waiting).to.have.nested.property('details.reason', 'authorization_refused');
+      for (const { logins: others } of [replica(), replica()]) {
+        clock.advance(HOUR_MS);
+        expect(await rejection(others.current(mailbox))).to.have.property('code', 'mailbox_auth_failed');
+      }
+      expect(provider.refreshes, 'nobody asks again').to.equal(2);
+      expect((await stored()).refreshToken).to.equal(null);
+    } finally {
+      child.kill('SIGKILL');
+    }
   });
 
   it(`hands tokens out for the hosts they were given for only ${verifies('contract:17:provider-auth-field')}`, async () => {
