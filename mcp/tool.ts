@@ -131,7 +131,7 @@ function define(capability: Capability, hints: ToolHints, schema: JsonSchema): T
     title,
     description,
     inputSchema: schema,
-    outputSchema: outputSchema(capability.output),
+    outputSchema: shareRepeated(outputSchema(capability.output)),
     annotations,
   };
   // Never `required`: most clients cannot send tasks.

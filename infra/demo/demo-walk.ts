@@ -79,7 +79,7 @@ export function walkByHand(facts: DemoFacts): string {
 
   T=${facts.rest_token}
   API=${facts.base_url}/api/v1; M=${facts.mailbox_id}
-  call() { curl -s -H "Authorization: Bearer $T" -H 'Content-Type: application/json' -H "Idempotency-Key: $(date +%s%N)" "$@"; }
+  call() { curl -sw '\\n' -H "Authorization: Bearer $T" -H 'Content-Type: application/json' -H "Idempotency-Key: $(node -p 'crypto.randomUUID()')" "$@"; }
   field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
   call "$API/mailboxes/$M/messages?limit=3"
   call "$API/mailboxes/$M/email.query" -d '${unread}' | tee found.json

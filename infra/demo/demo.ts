@@ -64,7 +64,7 @@ function describe(facts: DemoFacts, mail: DemoMail): string {
   return `
 The gateway is ready.
 
-  REST        ${api}          OpenAPI ${api}/openapi.json
+  REST        ${api}          OpenAPI ${api}/openapi.json (with the token)
   MCP         ${facts.mcp_url}
   Mailbox     ${mail.imap.user} (${facts.mailbox_id})
   REST token  ${facts.rest_token}
@@ -72,12 +72,12 @@ The gateway is ready.
 
 Three calls to copy:
 
-  curl -s ${bearer} ${api}/identity
+  curl -sw '\\n' ${bearer} ${api}/identity
 
-  curl -s ${bearer} ${json} ${mailbox}/email.query \\
+  curl -sw '\\n' ${bearer} ${json} ${mailbox}/email.query \\
     -d '{"select":{"folder":"inbox","filter":{"seen":false},"limit":5}}'
 
-  curl -s ${bearer} '${api}/audit?limit=5'`;
+  curl -sw '\\n' ${bearer} '${api}/audit?limit=5'`;
 }
 
 const CLOSING = 'All of this is in demo.json in the data folder. Ctrl-C stops everything; the data stays.';
