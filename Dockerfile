@@ -11,8 +11,8 @@ COPY mcp mcp
 COPY infra infra
 RUN mkdir -p /var/lib/mailbox-gateway && chown node:node /var/lib/mailbox-gateway
 USER node
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/var/lib/mailbox-gateway ROLES=api,projector,mail
+ENV NODE_ENV=production MALLOC_ARENA_MAX=1 HOST=0.0.0.0 PORT=3000 DATA_DIR=/var/lib/mailbox-gateway ROLES=api,projector,mail
 VOLUME /var/lib/mailbox-gateway
 EXPOSE 3000
-# The flags of `npm start` (package.json, node_flags).
+# With the flags of `npm start` (package.json, node_flags).
 CMD ["node", "--max-semi-space-size=2", "--heap-growing-percent=20", "infra/main.ts"]

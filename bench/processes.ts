@@ -65,6 +65,7 @@ export async function startDemo(
     ...process.env,
     DATA_DIR: dataDir,
     PORT: String(port),
+    MALLOC_ARENA_MAX: '1',
     NODE_COMPILE_CACHE: 'node_modules/.cache/node',
     LIMIT_READS_PER_MINUTE: '100000000',
     LIMIT_WRITES_PER_MINUTE: '100000000',

@@ -120,6 +120,8 @@ describe('Dockerfile', () => {
     const [, command = ''] = /^CMD (.+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(JSON.parse(command)).to.deep.equal(['node', ...config.node_flags.split(' '), 'infra/main.ts']);
     expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/main\.ts$/);
+    const [environment = ''] = /^ENV .+$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    expect(environment).to.include(/MALLOC_ARENA_MAX=\d/.exec(scripts['start'] ?? '')?.[0] ?? 'nothing');
   });
 
   it('copies all that the gateway loads', function () {
