@@ -67,6 +67,7 @@ for (const [title, levers, scenarios] of servers) {
           ends[end] = (ends[end] ?? 0) + 1;
         }
         expect(broken.join('\n')).to.equal('');
+        expect(await world.changedEvents(), 'events that changed after they were read').to.equal(0);
         const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
         figure(
           `${title}, ${scenario.title}: ${String(points.length)} crash points in ${seconds} s, ended ${JSON.stringify(ends)}`,

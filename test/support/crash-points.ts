@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { callerOf } from '../../commands/kernel/access.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
+import type { StoredEvent } from '../../commands/kernel/ports.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
 import { sweepOperations } from '../../commands/operations/sweep-operations.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
@@ -42,6 +43,8 @@ export class CrashWorld {
   readonly #watched: WatchedMailbox;
   readonly #home: RunHome;
   readonly #mailboxId: string;
+  /** Read so far. It only grows, so that the whole of it is not read twice for every point. */
+  #log: readonly StoredEvent[] = [];
 
   private constructor(gateway: TestGateway, watched: WatchedMailbox, home: RunHome, mailboxId: string) {
     this.#gateway = gateway;
@@ -89,7 +92,7 @@ export class CrashWorld {
   async crash(scenario: Scenario, point: CrashPoint): Promise<Witness> {
     const scene = await this.#arrange(scenario);
     const answers = await this.#crashOnce(scene, point);
-    const atCrash = { events: await wholeLog(this.#home.shared.events), messages: await this.#look(scene) };
+    const atCrash = { events: await this.#readOn(), messages: await this.#look(scene) };
     const restarted = openRun(this.#home);
     try {
       await this.#sweep(restarted);
@@ -99,11 +102,22 @@ export class CrashWorld {
       await restarted.close();
     }
     return {
-      events: await wholeLog(this.#home.shared.events),
+      events: await this.#readOn(),
       messages: await this.#look(scene),
       answers,
       atCrash,
     };
+  }
+
+  /** How many events are another now than when they were first read, or in another place. */
+  async changedEvents(): Promise<number> {
+    const now = await wholeLog(this.#home.shared.events);
+    return this.#log.filter(({ id }, index) => now[index]?.id !== id).length;
+  }
+
+  async #readOn(): Promise<readonly StoredEvent[]> {
+    this.#log = await wholeLog(this.#home.shared.events, this.#log);
+    return this.#log;
   }
 
   async #crashOnce(scene: Scene, point: CrashPoint): Promise<ToldAnswer[]> {

@@ -2,9 +2,12 @@ import type { EventStore, StoredEvent } from '../../commands/kernel/ports.ts';
 
 const PAGE = 500;
 
-/** Every event of `$all` from its start, in order, without system events. */
-export async function wholeLog(events: Pick<EventStore, 'readAll'>): Promise<readonly StoredEvent[]> {
-  const log: StoredEvent[] = [];
+/** Every event of `$all` from its start, in order, without system events; what is `known` of it is not read again. */
+export async function wholeLog(
+  events: Pick<EventStore, 'readAll'>,
+  known: readonly StoredEvent[] = [],
+): Promise<readonly StoredEvent[]> {
+  const log = [...known];
   for (;;) {
     const page = await events.readAll(log.at(-1)?.position ?? null, PAGE);
     log.push(...page);
