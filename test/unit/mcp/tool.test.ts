@@ -144,6 +144,19 @@ describe('the tool of a capability', () => {
       expect(tool(capability).definition.described).to.not.contain('"pattern":"^(?:');
   });
 
+  it('has schemas that a client of each revision can compile', () => {
+    const validators = new AjvJsonSchemaValidator();
+    const tools = capabilities.flatMap((capability) => toolOf(capability) ?? []);
+    expect(tools).to.have.length.above(15);
+    for (const { definition } of tools) {
+      for (const text of Object.values(definition)) {
+        const { name, inputSchema: input, outputSchema } = JSON.parse(text) as Definition;
+        expect(validators.getValidator(input)({ misspelt: 1 }).valid, name).to.equal(false);
+        if (outputSchema) expect(validators.getValidator(outputSchema)({}).valid, name).to.equal(true);
+      }
+    }
+  });
+
   it('tells a client what the gateway takes, and no less', () => {
     const validators = new AjvJsonSchemaValidator();
     const draft = {
