@@ -144,6 +144,16 @@ describe('what is promised of the audit trail', function () {
     expect((await gateway.rest('GET', `${mailbox}/messages?include_body=text`)).status).to.equal(200);
   });
 
+  it(`shows sealed texts in clear, deep in the data too ${verifies('contract:12:sealed')}`, async () => {
+    const wanted = { to: ['bob@example.org'], subject: 'Plans', text: 'Soon.' };
+    const started = await gateway.rest('POST', `${mailbox}/start_draft`, wanted, { key: 'audited-draft' });
+    expect(started.status, JSON.stringify(started.body)).to.equal(201);
+    await caughtUp();
+    const [line] = await lines(`type=DraftStarted&request_id=${requestIdOf(started)}`);
+    const { to, subject } = JSON.parse(String(line.data.draft.envelope)) as Record<string, unknown>;
+    expect(JSON.stringify({ to, subject })).to.include('bob@example.org').and.include('Plans');
+  });
+
   it(`is asked by time, actor, type, resource, mailbox, outcome and request ${verifies('contract:17:audit', 'contract:12:line')}`, async () => {
     const [id = ''] = await ids();
     const acted = await gateway.rest('POST', `${mailbox}/set_flags`, { message_ids: [id], flagged: true });
