@@ -115,6 +115,9 @@ export class LabelledSession {
       this.#say('BYE see you');
     },
     APPEND: (args) => this.#append(args),
+    FETCH: ([set, ...rest]) => {
+      this.#fetch([this.#uidsOf(String(set)), ...rest]);
+    },
     'UID FETCH': (args) => {
       this.#fetch(args);
     },
@@ -212,6 +215,12 @@ export class LabelledSession {
 
   #sequence(uid: number): string {
     return String(this.#known.findIndex((known) => known.uid === uid) + 1);
+  }
+
+  /** A set of sequence numbers as one of UIDs. */
+  #uidsOf(set: string): string {
+    const uids = this.#known.filter((_, at) => isInSet(set, at + 1, this.#known.length));
+    return uids.length === 0 ? '0' : uids.map(({ uid }) => String(uid)).join(',');
   }
 
   #search(keys: readonly Word[]): undefined {

@@ -177,7 +177,10 @@ describe('answers from the index', function () {
 
       it('are the same messages to the last field', async () => {
         const query = queryOf({ folders: FOLDERS, limit: 200, depth: 'structure' });
-        expect((await fromIndex(query)).messages).to.deep.equal((await fromServer(query)).messages);
+        const { messages } = await fromIndex(query);
+        expect(messages).to.deep.equal((await fromServer(query)).messages);
+        // Dovecot shows a message in one folder.
+        for (const message of messages) expect(message).to.not.have.any.keys('providerId', 'alsoIn');
       });
 
       it(`group by conversation as the live ones do ${verifies('contract:4:view-threads')}`, async () => {

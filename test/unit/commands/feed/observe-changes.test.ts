@@ -50,6 +50,23 @@ describe('what changed in a folder', () => {
     ]);
   });
 
+  it(`is no new message and no end of one that lies in other folders too ${verifies('contract:11:gmail-received-once')}`, () => {
+    const { changes } = observe([
+      { ...arrived(10), alsoIn: [4] },
+      difference(1, { before: [], alsoIn: [4, 5] }),
+      difference(2, { before: [], alsoIn: [] }),
+      { ...arrived(11), alsoIn: [] },
+    ]);
+    expect(changes).to.deep.equal([
+      { kind: 'updated', locator: 'msg_10', flags: ['\\Seen'], also_in: [4] },
+      { kind: 'moved', locator: 'msg_1', flags: [], also_in: [4, 5] },
+      { kind: 'deleted', locator: 'msg_2', flags: [], also_in: [] },
+      { kind: 'received', locator: 'msg_11', flags: ['\\Seen'], also_in: [] },
+    ]);
+    const own = observe([{ ...arrived(12), alsoIn: [4] }], [arrives({ uid: 12 })]);
+    expect(own.changes[0]).to.include({ kind: 'moved', operation_id: 'opn_1', previous: 'msg_old' });
+  });
+
   it('is not told where nobody could see it', () => {
     const { changes } = observe([
       difference(1, { before: ['\\Deleted'] }),

@@ -8,7 +8,7 @@ import { deleteGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { decodeWaitCursor, encodeWaitCursor } from '../../../../commands/waiting/wait-cursor.ts';
 import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
-import { FeedWorld, messageAt, TRASH } from '../../../support/feed-world.ts';
+import { type Change, FeedWorld, INBOX, messageAt, TRASH } from '../../../support/feed-world.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
 
@@ -129,6 +129,24 @@ describe('waiting for messages', () => {
     expect(await look({ cursor, filter: { any: [{ subject_contains: 'message' }] } })).to.include({
       status: 'timed_out',
     });
+  });
+
+  it(`tells a message that lies in several folders once where it looks into them ${verifies('contract:11:gmail-received-once', 'contract:5:no-gap-no-repeat')}`, async () => {
+    const cursor = await now();
+    for (const uid of [1, 5]) world.messages.set(uid, messageAt(uid, { flagged: true }));
+    await world.observe([{ uid: 1, also_in: [] }]);
+    await world.observe([{ uid: 5, kind: 'updated', also_in: [INBOX.number] }], TRASH);
+    await world.caughtUp(ports);
+    const first = await look({ cursor, folder: 'all' });
+    expect(subjects(first)).to.deep.equal(['Message 1']);
+    expect(subjects(await look({ cursor, folder: 'trash' })), 'it is new there').to.deep.equal(['Message 5']);
+    const change = { kind: 'updated', flags: ['\\Flagged'], flags_before: [] } satisfies Partial<Change>;
+    await world.observe([{ ...change, uid: 5, also_in: [INBOX.number] }], TRASH);
+    await world.observe([{ ...change, uid: 1, also_in: [TRASH.number] }]);
+    await world.caughtUp(ports);
+    const flagged = { cursor: first.cursor, filter: { flagged: true } };
+    expect(subjects(await look({ ...flagged, folder: 'all' }))).to.deep.equal(['Message 1']);
+    expect(subjects(await look({ ...flagged, folder: 'trash' }))).to.deep.equal(['Message 5']);
   });
 
   it('takes no arrival of an own action for news, nor a message that is gone or marked as deleted', async () => {

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { GmailLikeServer } from '../../../support/gmail-like-server.ts';
+import { ALL_MAIL, TRASH } from '../../../support/labelled-account.ts';
+import { plainMessage } from '../../../support/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
+
+describe('the feed of a mailbox with labels', function () {
+  this.timeout(20_000);
+  let server: GmailLikeServer;
+  let rig: SyncRig;
+
+  beforeEach(async () => {
+    server = await GmailLikeServer.start();
+    server.account.create('Work');
+    server.account.deliver({ raw: raw('first'), labels: ['INBOX'] });
+    rig = await startSyncRig(server.imap(), 'gmail');
+    rig.work();
+    await eventually(async () => (await rig.differences()).length === 0);
+  });
+  afterEach(async () => {
+    await rig.close();
+    await server.close();
+  });
+
+  /** Kinds by folder; with the paths of the other folders the message lay in. */
+  const told = (): readonly string[] =>
+    rig.told().map(({ kind, path, also_in = [] }) => {
+      const others = rig.entry().folders.filter(({ number }) => also_in.includes(number));
+      return [path, kind, ...others.map((folder) => folder.path)].join(' ');
+    });
+  const settled = async (count: number): Promise<void> => {
+    await eventually(async () => rig.told().length >= count && (await rig.differences()).length === 0);
+  };
+
+  it(`tells a new message as received once, whatever folders show it ${verifies('contract:11:gmail-received-once')}`, async () => {
+    server.account.deliver({ raw: raw('second'), labels: ['INBOX', 'Work'] });
+    await settled(3);
+    const received = rig.told().filter(({ kind }) => kind === 'received');
+    expect(received).to.have.length(1);
+    expect(told().filter((line) => line.includes('updated'))).to.have.length(2);
+    for (const { kind, also_in, flags_before } of rig.told()) {
+      expect(also_in?.length === 0).to.equal(kind === 'received');
+      expect(flags_before).to.equal(undefined);
+    }
+  });
+
+  it('tells what leaves a folder and lives on as moved, and what is gone as deleted', async () => {
+    const { account } = server;
+    const [message] = account.folder('INBOX').messages.values();
+    if (!message) throw new Error('nothing is there');
+    account.remove(message, account.folder('INBOX'));
+    await settled(1);
+    expect(told()).to.deep.equal([`INBOX moved ${ALL_MAIL}`]);
+    account.remove(message, account.folder(ALL_MAIL));
+    await settled(2);
+    expect(told().at(-1)).to.equal(`${ALL_MAIL} deleted`);
+  });
+
+  it('tells a label that somebody sets as an update of a message that is there already', async () => {
+    const { account } = server;
+    const [message] = account.folder('INBOX').messages.values();
+    if (!message) throw new Error('nothing is there');
+    account.copy(message, account.folder('Work'));
+    await settled(1);
+    const line = told()[0]?.split(' ').slice(0, 2).join(' ');
+    expect(line).to.equal('Work updated');
+    expect(rig.told()[0]?.also_in).to.have.length(2);
+  });
+
+  for (const tellsKnownPlaces of [true, false]) {
+    it(`knows an own archive again, where it went is ${tellsKnownPlaces ? 'told' : 'not told'}`, async () => {
+      server.tellsKnownPlaces = tellsKnownPlaces;
+      const [inbox, all] = [rig.folder('INBOX'), rig.folder(ALL_MAIL)];
+      const { uidValidity } = server.account.folder('INBOX');
+      const change: OwnChange = { kind: 'leaves', folder: inbox.number, uidValidity, uid: 1, moved: true };
+      const originator = { mailboxId: rig.mailboxId, operationId: 'opn_1' };
+      const expectation = await rig.ports.mailEchoes.expect(originator, [change]);
+      const outcomes = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
+        mail.moveMessages(inbox, uidValidity, [1], all),
+      );
+      await expectation.settle([change]);
+      const newUidValidity = server.account.folder(ALL_MAIL).uidValidity;
+      expect(outcomes.get(1)).to.deep.equal({ outcome: 'done', newUid: 1, newUidValidity });
+      await settled(1);
+      expect(rig.told().map(({ kind, operation_id }) => [kind, operation_id])).to.deep.equal([
+        ['moved', 'opn_1'],
+      ]);
+    });
+  }
+
+  it('has no message in two folders after a move to the trash', async () => {
+    const { account } = server;
+    const [message] = account.folder('INBOX').messages.values();
+    if (!message) throw new Error('nothing is there');
+    account.move(message, account.folder('INBOX'), account.folder(TRASH));
+    await eventually(async () => (await rig.differences()).length === 0 && rig.told().length === 3);
+    const beside = await rig.index.foldersBeside(
+      { mailboxNumber: rig.entry().number, folderNumber: rig.folder(TRASH).number },
+      [1],
+      [],
+    );
+    expect([...beside]).to.deep.equal([]);
+  });
+});
