@@ -89,8 +89,9 @@ export class MailboxWorker {
     let watchedSince = Infinity;
     try {
       const connected = await this.#options.connecting.run(() => this.#connect());
-      if (connected === null || this.#ending.signal.aborted) return;
+      if (connected === null) return;
       lease = connected.lease;
+      if (this.#ending.signal.aborted) return;
       const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId));
       await rounds.begin(connected.list);
       await foldTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);
@@ -121,7 +122,7 @@ export class MailboxWorker {
     const { ports, gateway } = this.#options;
     const { mailboxId } = this.#sync;
     const orgId = ports.directory.state.mailboxes.get(mailboxId)?.orgId;
-    if (orgId === undefined) return null;
+    if (orgId === undefined || this.#ending.signal.aborted) return null;
     const opened: { lease: WatchLease | null; list: FolderList | null } = { lease: null, list: null };
     const wait = {
       onWanted: () => {

@@ -52,7 +52,6 @@ export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #slots: ConnectionSlots;
   readonly #idle: Idle[] = [];
-  readonly #lent = new Set<ImapConnection>();
   /** What the server counts: a connection until its goodbye is over. */
   readonly #counted = new Set<ImapConnection>();
   readonly #goodbyes = new Set<Promise<void>>();
@@ -119,7 +118,7 @@ export class ConnectionPool {
       if (now) connection.close();
       else this.#dismiss(connection);
     }
-    if (now) for (const connection of this.#lent) connection.close();
+    if (now) for (const connection of this.#counted) connection.close();
     this.#slots.end();
   }
 
@@ -127,7 +126,6 @@ export class ConnectionPool {
     const slots = this.#slots;
     let connection = first;
     let released = false;
-    this.#lent.add(connection);
     return {
       isNew,
       get connection() {
@@ -137,15 +135,12 @@ export class ConnectionPool {
         return slots.isWanted;
       },
       renew: async () => {
-        this.#lent.delete(connection);
         this.#drop(connection);
         connection = await this.#openFor();
-        this.#lent.add(connection);
       },
       release: (then = 'keep') => {
         if (released) return;
         released = true;
-        this.#lent.delete(connection);
         if (then === 'end' && !slots.isWanted) this.#dismiss(connection);
         else this.#keep(connection);
         slots.free(lane);

@@ -53,9 +53,10 @@ export class ConnectionSlots {
     return this.#options.limit === 1 && this.#taken.watch > 0 && this.isWanted;
   }
 
-  /** Throws `overloaded` when nothing gets free in time, `mailbox_unavailable` when the slots or the signal ended. */
+  /** Throws `overloaded` when nothing gets free in time or the signal aborts, `mailbox_unavailable` when the slots ended. */
   async take(holder: Holder, signal?: AbortSignal): Promise<void> {
-    if (this.#ended || signal?.aborted === true) throw disconnected();
+    if (this.#ended) throw disconnected();
+    if (signal?.aborted === true) throw tooBusy();
     if (this.#hasRoom(holder)) {
       this.#taken[holder] += 1;
       return;
@@ -65,7 +66,7 @@ export class ConnectionSlots {
       const settle = (then: () => void) => (): void => {
         this.#waiters = this.#waiters.filter((other) => other !== waiter);
         clearTimeout(timer);
-        signal?.removeEventListener('abort', abort);
+        signal?.removeEventListener('abort', giveUp);
         then();
       };
       const fail = (error: GatewayError): void => {
@@ -73,15 +74,12 @@ export class ConnectionSlots {
           reject(error);
         })();
       };
-      const abort = (): void => {
-        fail(disconnected());
-      };
-      const overdue = (): void => {
+      const giveUp = (): void => {
         fail(tooBusy());
       };
-      const timer = signal ? undefined : setTimeout(overdue, this.#options.waitMs);
+      const timer = signal ? undefined : setTimeout(giveUp, this.#options.waitMs);
       const waiter: Waiter = { holder, go: settle(resolve), fail };
-      signal?.addEventListener('abort', abort, { once: true });
+      signal?.addEventListener('abort', giveUp, { once: true });
       this.#waiters = [...this.#waiters, waiter];
       if (this.isWatchWanted) this.onWatchWanted?.();
     });

@@ -110,6 +110,18 @@ describe('a worker in trouble', function () {
     ).to.equal(true);
   });
 
+  it('leaves no connection behind when it is ended while it connects', async () => {
+    const proxy = await startCuttingProxy(dovecot.imap());
+    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap: { ...dovecot.imap(), port: proxy.port } });
+    const end = rig.work();
+    await eventually(() => proxy.connections === 1);
+    await end();
+    await eventually(async () => (await dovecot.connectionsOf(user)) === 0, 2_000);
+    const types = rig.events.all.map(({ type }) => type);
+    expect(types).to.not.include('MailboxConnectionFailed').and.not.include('MailboxDegraded');
+    await proxy.close();
+  });
+
   it('leaves a paused mailbox at once', async () => {
     rig = await startSyncRig(dovecot.imap(), user);
     rig.work();
