@@ -4,7 +4,7 @@ import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/crash-line.ts';
-import { atPort, placeOf } from '../support/crashed-run.ts';
+import { atPort, databaseBehind, endAllLeases, placeOf } from '../support/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, callRest, eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
@@ -49,7 +49,7 @@ describe('a gateway process that is killed before or after a message to a store'
       };
       line = await CrashLine.open(places, ofArchive);
       settings = {
-        DATABASE_URL: atPort(databaseUrl, line.portOf('postgres')),
+        DATABASE_URL: databaseBehind(line, databaseUrl),
         EVENTSTORE_URL: atPort(stores.eventstore_url, line.portOf('events')),
       };
       return [settings];
@@ -140,8 +140,7 @@ describe('a gateway process that is killed before or after a message to a store'
     await met;
     await ended;
     expect(await gateway.ended()).to.equal(null);
-    for (const leases of ['work.lease', 'work.mailbox_lease'])
-      await inDatabase(`update ${leases} set until = now()`);
+    await endAllLeases(inDatabase);
     line.restore();
     gateway = await GatewayProcess.start({ env: set.settings(settings) });
     await gateway.ready();

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type ConnectedEventStore, openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { CrashLine, type CrashPoint, crashPointsOf, type Passed } from '../support/crash-line.ts';
-import { atPort, placeOf } from '../support/crashed-run.ts';
+import { atPort, databaseBehind, endAllLeases, placeOf } from '../support/crashed-run.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, callRest, eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
@@ -52,7 +52,7 @@ describe('a gateway process that is killed in the middle of a send', function ()
       settings = {
         ...QUICK_SENDS,
         SEND_JUDGE_AFTER_SECONDS: '1',
-        DATABASE_URL: atPort(databaseUrl, line.portOf('postgres')),
+        DATABASE_URL: databaseBehind(line, databaseUrl),
         EVENTSTORE_URL: atPort(stores.eventstore_url, line.portOf('events')),
       };
       return [settings];
@@ -160,7 +160,7 @@ describe('a gateway process that is killed in the middle of a send', function ()
     await ended;
     expect(await gateway.ended()).to.equal(null);
     const accepted = acceptedOf(subject);
-    await inDatabase('update work.lease set until = now()');
+    await endAllLeases(inDatabase);
     line.restore();
     gateway = await GatewayProcess.start({ env: set.settings(settings) });
     await gateway.ready();

@@ -20,13 +20,18 @@ export function atPort(url: string, port: number): string {
   return moved.href;
 }
 
+/** The same database through the line; Postgres knows who comes that way. */
+export function databaseBehind(line: CrashLine, url: string): string {
+  const database = new URL(atPort(url, line.portOf('postgres')));
+  database.searchParams.set('application_name', APPLICATION);
+  return database.href;
+}
+
 /** The same stores, reached through the line. */
 export function behindTheLine(home: RunHome, line: CrashLine): RunHome {
-  const database = new URL(atPort(home.databaseUrl, line.portOf('postgres')));
-  database.searchParams.set('application_name', APPLICATION);
   return {
     ...home,
-    databaseUrl: database.href,
+    databaseUrl: databaseBehind(line, home.databaseUrl),
     eventStoreUrl: atPort(home.eventStoreUrl, line.portOf('events')),
     imapPort: line.portOf('imap'),
   };
@@ -34,13 +39,24 @@ export function behindTheLine(home: RunHome, line: CrashLine): RunHome {
 
 /** As if the thirty seconds of the dead run had passed: its leases are free. */
 export async function endLeasesOf(sql: Sql, runId: string): Promise<void> {
-  // What the server has in hand for a dead connection is committed yet: a lease it takes after this would live on.
-  await eventually(async () => {
-    const left = await sql.query(
-      'select pid from pg_stat_activity where application_name = $1 and datname = current_database()',
-      [APPLICATION],
+  await connectionsGone((statement) => sql.query(statement));
+  await sql.query('update work.lease set until = now() where run_id = $1', [runId]);
+}
+
+/** As if the thirty seconds of every process behind the line had passed, all of which are dead. */
+export async function endAllLeases(query: Query): Promise<void> {
+  await connectionsGone(query);
+  for (const leases of ['work.lease', 'work.mailbox_lease'])
+    await query(`update ${leases} set until = now()`);
+}
+
+type Query = (statement: string) => Promise<readonly unknown[]>;
+
+/** What the server has in hand for a dead connection is committed yet: a lease it takes after its end would live on. */
+const connectionsGone = (query: Query): Promise<void> =>
+  eventually(async () => {
+    const left = await query(
+      `select pid from pg_stat_activity where application_name = '${APPLICATION}' and datname = current_database()`,
     );
     if (left.length > 0) throw new Error('Postgres still works for the dead run');
   });
-  await sql.query('update work.lease set until = now() where run_id = $1', [runId]);
-}
