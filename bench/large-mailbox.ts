@@ -114,6 +114,8 @@ interface Mailbox {
 async function addIndexed(facts: DemoFacts, imap: LargeMailbox['imap'], size: number): Promise<string> {
   const { host, port, user, password } = imap;
   const server = { host, port, security: 'none' };
+  // Connections the gateway closed while files were being written are noticed only now.
+  await sleep(LOOK_EVERY_MS);
   const { id } = await call(facts, 'POST', '', {
     email: `${user}@example.com`,
     imap: server,
