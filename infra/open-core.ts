@@ -186,8 +186,7 @@ function openMail(
   const mail = new ImapGateway({
     loadSettings: (mailboxId, refused) => mailSettingsOf(others.directory, others.logins, mailboxId, refused),
     guard: createEgressGuard(config.egressAllowMail),
-    // One is the worker's, which waits for news on it.
-    providerConnections: Math.max(1, config.limits.providerConnections - 1),
+    providerConnections: config.limits.providerConnections,
     log,
     foldersOf: (mailboxId) => {
       const { folders = [], detectedRoles = {} } = others.directory.state.mailboxes.get(mailboxId) ?? {};

@@ -48,6 +48,9 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
+/** Callers take and give back at the newest end. */
+type IdleEnd = 'newest' | 'oldest';
+
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #slots: ConnectionSlots;
@@ -63,15 +66,17 @@ export class ConnectionPool {
   }
 
   /**
-   * A kept connection where there is one; for `new` only when no other may be opened beside it. Throws `overloaded` when
-   * nothing gets free in time, and what opening a connection throws.
+   * A kept connection where there is one; for `new` only when no other may be opened beside it, and then the one callers used
+   * longest ago. Throws `overloaded` when nothing gets free in time, and what opening a connection throws.
    */
   async acquire(lane: Lane, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
     await this.#slots.take(lane);
     return await this.#orFree(lane, async () => {
       const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
-      const kept = prefer === 'new' && mayOpen ? null : this.#takeIdle();
-      return this.#lease(lane, kept ?? (await this.#openFor()), kept === null);
+      // What callers used last stays as they left it, and is the next they get.
+      const end = prefer === 'new' ? 'oldest' : 'newest';
+      const kept = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
+      return this.#lease(lane, kept ?? (await this.#openFor()), { isNew: kept === null, end });
     });
   }
 
@@ -122,7 +127,7 @@ export class ConnectionPool {
     this.#slots.end();
   }
 
-  #lease(lane: Lane, first: ImapConnection, isNew: boolean): Lease {
+  #lease(lane: Lane, first: ImapConnection, { isNew, end }: { isNew: boolean; end: IdleEnd }): Lease {
     const slots = this.#slots;
     let connection = first;
     let released = false;
@@ -142,7 +147,7 @@ export class ConnectionPool {
         if (released) return;
         released = true;
         if (then === 'end' && !slots.isWanted) this.#dismiss(connection);
-        else this.#keep(connection);
+        else this.#keep(connection, end);
         slots.free(lane);
       },
     };
@@ -173,9 +178,9 @@ export class ConnectionPool {
     throw disconnected();
   }
 
-  #takeIdle(): ImapConnection | null {
+  #takeIdle(end: IdleEnd = 'newest'): ImapConnection | null {
     for (;;) {
-      const idle = this.#idle.pop();
+      const idle = end === 'newest' ? this.#idle.pop() : this.#idle.shift();
       if (idle === undefined) return null;
       clearTimeout(idle.timer);
       if (idle.connection.isUsable && !this.#isOld(idle.connection)) {
@@ -186,7 +191,7 @@ export class ConnectionPool {
     }
   }
 
-  #keep(connection: ImapConnection): void {
+  #keep(connection: ImapConnection, end: IdleEnd = 'newest'): void {
     if (!connection.isUsable) {
       this.#drop(connection);
     } else if (this.#ended || this.#isOld(connection)) {
@@ -198,7 +203,8 @@ export class ConnectionPool {
         this.#dismiss(connection);
       }, this.#options.idleMs);
       timer.unref();
-      this.#idle.push({ connection, timer });
+      if (end === 'newest') this.#idle.push({ connection, timer });
+      else this.#idle.unshift({ connection, timer });
     }
   }
 

@@ -68,7 +68,6 @@ describe('connections to a mailbox', () => {
       [3, 2],
       [1, 1],
     ] as const) {
-      // prettier-ignore
       const under = mailGateway(viaProxy, 'anna', { providerConnections });
       const before = proxy.connections;
       await under.mail((session) => session.query(queryOf()));
@@ -77,6 +76,27 @@ describe('connections to a mailbox', () => {
       expect(proxy.connections - before).to.equal(opened);
       under.gateway.close();
     }
+  });
+
+  it('gives a worker the connection callers used longest ago, so that the other stays as they left it', async () => {
+    const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
+    const list = () => under.mail((session) => session.query(queryOf()));
+    const both = Promise.withResolvers<undefined>();
+    const other = under.mail(() => both.promise);
+    await under.mail(() => {
+      both.resolve(undefined);
+      return other;
+    });
+    await list();
+    const before = proxy.connections;
+    await under.gateway.withConnection('mbx_test', (connection) => connection.open('Archive', 'read'));
+    proxy.transcript = '';
+    expect((await list()).messages).to.have.length(1);
+    expect(proxy.transcript)
+      .to.match(/FETCH/)
+      .and.not.match(/SELECT|EXAMINE/);
+    expect(proxy.connections).to.equal(before);
+    under.gateway.close();
   });
 
   it('reads again, once, when the server ended a kept connection', async () => {
