@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
+import { lookUpItems } from '../../../../commands/operations/look-up-items.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { GmailLikeServer } from '../../../support/gmail-like-server.ts';
 import { ALL_MAIL, TRASH } from '../../../support/labelled-account.ts';
@@ -90,6 +91,35 @@ describe('the feed of a mailbox with labels', function () {
       expect(rig.told().map(({ kind, operation_id }) => [kind, operation_id])).to.deep.equal([
         ['moved', 'opn_1'],
       ]);
+    });
+  }
+
+  for (const isDone of [true, false]) {
+    it(`shows what became of an archive that was cut off ${isDone ? 'after' : 'before'} its effect`, async () => {
+      const { account } = server;
+      const [inbox, all] = [account.folder('INBOX'), account.folder(ALL_MAIL)];
+      const { locators } = rig.ports;
+      const idAt = (path: string, uidValidity: number): string =>
+        locators.message({
+          mailboxNumber: rig.entry().number,
+          folderNumber: rig.folder(path).number,
+          uidValidity,
+          uid: 1,
+        });
+      const message_id = idAt('INBOX', inbox.uidValidity);
+      const target = { target_uid_validity: all.uidValidity, target_uid_next: all.uidNext };
+      const steps = [{ action: 'archive' as const, folder: rig.folder(ALL_MAIL).number, ...target }];
+      const targets = [{ message_id, rfc_message_id: '<first@example.org>', stale: false }];
+      const [message] = inbox.messages.values();
+      if (isDone && message) account.move(message, inbox, all);
+      const [result] = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
+        lookUpItems(mail, { mailbox: rig.entry(), locators, targets, steps, results: null }),
+      );
+      if (isDone) {
+        expect(result).to.include({ outcome: 'done', new_message_id: idAt(ALL_MAIL, all.uidValidity) });
+      } else {
+        expect(result?.error?.code).to.equal('mailbox_unavailable');
+      }
     });
   }
 
