@@ -82,8 +82,8 @@ export function walkByHand(facts: DemoFacts): string {
   call() { curl -sw '\\n' -H "Authorization: Bearer $T" -H 'Content-Type: application/json' -H "Idempotency-Key: $(node -p 'crypto.randomUUID()')" "$@"; }
   field() { node -p "JSON.parse(require('fs').readFileSync(0)).$1"; }
   call "$API/mailboxes/$M/messages?limit=3"
-  call "$API/mailboxes/$M/email.query" -d '${unread}' | tee found.json
-  ID=$(field 'items[0].id' < found.json); SINCE=$(field page.as_of < found.json)
+  FOUND=$(call "$API/mailboxes/$M/email.query" -d '${unread}'); printf '%s\\n' "$FOUND"
+  ID=$(printf %s "$FOUND" | field 'items[0].id'); SINCE=$(printf %s "$FOUND" | field page.as_of)
   call "$API/mailboxes/$M/messages/$ID?include_body=text"
   D=$(call "$API/mailboxes/$M/reply_to_thread" -d "${json({ message_id: '$ID', text: REPLY, to_add: [{ email: self }] })}" | field id)
   call "$API/drafts/$D/send_draft" -d '{}'
