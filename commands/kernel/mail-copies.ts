@@ -1,5 +1,5 @@
 /** What the gateway keeps of mailboxes' messages, as commands and reads need to know it: how far it is, and its end. */
-import type { MessagePlace } from './ports.ts';
+import type { FetchedMessage, MessageRef } from './mail-port.ts';
 
 export interface SyncStatus {
   /** When the feed of the mailbox last grew; null when it never did. */
@@ -22,14 +22,22 @@ export interface KnownMessage {
 
 export interface MailCopies {
   /**
-   * What the index knows, or knew in the last 30 days, of the message at a place; null when nothing, or when it has no
+   * What the index knows, or knew in the last 30 days, of the message at its place; null when nothing, or when it has no
    * Message-ID. Throws `store_unavailable`.
    */
-  knownMessage(place: MessagePlace): Promise<KnownMessage | null>;
+  knownMessage(mailboxNumber: number, ref: MessageRef): Promise<KnownMessage | null>;
   /** By mailbox id; each asked one is there. Throws `store_unavailable`. */
   statusOf(
     mailboxes: readonly { readonly id: string; readonly number: number }[],
   ): Promise<ReadonlyMap<string, SyncStatus>>;
+  /**
+   * Which messages are the first that came from their sender's address, in all folders of a mailbox; null while its index is
+   * not complete, and without those that name no sender. Throws `store_unavailable`.
+   */
+  firstContacts(
+    folders: { readonly mailboxNumber: number; readonly folderNumbers: readonly number[] },
+    messages: readonly FetchedMessage[],
+  ): Promise<ReadonlyMap<FetchedMessage, boolean> | null>;
   /** Deletes the index rows of a mailbox and what is known of its changes. Throws `store_unavailable`. */
   erase(mailbox: { readonly id: string; readonly number: number }): Promise<void>;
 }

@@ -57,10 +57,8 @@ async function withoutMoves(ports: StalePorts, reader: Reader, messageId: string
 
 /** The one other place where the same message lies; null when there is none, or nobody can say which it is. */
 async function movedByOthers(ports: StalePorts, reader: Reader, messageId: string): Promise<string | null> {
-  const { number: mailboxNumber } = reader.mailbox;
-  const { folder, uidValidity, uid } = placeIn(reader.mailbox, ports.locators, messageId);
-  const place = { mailboxNumber, folderNumber: folder.number, uidValidity, uid };
-  const known = await ports.mailCopies.knownMessage(place);
+  const ref = placeIn(reader.mailbox, ports.locators, messageId);
+  const known = await ports.mailCopies.knownMessage(reader.mailbox.number, ref);
   if (known === null) return null;
   const { messages, next } = await withMessageId(ports, reader, known.rfcMessageId);
   // One that was sent to oneself, or to a list as well, came as several messages: deleting one of them moves nothing.

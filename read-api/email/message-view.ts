@@ -38,6 +38,12 @@ const Security = z.object({
   spf: Verdict,
   dkim: Verdict,
   dmarc: Verdict,
+  first_contact: z
+    .boolean()
+    .optional()
+    .describe(
+      'No earlier message of the mailbox is from this address. Absent while the index is not complete.',
+    ),
   warnings: z.array(Warning).describe('What reading the body met.'),
 });
 
@@ -96,6 +102,8 @@ export interface Viewing {
   readonly locators: Locators;
   readonly view: View;
   readonly body: BodyWindow | null;
+  /** Which messages are their sender's first; absent where nobody can say. */
+  readonly firstContacts?: ReadonlyMap<FetchedMessage, boolean>;
 }
 
 export const placeOf = (mailbox: MailboxEntry, ref: MessageRef): MessagePlace => ({
@@ -127,14 +135,16 @@ export function viewOf(viewing: Viewing, fetched: FetchedMessage, text?: ShownTe
 }
 
 function security(
-  { view, mailbox }: Viewing,
+  { view, mailbox, firstContacts }: Viewing,
   fetched: FetchedMessage,
   text?: ShownText,
 ): Pick<Message, 'security'> {
   const warnings = [...(text?.warnings ?? [])];
   if (view !== 'full') return warnings.length > 0 ? { security: { warnings } } : {};
   const verdicts = trustedVerdicts(fetched.authenticationResults ?? [], mailbox.trustedAuthservIds);
-  return { security: { ...verdicts, warnings } };
+  const isFirst = firstContacts?.get(fetched);
+  const contact = isFirst === undefined ? {} : { first_contact: isFirst };
+  return { security: { ...verdicts, ...contact, warnings } };
 }
 
 function folderView({ mailbox, locators }: Viewing, { number, path }: FolderRef): z.output<typeof Folder> {

@@ -19,6 +19,7 @@ import {
   hasOffsets,
   textFor,
 } from './body-choice.ts';
+import { withFirstContacts } from './first-contacts.ts';
 import { DEPTH_OF, type Message, VIEWS, type Viewing, viewOf } from './message-view.ts';
 import { mailboxOf, MessagePage, readMessages, recordBodies } from './read-messages.ts';
 import { showTexts } from './show-texts.ts';
@@ -120,8 +121,9 @@ async function readByIds(context: Context, input: Input, ids: readonly string[])
   const found = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     mail.fetch(refs, DEPTH_OF[view], textChars, bodySource),
   );
-  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body };
   const present = found.filter((message) => message !== null);
+  const plain: Viewing = { mailbox, access, locators: ports.locators, view, body };
+  const viewing = await withFirstContacts(context, plain, present);
   if (body && present.length > 0) await recordBodies(context, viewing, present);
   const page = { next_cursor: null, limit, as_of: asOf };
   if (view === 'count') return { items: [], page, count: present.length, exact: true };

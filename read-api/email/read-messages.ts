@@ -13,6 +13,7 @@ import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../page.ts
 import { howManyFit } from './answer-size.ts';
 import { type BodyWindow, textFor } from './body-choice.ts';
 import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
+import { withFirstContacts } from './first-contacts.ts';
 import { showMessages } from './show-messages.ts';
 import { showTexts } from './show-texts.ts';
 
@@ -77,7 +78,8 @@ export async function readMessages(context: Context, request: MessageRequest): P
     threadId: (root) => ports.locators.thread(mailbox.number, root),
   };
   const answer = await ports.mail.query(mailbox.id, query);
-  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
+  const plain: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
+  const viewing = await withFirstContacts(context, plain, answer.messages);
   const texts = await showTexts(viewing, answer.messages);
   const shown = showMessages(viewing, answer.messages, texts);
   const fitting = howManyFit(shown);

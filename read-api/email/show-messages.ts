@@ -28,12 +28,14 @@ export function showMessages(
 ): Message[] {
   const { mailbox, access, view, body } = viewing;
   const roles = access.folderRoles?.join() ?? null;
-  const before = body === null ? shownBefore.get(messages) : undefined;
+  // In full a message also tells of what came before it, in any folder.
+  const isLasting = body === null && view !== 'full';
+  const before = isLasting ? shownBefore.get(messages) : undefined;
   // Most lists are shown once: only one that came again is worth keeping more of.
   if (before?.mailbox === mailbox && before.view === view && before.roles === roles) {
     return markLasting(before.items);
   }
   const items = messages.map((message) => viewOf(viewing, message, texts.get(message)));
-  if (body === null) shownBefore.set(messages, { mailbox, roles, view, items });
+  if (isLasting) shownBefore.set(messages, { mailbox, roles, view, items });
   return items;
 }

@@ -4,6 +4,7 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { MailboxIdParameter, MessageId } from '../../commands/kernel/select.ts';
 import { bodyFields, BodyOffset, bodyScopes, bodyWindow, hasOffsets, textFor } from '../email/body-choice.ts';
+import { withFirstContacts } from '../email/first-contacts.ts';
 import { DEPTH_OF, Message, type Viewing, viewOf } from '../email/message-view.ts';
 import { recordBodies } from '../email/read-messages.ts';
 import { showTexts } from '../email/show-texts.ts';
@@ -41,7 +42,8 @@ export const getMessage = defineCapability<Input, Message>({
       mail.fetch([ref], DEPTH_OF.full, textChars, bodySource),
     );
     const message = await orStale(context, requested, fetched);
-    const viewing: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
+    const plain: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
+    const viewing = await withFirstContacts(context, plain, [message]);
     const texts = await showTexts(viewing, [message]);
     if (body) await recordBodies(context, viewing, [message]);
     return viewOf(viewing, message, texts.get(message));

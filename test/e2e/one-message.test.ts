@@ -178,15 +178,16 @@ describe('one message through the whole gateway', function () {
     expect(refused.status).to.equal(400);
   });
 
-  it(`tells what the trusted receiver found, and of nobody else ${verifies('contract:4:security')}`, async () => {
+  it(`tells what the trusted receiver found, and of nobody else ${verifies('contract:4:security', 'contract:4:first-contact')}`, async () => {
     expect((await read('rich')).security).to.deep.equal({
       spf: 'pass',
       dkim: 'pass',
       dmarc: 'pass',
+      first_contact: true,
       warnings: [],
     });
     await gateway.rest('PATCH', mailbox, { trusted_authserv_ids: ['other.example.com'] });
-    expect((await read('rich')).security).to.deep.equal({ warnings: [] });
+    expect((await read('rich')).security).to.deep.equal({ first_contact: true, warnings: [] });
     await gateway.rest('PATCH', mailbox, { trusted_authserv_ids: ['mx.example.com'] });
   });
 

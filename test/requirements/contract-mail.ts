@@ -31,6 +31,10 @@ export const contractMail = {
     'get_message',
     'spf, dkim, dmarc only from the topmost Authentication-Results of a trusted authserv-id, else absent.',
   ],
+  'contract:4:first-contact': [
+    ['get_message', 'email_query'],
+    'first_contact: no earlier message from that address; absent while the index is incomplete.',
+  ],
   'contract:4:raw': ['get_raw_message', 'Raw MIME has a route and a scope of its own and is streamed.'],
   'contract:4:attachment': [
     'download_attachment',

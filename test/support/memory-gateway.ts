@@ -67,6 +67,7 @@ const noCopies: MailCopies = {
     return Promise.resolve(new Map(mailboxes.map(({ id }) => [id, empty])));
   },
   knownMessage: () => Promise.resolve(null),
+  firstContacts: () => Promise.resolve(null),
   erase: () => Promise.resolve(),
 };
 

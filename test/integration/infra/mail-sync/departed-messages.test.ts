@@ -30,10 +30,9 @@ describe('what is known of messages that went away', function () {
   });
 
   const known = async (uid: number, life?: number) => {
-    const { number: folderNumber } = rig.folder('INBOX');
     const uidValidity = life ?? (await mirror()).uidValidity;
-    const place = { mailboxNumber: rig.entry().number, folderNumber, uidValidity, uid };
-    return await createMailCopies(rig.ports.sql, rig.index).knownMessage(place);
+    const ref = { folder: rig.folder('INBOX'), uidValidity, uid };
+    return await createMailCopies(rig.ports.sql, rig.index).knownMessage(rig.entry().number, ref);
   };
   const mirror = async () => {
     const { number: folderNumber } = rig.folder('INBOX');

@@ -32,6 +32,7 @@ describe('the bar of a first pass', () => {
           mailCopies: {
             statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])),
             knownMessage: () => Promise.resolve(null),
+            firstContacts: () => Promise.resolve(null),
             erase: () => Promise.resolve(),
           },
         },

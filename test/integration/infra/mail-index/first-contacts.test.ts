@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import { firstContacts } from '../../../../infra/mail-index/first-contacts.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import {
+  FENCE_OF_TEST,
+  type IndexUnderTest,
+  indexUnderTest,
+  MAILBOX_ID,
+  MAILBOX_NUMBER,
+} from '../../../support/filled-mirror.ts';
+import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
+import { ARCHIVE, INBOX, queryOf } from '../../../support/mail-gateway.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const FOLDERS = [INBOX, ARCHIVE];
+
+describe('the first message of a sender', function () {
+  this.timeout(20_000);
+  let server: TestDovecot;
+  let index: IndexUnderTest;
+
+  before(async function () {
+    server = await requireTestDovecot(this);
+    const mail = (subject: string, from: string, day: number, folder = 'INBOX') => ({
+      raw: plainMessage({ subject, from }),
+      folder,
+      receivedAt: new Date(Date.UTC(2025, 0, day)),
+    });
+    await appendMessages(server.imap(), 'contacts', [
+      // Moved in late: the higher UID has the earlier time.
+      mail('second', 'Ann <ann@example.com>', 3),
+      mail('first', 'ANN@example.com', 2),
+      mail('old', 'bob@example.com', 1, 'Archive'),
+      mail('again', 'Bob of Sales <bob@example.com>', 4),
+      mail('like bob', 'bob@example.com.evil.test', 5),
+      mail('nobody', '', 6),
+    ]);
+    index = await indexUnderTest(server.imap(), 'contacts');
+    await index.fill(FOLDERS);
+  });
+  after(async () => {
+    await index[Symbol.asyncDispose]();
+    await server.dispose();
+  });
+
+  const told = async (folderNumbers = FOLDERS.map(({ number }) => number)) => {
+    const { messages } = await index.indexed.gateway.query(
+      MAILBOX_ID,
+      queryOf({ folders: FOLDERS, depth: 'structure' }),
+    );
+    const found = await firstContacts(index.sql, { mailboxNumber: MAILBOX_NUMBER, folderNumbers }, messages);
+    return found === null ? null : new Map([...found].map(([{ subject }, isFirst]) => [subject, isFirst]));
+  };
+
+  it(`is the earliest from that address in any folder ${verifies('contract:4:first-contact')}`, async () => {
+    expect(await told()).to.deep.equal(
+      new Map([
+        ['like bob', true],
+        ['again', false],
+        ['second', false],
+        ['first', true],
+        ['old', true],
+      ]),
+    );
+  });
+
+  it(`is not told of while the copy of a folder is missing or not complete ${verifies('contract:4:first-contact')}`, async () => {
+    expect(await told([INBOX.number, ARCHIVE.number, 77])).to.equal(null);
+    const key = index.keyOf(ARCHIVE);
+    const mirror = await index.index.folder(key);
+    if (mirror === null) throw new Error('no copy');
+    const update = { ...key, reset: false, added: [], flags: [], removedUids: [] };
+    await index.index.apply(MAILBOX_ID, FENCE_OF_TEST, { ...update, mirror: { ...mirror, indexedFrom: 2 } });
+    expect(await told()).to.equal(null);
+  });
+});
