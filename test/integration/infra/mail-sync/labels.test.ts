@@ -11,7 +11,7 @@ import { verifies } from '../../../support/verifies.ts';
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 
 describe('the feed of a mailbox with labels', function () {
-  this.timeout(20_000);
+  this.timeout(30_000);
   let server: GmailLikeServer;
   let rig: SyncRig;
 
@@ -21,7 +21,7 @@ describe('the feed of a mailbox with labels', function () {
     server.account.deliver({ raw: raw('first'), labels: ['INBOX'] });
     rig = await startSyncRig(server.imap(), 'gmail');
     rig.work();
-    await eventually(async () => (await rig.differences()).length === 0);
+    await eventually(async () => (await rig.differences()).length === 0, 15_000);
   });
   afterEach(async () => {
     await rig.close();
@@ -35,7 +35,10 @@ describe('the feed of a mailbox with labels', function () {
       return [path, kind, ...others.map((folder) => folder.path)].join(' ');
     });
   const settled = async (count: number): Promise<void> => {
-    await eventually(async () => rig.told().length >= count && (await rig.differences()).length === 0);
+    await eventually(
+      async () => rig.told().length >= count && (await rig.differences()).length === 0,
+      15_000,
+    );
   };
 
   it(`tells a new message as received once, whatever folders show it ${verifies('contract:11:gmail-received-once')}`, async () => {
@@ -128,7 +131,7 @@ describe('the feed of a mailbox with labels', function () {
     const [message] = account.folder('INBOX').messages.values();
     if (!message) throw new Error('nothing is there');
     account.move(message, account.folder('INBOX'), account.folder(TRASH));
-    await eventually(async () => (await rig.differences()).length === 0 && rig.told().length === 3);
+    await eventually(async () => (await rig.differences()).length === 0 && rig.told().length === 3, 15_000);
     const beside = await rig.index.foldersBeside(
       { mailboxNumber: rig.entry().number, folderNumber: rig.folder(TRASH).number },
       [1],
