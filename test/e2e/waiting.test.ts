@@ -77,7 +77,7 @@ describe('waiting through the whole gateway', function () {
     for (let asked = body; ;) {
       const answer = await post('monitor_inbox', asked, base);
       if (answer.status !== 503) return answer;
-      const { retry_after_seconds: seconds, details } = answer.body.error as Json;
+      const { retry_after_seconds: seconds, details } = answer.body.error;
       await pause(Number(seconds) * 1_000);
       asked = { ...asked, ...(details.cursor && { cursor: details.cursor }) };
     }
