@@ -19,7 +19,7 @@ describe('a provider that allows a single connection', function () {
 
   before(async function () {
     dovecot = await requireTestDovecot(this, { maxUserConnections: 1 });
-    await appendMessages(dovecot.imap(), 'anna', [...row('INBOX', 300), ...row('Archive', 300)]);
+    await appendMessages(dovecot.imap(), 'anna', [...row('INBOX', 150), ...row('Archive', 150)]);
     rig = await startSyncRig(dovecot.imap(), 'anna', { providerConnections: 1 });
   });
   after(async () => {
