@@ -154,8 +154,9 @@ describe('kill -9 of every part under mixed load', function () {
     await eventually(async () => {
       await inDatabase('select 1 / (select (count(*) = 0)::int from read.operation where not completed)');
     }, 60_000);
-    await load.caughtUp(await events.headPosition());
+    // The mailbox's worker may still tell of the last changes: what it tells after this log is nobody's loss.
     const log = await wholeLog(events);
+    await load.caughtUp(log.at(-1)?.position ?? -1n);
 
     const copies = Map.groupBy(await watched.copiesOf('load'), ({ subject }) => subject);
     const messages = load.archived.map(({ id, subject }) => {
@@ -167,7 +168,7 @@ describe('kill -9 of every part under mixed load', function () {
 
     const ids = log.map(({ id }) => id);
     expect(
-      load.read.map(({ id }) => id),
+      load.read.slice(0, ids.length).map(({ id }) => id),
       'what the subscriber was handed',
     ).to.deep.equal(ids);
     const lost = [...load.acknowledged].filter((id) => !new Set(ids).has(id));
