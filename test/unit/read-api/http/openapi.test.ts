@@ -74,7 +74,7 @@ describe('the OpenAPI document', () => {
     ]);
     expect(places(operation('post', '/notes'))).to.deep.equal(['header Idempotency-Key']);
     const patch = operation('patch', '/notes/{note_id}');
-    expect(places(patch)).to.deep.equal(['path note_id']);
+    expect(places(patch)).to.deep.equal(['path note_id', 'header If-Match']);
     expect(patch.requestBody?.content['application/json']?.schema['properties']).to.have.all.keys('text');
     expect(patch.requestBody?.content['application/json']?.schema['additionalProperties']).to.equal(false);
     expect(operation('delete', '/notes/{note_id}')).not.to.have.property('requestBody');
