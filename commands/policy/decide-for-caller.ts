@@ -55,14 +55,15 @@ export function decideSendPolicy(
     ...whoAsks(asking, mailbox.id),
     actions: ['send'],
     bulkCount: 1,
-    send: { recipients: recipientFacts, attachments: attachments.map(lowerCase) },
+    send: { recipients: recipientFacts, attachments: attachments.map(bareType) },
   });
 }
 
 const domainOf = (address: string): string => wireForm(address.slice(address.lastIndexOf('@') + 1));
 
-const lowerCase = ({ contentType, size }: AttachmentFacts): AttachmentFacts => ({
-  contentType: contentType.toLowerCase(),
+/** Rules name bare types (RFC 6838): a charset behind one must not take the attachment out of their reach. */
+const bareType = ({ contentType, size }: AttachmentFacts): AttachmentFacts => ({
+  contentType: (contentType.split(';', 1)[0] ?? '').trim().toLowerCase(),
   size,
 });
 

@@ -12,6 +12,7 @@ export interface RecipientFacts {
 }
 
 export interface AttachmentFacts {
+  /** In `PolicyFacts` without parameters and in lower case: what rules are compared with. */
   readonly contentType: string;
   /** Bytes. */
   readonly size: number;

@@ -71,6 +71,19 @@ describe('the policy asked for a caller', () => {
     expect(decided(['bob@example.com', 'eve@example.com'], 'image/png')).to.equal('require');
   });
 
+  it('looks at the type of an attachment, whatever parameters stand behind it', () => {
+    const exact = ['application/x-msdownload', 'text/csv'];
+    const rules = [{ id: 'no', when: { attachment_types: exact }, then: { decision: 'deny' } }];
+    const decided = (contentType: string) =>
+      decideSendPolicy(asking(rules, 'anna@example.com'), mailbox, {
+        recipients: ['bob@example.com'],
+        attachments: [{ contentType, size: 10 }],
+      }).decision;
+    expect(decided('application/x-msdownload; charset=utf-8')).to.equal('deny');
+    expect(decided('Text/CSV ;charset=utf-8')).to.equal('deny');
+    expect(decided('text/csv-schema; charset=utf-8')).not.to.equal('deny');
+  });
+
   it('counts the messages of an operation', () => {
     const rules = [{ id: 'bulk', when: { bulk_count: { min: 3 } }, then: { decision: 'deny' } }];
     const decided = (count: number) =>
