@@ -47,10 +47,14 @@ export function nextAttemptAt(
   return at - first > giveUpAfterMs ? null : new Date(at);
 }
 
+/** What tells attempts apart: their numbers begin anew with each operation that the draft is frozen for. */
+type AttemptOf = Pick<Send, 'frozen' | 'attempts'>;
+
 /** True while the outcome of this attempt is still to be written. */
-const awaits = ({ status, send }: DraftState, attempt: number): boolean =>
+const awaits = ({ status, send }: DraftState, { frozen, attempts }: AttemptOf): boolean =>
   (status === 'sending' || status === 'send_unknown') &&
-  send?.started?.attempt === attempt &&
+  send?.frozen.operation_id === frozen.operation_id &&
+  send.started?.attempt === attempts &&
   send.retryAt === null;
 
 /**
@@ -59,7 +63,7 @@ const awaits = ({ status, send }: DraftState, attempt: number): boolean =>
  */
 export function endAttempt(
   state: DraftState,
-  attempt: number,
+  attempt: AttemptOf,
   end: AttemptEnd,
   { times, now }: { readonly times: SendTimes; readonly now: Date },
 ): readonly DraftFact[] {

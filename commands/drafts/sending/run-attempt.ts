@@ -120,7 +120,7 @@ async function recordEnd(
       const { state } = await decideAndAppend(ports, author, draft, {
         id: draftId,
         decide: (state) =>
-          end === null ? [] : endAttempt(state, send.attempts, end, { times, now: ports.clock.now() }),
+          end === null ? [] : endAttempt(state, send, end, { times, now: ports.clock.now() }),
       });
       return state;
     } catch (error) {

@@ -1,0 +1,74 @@
+import { draft, type DraftFact } from '../../../../../commands/drafts/draft.ts';
+import {
+  type AttemptEnd,
+  endAttempt,
+  givenUp,
+  sent,
+} from '../../../../../commands/drafts/sending/decide-send.ts';
+import type { Sealed } from '../../../../../commands/kernel/ports.ts';
+import { given, NOW, stateAfter } from '../../../../support/decider-spec.ts';
+import { SAMPLE_EVENTS } from '../../../../support/sample-events.ts';
+
+const MINUTE_MS = 60_000;
+const TIMES = {
+  retryAfterMs: [MINUTE_MS],
+  giveUpAfterMs: 60 * MINUTE_MS,
+  judgeAfterMs: 15 * MINUTE_MS,
+  ownCopyWithinMs: 5_000,
+};
+const started: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStarted };
+/** Frozen for an operation, with its first attempt under way and the data out. */
+const begun = (operation_id: string): readonly DraftFact[] => [
+  {
+    type: 'DraftFrozen',
+    data: { ...SAMPLE_EVENTS.DraftFrozen, operation_id, message_id: `<of-${operation_id}@example.com>` },
+  },
+  { type: 'SendStarted', data: { ...SAMPLE_EVENTS.SendStarted, operation_id } },
+  { type: 'SendDataBegun', data: { operation_id, attempt: 1, rejected: [] } },
+];
+const sendOf = (...facts: readonly DraftFact[]) => {
+  const { send } = stateAfter(draft, [started, ...facts]);
+  if (send === null) throw new Error('nothing is sent');
+  return send;
+};
+const accepted: AttemptEnd = {
+  kind: 'accepted',
+  response: 'sealed' as Sealed,
+  replacedMessageId: null,
+  rejected: [],
+};
+const refused: AttemptEnd = {
+  kind: 'failed',
+  failure: { phase: 'data', verdict: 'never', code: 'provider_rejected', smtpStatus: 550 },
+  response: null,
+  rejected: [],
+};
+
+describe('the end of an attempt', () => {
+  const first = sendOf(...begun('opn_1'));
+  const ends = (end: AttemptEnd) => (state: Parameters<typeof endAttempt>[0]) =>
+    endAttempt(state, first, end, { times: TIMES, now: NOW });
+  const unknown: DraftFact = { type: 'DraftSendUnknown', data: { operation_id: 'opn_1', attempt: 1 } };
+
+  it('is written while nobody judged it, and over the judgement that nobody knows', () => {
+    const taken = sent(first, 'server', accepted);
+    given(draft, started, ...begun('opn_1'))
+      .when(ends(accepted))
+      .then(taken);
+    given(draft, started, ...begun('opn_1'), unknown)
+      .when(ends(accepted))
+      .then(taken);
+    given(draft, started, ...begun('opn_1'), taken)
+      .when(ends(refused))
+      .then();
+  });
+
+  for (const end of [accepted, refused]) {
+    it(`is not written on the send of another operation with the same number of attempts: ${end.kind}`, () => {
+      const judged = [...begun('opn_1'), unknown, givenUp(first, 'person')];
+      given(draft, started, ...judged, ...begun('opn_2'))
+        .when(ends(end))
+        .then();
+    });
+  }
+});
