@@ -47,12 +47,14 @@ export function editDraft(
   state: DraftState,
   next: NextVersion,
   expected: number | null,
+  claimId?: string,
 ): readonly DraftFact[] {
   if (state.current === null) throw notFound('draft');
   assertEditable(state);
   if (state.current.content_hash === next.content_hash) return [];
   assertVersion(state, expected);
-  return [{ type: 'DraftEdited', data: { draft: { version: state.current.version + 1, ...next } } }];
+  const version = { version: state.current.version + 1, ...next };
+  return [{ type: 'DraftEdited', data: { draft: version, ...claimedAs(claimId) } }];
 }
 
 /** Throws `draft_locked` unless it is surely unsent; one that waits for its next attempt is. Nothing when it is discarded. */
@@ -60,11 +62,15 @@ export function discardDraft(
   state: DraftState,
   reason: 'caller' | 'mailbox_removed',
   expected: number | null,
+  claimId?: string,
 ): readonly DraftFact[] {
   if (state.current === null) throw notFound('draft');
   if (state.status === 'discarded') return [];
   const isWaiting = state.status === 'sending' && state.send?.retryAt != null;
   if (!isWaiting) assertEditable(state);
   assertVersion(state, expected);
-  return [{ type: 'DraftDiscarded', data: { reason } }];
+  return [{ type: 'DraftDiscarded', data: { reason, ...claimedAs(claimId) } }];
 }
+
+const claimedAs = (claimId: string | undefined): { readonly claim_id?: string } =>
+  claimId === undefined ? {} : { claim_id: claimId };

@@ -4,6 +4,7 @@ import { type CapabilityDefinition, type Context, defineCapability } from '../ke
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
 import { authorizeDraft } from './authorize-draft.ts';
+import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { Draft, draftPayload } from './draft-payload.ts';
@@ -21,10 +22,10 @@ export async function discardDraft(
   const expected = expectedVersionOf(context, input.expected_version);
   decideDiscard(state, 'caller', expected);
   authorizeDraft(context, mailbox.id, 'draft_discard');
-  await takeKey();
+  const claimId = await takeKey();
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,
-    decide: (now) => decideDiscard(now, 'caller', expected),
+    decide: (now) => decideDiscard(now, 'caller', expected, claimId),
   });
   context.notePosition(position);
   // Cut off here, a pass in the background does it.
@@ -40,10 +41,7 @@ const common: Pick<
   access: { any: ['drafts:discard'] },
   idempotency: {
     kind: 'claim',
-    replay: async (_, { draft_id }, context, settled) =>
-      settled
-        ? await draftPayload(context.ports, draft_id, (await loadDraft(context, draft_id, [])).state)
-        : null,
+    replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
   },
   output: Draft,
   etag: ({ version }) => String(version),

@@ -28,6 +28,9 @@ export const DraftVersion = z.object({
 });
 export type DraftVersion = z.output<typeof DraftVersion>;
 
+/** What the request's claim chose (`RequestClaimed.target_id`): a repeat finds by it that its change was made. */
+const claimId = z.string().optional();
+
 export const DraftStarted = defineEvent({
   type: 'DraftStarted',
   publicName: 'draft.created',
@@ -47,14 +50,14 @@ export const DraftEdited = defineEvent({
   type: 'DraftEdited',
   publicName: 'draft.updated',
   summary: 'A draft was changed; the version before it stays in the stream.',
-  data: z.object({ draft: DraftVersion }),
+  data: z.object({ draft: DraftVersion, claim_id: claimId }),
 });
 
 export const DraftDiscarded = defineEvent({
   type: 'DraftDiscarded',
   publicName: 'draft.discarded',
   summary: 'A draft was thrown away unsent; a send that waited for its next attempt ends with it.',
-  data: z.object({ reason: z.enum(['caller', 'mailbox_removed']) }),
+  data: z.object({ reason: z.enum(['caller', 'mailbox_removed']), claim_id: claimId }),
 });
 
 export const DraftFrozen = defineEvent({

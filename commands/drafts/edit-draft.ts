@@ -4,6 +4,7 @@ import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { assertEditable, editDraft as decideEdit } from './decide-draft.ts';
 import { authorizeDraft } from './authorize-draft.ts';
+import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { type DraftBody, loadBody } from './draft-body.ts';
 import { checkList, nameAttachments, type NamedAttachments } from './draft-attachments.ts';
@@ -22,8 +23,8 @@ import {
   type VersionParts,
 } from './write-version.ts';
 
-/** Takes the Idempotency-Key; called once nothing else can be refused. */
-export type TakeKey = () => Promise<unknown>;
+/** Takes the Idempotency-Key and gives the id of its claim; called once nothing else can be refused. */
+export type TakeKey = () => Promise<string>;
 
 /**
  * Replaces recipients, subject, body and attachments. Throws `not_found`, `insufficient_scope`, `draft_locked`,
@@ -73,12 +74,12 @@ async function writeEdit(
   const parts = await change({ loaded, present: { version, envelope } });
   checkRecipients(parts.fields);
   authorizeDraft(context, mailbox.id, 'draft_edit');
-  await takeKey();
+  const claimId = await takeKey();
   const next = await storeVersion(context, { mailboxId: mailbox.id, draftId: id }, parts);
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,
     // What was not named was taken from this version, so the change rests on it, whatever the caller expected.
-    decide: (now) => decideEdit(now, next, expected ?? version.version),
+    decide: (now) => decideEdit(now, next, expected ?? version.version, claimId),
   });
   context.notePosition(position);
   return await draftPayload(ports, id, after);
@@ -130,9 +131,6 @@ async function patchedAttachments(
   return { ...added, attachments: checkList([...kept, ...added.attachments]) };
 }
 
-const settledDraft = async (context: Context, draftId: string, settled: boolean): Promise<Draft | null> =>
-  settled ? await draftPayload(context.ports, draftId, (await loadDraft(context, draftId, [])).state) : null;
-
 const hints = { readOnly: false, destructive: false, idempotent: true, openWorld: false };
 
 export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
@@ -148,7 +146,7 @@ export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
   tool: { surface: 'granular', hints: { ...hints, destructive: true } },
   idempotency: {
     kind: 'claim',
-    replay: (_, { draft_id }, context, settled) => settledDraft(context, draft_id, settled),
+    replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
   },
   input: EditDraftInput,
   output: Draft,
@@ -170,7 +168,7 @@ export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
   tool: { surface: 'granular', hints },
   idempotency: {
     kind: 'claim',
-    replay: (_, { draft_id }, context, settled) => settledDraft(context, draft_id, settled),
+    replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
   },
   input: PatchDraftInput,
   output: Draft,

@@ -1,6 +1,7 @@
 /** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
 import type { Context, Replay } from '../kernel/capability.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
+import { changedBefore } from '../drafts/changed-before.ts';
 import { assertVersion } from '../drafts/decide-draft.ts';
 import { discardDraft } from '../drafts/discard-draft.ts';
 import { type Draft, draftPayload } from '../drafts/draft-payload.ts';
@@ -109,16 +110,12 @@ async function rehearse(context: Context, mailboxId: string, operation: DraftWri
 
 /** What an earlier request with this key made. */
 export const replayDraft =
-  <Input>({
-    mailboxId,
-    operation,
-  }: Pick<Act<DraftWriting>, 'mailboxId' | 'operation'>): Replay<Input, OperationReply> =>
-  async (targetId, _, context, settled) => {
+  <Input>(operation: DraftWriting): Replay<Input, OperationReply> =>
+  async (id, _, context, settled) => {
     const isNew = operation.type === 'draft_create' || operation.type === 'draft_reply';
-    if (!isNew && !settled) return null;
     const draft = isNew
-      ? await startedBefore(context, targetId)
-      : await draftOf(context, mailboxId, operation.draft_id);
+      ? await startedBefore(context, id)
+      : await changedBefore(context, operation.draft_id, { id, settled });
     return draft && { ...completed(draft), original_status: 'completed' };
   };
 

@@ -69,12 +69,8 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   idempotency: {
     kind: 'operation',
     required: (input) => modeOf(input) !== 'preview',
-    claimed: (input) => {
-      const { mailbox_id: mailboxId, operation } = input;
-      return isOperation(operation) || modeOf(input) === 'preview'
-        ? null
-        : replayDraft({ mailboxId, operation });
-    },
+    claimed: (input) =>
+      isOperation(input.operation) || modeOf(input) === 'preview' ? null : replayDraft(input.operation),
   },
   input: Input,
   output: OperationReply,

@@ -46,6 +46,10 @@ export const contractDrafts = {
   ],
   'contract:10:discarded': ['discard_draft', 'A draft is discarded from any unsent state and stays so.'],
   'contract:14:draft-key': [STARTS, 'Starting a draft needs a key; the same key starts one draft.'],
+  'contract:14:draft-change-once': [
+    [...EDITS, 'discard_draft'],
+    'A repeat of the key never changes a draft a second time, wherever the first request was cut off.',
+  ],
   'contract:15:recipients': [[...STARTS, ...EDITS], 'A draft has at most 100 recipients.'],
   'contract:17:start-draft': ['start_draft', 'start_draft takes its fields and answers 201 with the draft.'],
   'contract:17:reply-to-thread': [

@@ -1,8 +1,9 @@
 /** One mailbox, its drafts and its submission server in memory: everything a send passes through. */
 import { type Caller, callerOf } from '../../commands/kernel/access.ts';
+import type { Capability } from '../../commands/kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import type { MailboxEntry, PolicyEntry } from '../../commands/kernel/directory.ts';
-import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
+import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { MAILBOX_SCOPES, SCOPES } from '../../commands/kernel/scopes.ts';
 import { draft, type DraftFact, type DraftState } from '../../commands/drafts/draft.ts';
@@ -175,18 +176,26 @@ export class SendRig {
   async send(
     draftId: string,
     key: string,
-    {
-      ports = this.ports,
-      expectedVersion,
-    }: { readonly ports?: Ports; readonly expectedVersion?: number } = {},
+    { ports, expectedVersion }: { readonly ports?: Ports; readonly expectedVersion?: number } = {},
   ): Promise<OperationReply> {
+    const input = {
+      draft_id: draftId,
+      ...(expectedVersion === undefined ? {} : { expected_version: expectedVersion }),
+    };
+    return (await this.invoke(sendDraftCapability, input, key, ports)).output as OperationReply;
+  }
+
+  /** Any capability as the caller, in this process or another one. */
+  async invoke(
+    capability: Capability,
+    input: object,
+    key: string | null,
+    ports: Ports = this.ports,
+  ): Promise<Outcome> {
     this.#requests += 1;
-    const { output } = await invokeCapability({
-      capability: sendDraftCapability,
-      input: {
-        draft_id: draftId,
-        ...(expectedVersion === undefined ? {} : { expected_version: expectedVersion }),
-      },
+    return await invokeCapability({
+      capability,
+      input,
       caller: this.caller,
       client: null,
       registry: [],
@@ -200,7 +209,6 @@ export class SendRig {
         mcpSessionId: null,
       },
     });
-    return output as OperationReply;
   }
 
   /** Types of the events of a stream, in order. */

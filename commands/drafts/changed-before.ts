@@ -1,0 +1,33 @@
+/** The answer to a key that was used for a change of a draft before. */
+import type { Context } from '../kernel/capability.ts';
+import { streamOf } from '../kernel/decide-and-append.ts';
+import { catalogueOf, type PastFact, readEvent } from '../kernel/event.ts';
+import { draft } from './draft.ts';
+import { DraftDiscarded, DraftEdited } from './draft-events.ts';
+import { type Draft, draftPayload } from './draft-payload.ts';
+import { loadDraft } from './load-draft.ts';
+
+const CHANGES = catalogueOf([DraftEdited, DraftDiscarded]);
+type Change = typeof DraftEdited | typeof DraftDiscarded;
+
+/**
+ * The draft as it is now; null when the claim of that id, not settled yet, has changed nothing: then the change is still to
+ * be made. A request that was cut off before it could settle its claim left the id in its event. Throws `not_found`.
+ */
+export async function changedBefore(
+  context: Context,
+  draftId: string,
+  { id: claimId, settled }: { readonly id: string; readonly settled: boolean },
+): Promise<Draft | null> {
+  const { id, state } = await loadDraft(context, draftId, []);
+  if (!settled && !(await holdsChange(context, id, claimId))) return null;
+  return await draftPayload(context.ports, id, state);
+}
+
+async function holdsChange({ ports }: Context, draftId: string, claimId: string): Promise<boolean> {
+  const stored = await ports.events.readStream(streamOf(draft, draftId));
+  return stored.some((event) => {
+    const fact = readEvent(CHANGES, event) as PastFact<Change> | null;
+    return fact?.data.claim_id === claimId;
+  });
+}
