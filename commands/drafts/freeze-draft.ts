@@ -14,6 +14,8 @@ import { needsSmtpUtf8, wireAddress } from './mail-address.ts';
 export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
 /** `contract.md` 15: To, Cc and Bcc together. */
 export const MAX_RECIPIENTS = 100;
+/** A frozen message that no send keeps by then is erased; the one that froze it begins its send within minutes. */
+const UNUSED_FOR_MS = 24 * 3_600_000;
 
 export interface Freeze {
   readonly draftId: string;
@@ -23,8 +25,8 @@ export interface Freeze {
 }
 
 /**
- * Writes the message into the content store and answers what a `DraftFrozen` event says of it; nothing is appended, and a
- * freeze that is not used is erased with the draft. Throws `payload_too_large`, `invalid_request` without a recipient,
+ * Writes the message into the content store and answers what a `DraftFrozen` event says of it; nothing is appended, and
+ * what `beginSend` does not keep within a day is swept. Throws `payload_too_large`, `invalid_request` without a recipient,
  * `message_stale` when a received attachment went away, and what the mail server and the stores throw.
  */
 export async function freezeDraft(
@@ -37,7 +39,8 @@ export async function freezeDraft(
     from.email,
     recipientsOf(envelope).map(({ email }) => email),
   );
-  const facts = { kind: 'mime', filename: null, contentType: 'message/rfc822', expiresAt: null } as const;
+  const expiresAt = new Date(ports.clock.now().getTime() + UNUSED_FOR_MS);
+  const facts = { kind: 'mime', filename: null, contentType: 'message/rfc822', expiresAt } as const;
   const owner = { mailboxId: mailbox.id, draftId };
   const mime = await ports.content.put(
     { id: ports.ids.newUuid(), owner, maxBytes: MAX_MESSAGE_BYTES, ...facts },

@@ -3,17 +3,28 @@ import { createHash } from 'node:crypto';
 import type { ContentStore, NewContent, StoredContent } from '../../commands/kernel/content-store.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 
+interface Stored {
+  readonly facts: StoredContent;
+  readonly bytes: Uint8Array;
+  expiresAt: Date | null;
+}
+
 export class MemoryContentStore implements ContentStore {
-  readonly #contents = new Map<string, { readonly facts: StoredContent; readonly bytes: Uint8Array }>();
+  readonly #contents = new Map<string, Stored>();
+
+  /** Everything there is. */
+  get stored(): readonly StoredContent[] {
+    return [...this.#contents.values()].map(({ facts }) => facts);
+  }
 
   async put(content: NewContent, source: AsyncIterable<Uint8Array>): Promise<StoredContent> {
     const pieces: Uint8Array[] = [];
     for await (const piece of source) pieces.push(piece);
     const bytes = Buffer.concat(pieces);
-    const { id, kind, owner, filename, contentType } = content;
+    const { id, kind, owner, filename, contentType, expiresAt } = content;
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const facts = { id, kind, owner, filename, contentType, size: bytes.length, sha256 };
-    this.#contents.set(id, { facts, bytes });
+    this.#contents.set(id, { facts, bytes, expiresAt });
     return facts;
   }
 
@@ -28,7 +39,9 @@ export class MemoryContentStore implements ContentStore {
   }
 
   keep(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return Promise.resolve(new Set(ids.filter((id) => this.#contents.has(id))));
+    const kept = ids.flatMap((id) => this.#contents.get(id) ?? []);
+    for (const content of kept) content.expiresAt = null;
+    return Promise.resolve(new Set(kept.map(({ facts }) => facts.id)));
   }
 
   erase(ids: readonly string[]): Promise<void> {
@@ -44,16 +57,15 @@ export class MemoryContentStore implements ContentStore {
     return this.#eraseWhere(({ owner }) => owner.mailboxId === mailboxId);
   }
 
-  eraseExpired(): Promise<number> {
-    return Promise.resolve(0);
+  async eraseExpired(now: Date): Promise<number> {
+    const expired = [...this.#contents.values()].filter(
+      ({ expiresAt }) => expiresAt !== null && expiresAt <= now,
+    );
+    await this.erase(expired.map(({ facts }) => facts.id));
+    return expired.length;
   }
 
   #eraseWhere(isIt: (facts: StoredContent) => boolean): Promise<void> {
-    return this.erase(
-      [...this.#contents.values()]
-        .map(({ facts }) => facts)
-        .filter(isIt)
-        .map(({ id }) => id),
-    );
+    return this.erase(this.stored.filter(isIt).map(({ id }) => id));
   }
 }

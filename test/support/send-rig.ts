@@ -38,6 +38,7 @@ export class SendRig {
   readonly parts = memoryPorts();
   readonly submission = new FakeSubmission();
   readonly mailbox = new FakeMailbox();
+  readonly content = new MemoryContentStore();
   readonly leaseTable = new Map<string, string>();
   readonly caller: Caller;
   readonly ports: Ports;
@@ -83,7 +84,7 @@ export class SendRig {
       leases: memoryLeases('run_1', this.leaseTable),
       directory: { state, version: 1, isCurrent: true, waitFor: () => Promise.resolve() },
       submission: this.submission,
-      content: new MemoryContentStore(),
+      content: this.content,
       composer: messageComposer,
       mailEchoes: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
       // Nothing here takes long enough to be answered late; the test alone moves the time.
@@ -158,6 +159,16 @@ export class SendRig {
       content_hash: `hash-${draftId}-${String(version)}`,
       attachments: [],
     };
+  }
+
+  /** Names of the frozen messages that are there. */
+  frozenIds(): readonly string[] {
+    return this.content.stored.filter(({ kind }) => kind === 'mime').map(({ id }) => id);
+  }
+
+  /** Erases what nobody kept, once the longest expiry is over. */
+  async sweep(): Promise<void> {
+    await this.content.eraseExpired(new Date(this.parts.clock.now().getTime() + 48 * 3_600_000));
   }
 
   async draft(id: string): Promise<DraftState> {

@@ -16,13 +16,18 @@ export interface DraftAtRevision {
 
 type FrozenData = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
 
-/** Freezes and begins. Null when the draft changed since it was loaded: nothing was written then. */
+/**
+ * Freezes and begins, the frozen message kept before an event names it. Null when the draft changed since it was loaded,
+ * or that message was erased with it: nothing was written then, and the caller erases what it froze.
+ */
 export async function beginSend(
   ports: Ports,
   author: Author,
   loaded: DraftAtRevision,
   { frozen, lease }: { readonly frozen: FrozenData; readonly lease: HeldLease },
 ): Promise<Attempt | null> {
+  const kept = await ports.content.keep([frozen.mime_id]);
+  if (!kept.has(frozen.mime_id)) return null;
   const started = startAttempt({ frozen, attempts: 0 }, ports.leases.runId, ports.clock.now());
   return await append(ports, author, loaded, {
     lease,
@@ -30,7 +35,7 @@ export async function beginSend(
   });
 }
 
-/** Begins another attempt with the same bytes. Null as above. */
+/** Begins another attempt with the same bytes. Null when the draft changed: nothing was written then. */
 export async function beginAgain(
   ports: Ports,
   author: Author,

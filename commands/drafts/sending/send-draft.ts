@@ -13,6 +13,7 @@ import { attachmentsOf, openEnvelope, recipientsOf } from '../draft-envelope.ts'
 import { freezeDraft } from '../freeze-draft.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
 import { replaySend } from './replay-send.ts';
+import { assertQuotaLeft } from './send-quota.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
 
 /**
@@ -21,7 +22,7 @@ import { locked, type SendRequest, submitSend } from './submit-send.ts';
  * send that failed, `outcome_unknown`, and `provider_timeout` for one that is tried again or takes longer than half a minute.
  */
 export async function sendDraft(context: Context, request: SendRequest): Promise<OperationReply> {
-  const { ports } = context;
+  const { ports, caller } = context;
   const operationId = operationIdOf(context);
   // Before the replay: an answer shows the draft, so today's rights decide about it too.
   const found = await loadDraft(context, request.draftId, ['drafts:send']);
@@ -32,6 +33,7 @@ export async function sendDraft(context: Context, request: SendRequest): Promise
   assertSendable(found);
   const policy = await askPolicy(context, found);
   authorizeOperation(request.mode, policy);
+  if (caller.actor === 'agent') await assertQuotaLeft(ports, caller.principal.id, operationId);
   const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
   const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
   const lease = await holdLease(ports.leases, operationId);

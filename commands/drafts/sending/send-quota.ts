@@ -1,6 +1,11 @@
 /** How many mails an agent may send in an hour (`contract.md` 15): counted before the intent, so that a race cannot pass it. */
 import { z } from 'zod';
-import { type Aggregate, type Author, decideAndAppend } from '../../kernel/decide-and-append.ts';
+import {
+  type Aggregate,
+  type Author,
+  decideAndAppend,
+  loadAggregate,
+} from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import { catalogueOf, defineEvent, type Fact } from '../../kernel/event.ts';
 import type { Ports } from '../../kernel/ports.ts';
@@ -44,6 +49,17 @@ const hourOf = (principalId: string, at: Date): string =>
 
 type Writers = Pick<Ports, 'events' | 'ids' | 'clock' | 'server'>;
 
+/** Throws `quota_exceeded` for a send that `takeQuota` would refuse now, so that nothing is made ready for it. */
+export async function assertQuotaLeft(
+  { events, clock, server }: Writers,
+  principalId: string,
+  operationId: string,
+): Promise<void> {
+  const now = clock.now();
+  const { state } = await loadAggregate(events, quota, hourOf(principalId, now));
+  decideTaking(state, operationId, { now, most: server.limits.sendsPerHour });
+}
+
 /** Counts one send of this hour. Throws `quota_exceeded`; the same operation counts once. */
 export async function takeQuota(
   ports: Writers,
@@ -52,15 +68,21 @@ export async function takeQuota(
   operationId: string,
 ): Promise<void> {
   const now = ports.clock.now();
-  const { sendsPerHour } = ports.server.limits;
+  const limit = { now, most: ports.server.limits.sendsPerHour };
   await decideAndAppend(ports, author, quota, {
     id: hourOf(principalId, now),
-    decide: ({ taken, givenBack }): readonly QuotaFact[] => {
-      if (taken.has(operationId)) return [];
-      if (taken.size - givenBack.size >= sendsPerHour) throw exceeded(now, sendsPerHour);
-      return [{ type: 'QuotaTaken', data: { operation_id: operationId } }];
-    },
+    decide: (state) => decideTaking(state, operationId, limit),
   });
+}
+
+function decideTaking(
+  { taken, givenBack }: QuotaState,
+  operationId: string,
+  { now, most }: { readonly now: Date; readonly most: number },
+): readonly QuotaFact[] {
+  if (taken.has(operationId)) return [];
+  if (taken.size - givenBack.size >= most) throw exceeded(now, most);
+  return [{ type: 'QuotaTaken', data: { operation_id: operationId } }];
 }
 
 /** What was taken for an operation of this time counts no longer. Harmless when nothing was taken. */

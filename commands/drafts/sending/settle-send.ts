@@ -114,7 +114,9 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
     if (!mailbox) throw notFound('mailbox');
     const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
     const attempt = await beginSend(ports, author, loaded, { frozen, lease });
-    return begun(attempt === null ? state : await runAttempt(ports, author, attempt));
+    if (attempt !== null) return begun(await runAttempt(ports, author, attempt));
+    await ports.content.erase([frozen.mime_id]);
+    return begun(state);
   } catch (error) {
     if (!(error instanceof GatewayError) || ERROR_TABLE[error.code].retryable) throw error;
     return { state, refusal: error };

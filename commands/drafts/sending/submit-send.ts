@@ -109,7 +109,8 @@ async function beginUnchanged(
 /** Somebody edited, sent or discarded the draft since it was loaded: nothing was sent, and that is the outcome. */
 async function closeChanged(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author } = context;
-  const { operationId, loaded, lease } = prepared;
+  const { operationId, loaded, frozen, lease } = prepared;
+  await ports.content.erase([frozen.mime_id]);
   const { state } = await loadAggregate(ports.events, draft, loaded.id);
   const isOurs = state.send?.frozen.operation_id === operationId || state.sendEnds[operationId] !== undefined;
   // This process slept past its lease, and another one went on with the send.

@@ -199,6 +199,40 @@ describe('send_draft', () => {
     expect(rig.submission.taken.length).to.equal(1);
   });
 
+  it('keeps the frozen message that was sent, and leaves what a refused repeat froze to the sweep', async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    await Promise.allSettled([rig.send(id, 'key-1'), rig.send(id, 'key-1'), rig.send(id, 'key-2')]);
+    await rig.sweep();
+    expect(rig.frozenIds()).to.deep.equal([(await rig.draft(id)).send?.frozen.mime_id]);
+  });
+
+  it('keeps the frozen message before an event names it', async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    const { events } = rig.ports;
+    const append = events.append.bind(events);
+    events.append = async (stream, expected, facts) => {
+      if (facts.some(({ type }) => type === 'DraftFrozen')) await rig.sweep();
+      return await append(stream, expected, facts);
+    };
+    expect((await rig.send(id, 'key-1')).status).to.equal('completed');
+  });
+
+  it('erases the frozen message of a draft that was edited before it could be sent', async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    const { events } = rig.ports;
+    const append = events.append.bind(events);
+    events.append = async (stream, expected, facts) => {
+      const appended = await append(stream, expected, facts);
+      if (facts.some(({ type }) => type === 'SendIntended')) await rig.edit(id);
+      return appended;
+    };
+    expect((await refusalOf(rig.send(id, 'key-1'))).code).to.equal('version_conflict');
+    expect(rig.frozenIds()).to.deep.equal([]);
+  });
+
   it('sends nothing when the draft changed after it was frozen', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
@@ -222,6 +256,8 @@ describe('send_draft', () => {
     const refused = await refusalOf(rig.send(id, 'key-31'));
     expect(refused).to.include({ code: 'quota_exceeded', retryAfterSeconds: 3_600 });
     expect(await rig.typesOf(`operation-${rig.operationId('key-31')}`)).to.deep.equal([]);
+    expect(rig.content.stored.filter(({ kind, owner }) => kind === 'mime' && owner.draftId === id)).to.be
+      .empty;
     rig.parts.clock.advance(3_600_000);
     await rig.send(id, 'key-31');
   });

@@ -82,6 +82,26 @@ describe('a send that nobody runs', () => {
     expect(Date.parse(String(last?.data['date'])) - first).to.be.at.most(24 * 60 * MINUTE);
   });
 
+  it('keeps the message it froze anew, not the one of the process that is gone', async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    const { events } = rig.ports;
+    const append = events.append.bind(events);
+    events.append = async (stream, expected, facts) => {
+      const appended = await append(stream, expected, facts);
+      if (facts.some(({ type }) => type === 'SendIntended')) throw new Error('the process is gone');
+      return appended;
+    };
+    await rig.send(id, 'key-1').catch(() => undefined);
+    events.append = append;
+    expect(rig.frozenIds()).to.have.length(1);
+    await settle(rig);
+    await rig.sweep();
+    const { status, send } = await rig.draft(id);
+    expect(status).to.equal('sent');
+    expect(rig.frozenIds()).to.deep.equal([send?.frozen.mime_id]);
+  });
+
   it('is not begun any more when the draft was edited meanwhile', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
