@@ -8,7 +8,7 @@ type SendPhase = 'intended' | 'sending' | 'waiting' | 'unknown' | 'sent' | 'file
 
 export const sends: Projection = {
   name: 'sends',
-  version: 1,
+  version: 2,
   tables: ['send'],
   create: (tableOf) => [
     `create table ${tableOf('send')} (
@@ -35,12 +35,12 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
   const moved = movedBy(fact);
   if (moved !== null) {
     const { operationId, phase, dueAt } = moved;
-    await sql.query(`update ${table} set phase = $2, due_at = $3, updated_at = $4 where operation_id = $1`, [
-      operationId,
-      phase,
-      dueAt,
-      at,
-    ]);
+    // "Unknown" may have been told; what it turned out to be has not.
+    await sql.query(
+      `update ${table} set told = told and phase <> 'unknown', phase = $2, due_at = $3, updated_at = $4
+       where operation_id = $1`,
+      [operationId, phase, dueAt, at],
+    );
     return;
   }
   switch (fact.type) {
@@ -65,7 +65,12 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
       );
       return;
     case 'SendOutcomeRecorded':
-      await sql.query(`update ${table} set told = true, updated_at = $2 where operation_id = $1`, [id, at]);
+    case 'SendReconciled':
+      // Whoever tells "unknown" may be late: the draft may know better by then.
+      await sql.query(
+        `update ${table} set told = $2 or phase = 'unknown', updated_at = $3 where operation_id = $1`,
+        [id, fact.data.outcome !== 'unknown', at],
+      );
       return;
     default:
   }
@@ -102,6 +107,7 @@ export interface DueSend {
   readonly draftId: string;
   readonly orgId: string | null;
   readonly phase: SendPhase;
+  /** The operation knows how it ended, or that nobody knows. */
   readonly told: boolean;
   /** Who filed the last copy of this mailbox. */
   readonly lastFiledBy: CopyHabit;

@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { type DueSend, listDueSends, sends } from '../../../projections/sends.ts';
+import type { AnyEvent } from '../../../commands/event-catalogue.ts';
+import type { Fact } from '../../../commands/kernel/event.ts';
 import { happened, sealSample } from '../../support/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const MAILBOX = 'mbx_1';
@@ -78,5 +81,65 @@ describe('sends', () => {
     await happened(events, 'draft-drf_3', [{ type: 'DraftSendUnknown', data: send(3) }]);
     await happened(events, 'operation-opn_3', [{ type: 'SendOutcomeRecorded', data: outcome }]);
     expect(await phases()).to.deep.equal(['opn_3 unknown true']);
+    await projector.close();
   });
+
+  for (const [word, phase, end] of [
+    ['done', 'sent', { type: 'DraftSent', data: SAMPLE_EVENTS.DraftSent }],
+    ['failed', 'ended', { type: 'DraftSendFailed', data: SAMPLE_EVENTS.DraftSendFailed }],
+  ] as const) {
+    it(`lists an unknown send that turns out ${word} until that is told, too`, async () => {
+      const { events, sql } = rig;
+      const operationId = `opn_unknown_${word}`;
+      const draftId = `drf_unknown_${word}`;
+      const projector = await rig.start({ projections: [sends] });
+      const listed = async (): Promise<readonly string[]> => {
+        await rig.settle(projector);
+        const due = await listDueSends(sql, { now: new Date(), limit: 10, except: [] });
+        return due
+          .filter((each) => each.operationId === operationId)
+          .map(({ phase, told }) => `${phase} ${String(told)}`);
+      };
+      const inOperation = (
+        type: 'SendOutcomeRecorded' | 'SendReconciled',
+        outcome: 'unknown' | typeof word,
+      ) => happened(events, `operation-${operationId}`, [{ type, data: { outcome, error: null } }]);
+      await happened(events, `operation-${operationId}`, [
+        { type: 'SendIntended', data: { mailbox_id: MAILBOX, draft_id: draftId, draft_version: 1 } },
+      ]);
+      const unknown = { type: 'DraftSendUnknown', data: { operation_id: operationId, attempt: 1 } } as const;
+      const { type, data } = end;
+      const ended = { type, data: { ...data, operation_id: operationId } } as Fact<AnyEvent>;
+      await happened(events, `draft-${draftId}`, [unknown]);
+      await inOperation('SendOutcomeRecorded', 'unknown');
+      expect(await listed()).to.deep.equal(['unknown true']);
+      await happened(events, `draft-${draftId}`, [ended]);
+      expect(await listed()).to.deep.equal([`${phase} false`]);
+      await inOperation('SendReconciled', word);
+      expect(await listed()).to.deep.equal(word === 'done' ? ['sent true'] : []);
+      await projector.close();
+    });
+
+    it(`lists a send that was told as unknown after it had turned out ${word}`, async () => {
+      const { events, sql } = rig;
+      const operationId = `opn_late_${word}`;
+      const draftId = `drf_late_${word}`;
+      const projector = await rig.start({ projections: [sends] });
+      await happened(events, `operation-${operationId}`, [
+        { type: 'SendIntended', data: { mailbox_id: MAILBOX, draft_id: draftId, draft_version: 1 } },
+      ]);
+      const { type, data } = end;
+      await happened(events, `draft-${draftId}`, [
+        { type: 'DraftSendUnknown', data: { operation_id: operationId, attempt: 1 } },
+        { type, data: { ...data, operation_id: operationId } } as Fact<AnyEvent>,
+      ]);
+      await happened(events, `operation-${operationId}`, [
+        { type: 'SendOutcomeRecorded', data: { outcome: 'unknown', error: null } },
+      ]);
+      await rig.settle(projector);
+      const due = await listDueSends(sql, { now: new Date(), limit: 10, except: [] });
+      expect(due.find((each) => each.operationId === operationId)).to.include({ phase, told: false });
+      await projector.close();
+    });
+  }
 });

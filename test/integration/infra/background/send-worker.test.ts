@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import type { Ports } from '../../../../commands/kernel/ports.ts';
+import { resolveSend } from '../../../../commands/drafts/sending/resolve-send.ts';
+import { settleSend } from '../../../../commands/drafts/sending/settle-send.ts';
+import { runSendWorker } from '../../../../infra/background/send-worker.ts';
+import type { Projector } from '../../../../infra/projector/projector.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { sends } from '../../../../projections/sends.ts';
+import { ProcessGone } from '../../../support/breaking-mailbox.ts';
+import { sampleAuthor } from '../../../support/event-author.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { SendRig } from '../../../support/send-rig.ts';
+import { openRig, type Rig } from '../projector/projector-rig.ts';
+
+/** Telling an operation what an unknown send turned out to be. */
+const TELLING = /^(?:QuotaGivenBack|SendReconciled)$/;
+/** The ports of a process that dies right before that. */
+const dyingUntold = (ports: Ports): Ports => {
+  const { events: store } = ports;
+  const events: Ports['events'] = {
+    append: (stream, expected, events) =>
+      events.some(({ type }) => TELLING.test(type))
+        ? Promise.reject(new ProcessGone())
+        : store.append(stream, expected, events),
+    readStream: (stream, from) => store.readStream(stream, from),
+    readLast: (stream) => store.readLast(stream),
+    headPosition: () => store.headPosition(),
+    readAll: (after, most) => store.readAll(after, most),
+    subscribeToAll: (from, signal, filter) => store.subscribeToAll(from, signal, filter),
+  };
+  return { ...ports, events };
+};
+
+const dies = async (work: Promise<unknown>): Promise<void> => {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof ProcessGone) return;
+    throw error;
+  }
+  throw new Error('it did not die');
+};
+
+describe('the worker that goes on with sends, on a log and a database', () => {
+  let home: Rig;
+  let rig: SendRig;
+  let projector: Projector;
+  const stopping: AbortController[] = [];
+
+  beforeEach(async () => {
+    home = await openRig();
+    rig = new SendRig({ kind: 'agent' });
+    projector = await home.start({ events: rig.ports.events, projections: [sends] });
+  });
+  afterEach(async () => {
+    for (const each of stopping.splice(0)) each.abort();
+    await projector.close();
+    await home[Symbol.asyncDispose]();
+  });
+
+  /** A worker of a new process, until the test is over. */
+  const startWorker = (): Ports => {
+    const { clock, ...ports } = rig.newRun();
+    const running: Ports = {
+      ...ports,
+      sql: home.sql,
+      clock: { now: () => clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) },
+    };
+    const stop = new AbortController();
+    stopping.push(stop);
+    void runSendWorker(running, stop.signal);
+    return running;
+  };
+
+  const outcomeOf = async (operationId: string) => (await rig.operation(operationId)).send?.outcome?.outcome;
+
+  /** A send of which nobody knows, and that is told so. */
+  const unknown = async (): Promise<{ readonly id: string; readonly operationId: string }> => {
+    const id = await rig.startDraft();
+    rig.submission.course = { kind: 'lost', taken: true };
+    await rig.send(id, 'key-1').catch(() => undefined);
+    const operationId = rig.operationId('key-1');
+    expect(await outcomeOf(operationId)).to.equal('unknown');
+    return { id, operationId };
+  };
+
+  it('tells the operation of an unknown send that was found when a process died between the two', async () => {
+    const { id, operationId } = await unknown();
+    rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
+    await dies(settleSend(dyingUntold(rig.ports), { operationId, orgId: 'org_1' }));
+    expect((await rig.draft(id)).status).to.equal('sent');
+    startWorker();
+    await eventually(async () => (await outcomeOf(operationId)) === 'done');
+    expect(await rig.send(id, 'key-1')).to.include({ status: 'completed' });
+  });
+
+  it("tells the operation a person's word, and gives the quota back, when a process died between the two", async () => {
+    const { id, operationId } = await unknown();
+    const { events } = rig.parts.ports;
+    const author = sampleAuthor('org_1');
+    await dies(resolveSend(dyingUntold(rig.ports), author, operationId, 'not_done'));
+    expect((await rig.draft(id)).status).to.equal('send_failed');
+    startWorker();
+    await eventually(async () => (await outcomeOf(operationId)) === 'failed');
+    const all = await events.readAll(null, 100);
+    expect(all.map(({ type }) => type)).to.include('QuotaGivenBack');
+  });
+});
