@@ -41,6 +41,7 @@ export const Draft = z.object({
     .string()
     .nullable()
     .describe('Message-ID it was or will be sent with; null until it is fixed.'),
+  retry_at: z.string().optional().describe('While sending: when it is tried again.'),
   rejected: z
     .array(
       z.object({ address: z.string().nullable(), smtp_status: z.int(), response: z.string().nullable() }),
@@ -101,13 +102,22 @@ export async function draftPayload(
     content_hash: current.content_hash,
     version: current.version,
     approval_id: null,
-    message_id: state.send?.frozen.message_id ?? null,
+    message_id: messageIdOf(state),
+    ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
     created_by: state.createdBy ?? '',
     created_at: createdAt,
     updated_at: updatedAt ?? createdAt,
   };
 }
+
+/** Servers that put a Message-ID of their own in the place of ours are found under that one alone. */
+const messageIdOf = ({ outcome, send }: DraftState): string | null =>
+  outcome !== null && 'message_id' in outcome ? outcome.message_id : (send?.frozen.message_id ?? null);
+
+/** Of a draft that was discarded while it waited no attempt follows. */
+const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at'> =>
+  status === 'sending' && send?.retryAt != null ? { retry_at: send.retryAt } : {};
 
 const rejectedOf = (
   personal: PersonalData,

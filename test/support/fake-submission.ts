@@ -11,7 +11,11 @@ import {
 
 /** How the next exchange goes. `lost` = the message was or was not taken, and nobody hears of it. */
 export type Course =
-  | { readonly kind: 'accept'; readonly refused?: readonly string[] }
+  | {
+      readonly kind: 'accept';
+      readonly refused?: readonly string[];
+      readonly replacedMessageId?: string;
+    }
   | { readonly kind: 'fail'; readonly facts: SubmissionFailureFacts }
   | { readonly kind: 'lost'; readonly taken: boolean };
 
@@ -82,7 +86,8 @@ export class FakeSubmission implements SubmissionPort {
   async #take(message: Taken): Promise<Acceptance> {
     if (this.course.kind !== 'lost' || this.course.taken) this.taken.push(message);
     await this.at('answer');
-    if (this.course.kind !== 'lost') return { response: '250 queued', replacedMessageId: null };
+    const replacedMessageId = this.course.kind === 'accept' ? (this.course.replacedMessageId ?? null) : null;
+    if (this.course.kind !== 'lost') return { response: '250 queued', replacedMessageId };
     throw new SubmissionFailure('lost', {
       phase: 'data',
       verdict: 'unknown',

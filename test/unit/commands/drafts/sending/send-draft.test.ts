@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { draftPayload } from '../../../../../commands/drafts/draft-payload.ts';
 import { GatewayError } from '../../../../../commands/kernel/errors.ts';
 import {
   LATER_AT_CONNECT,
@@ -92,6 +93,13 @@ describe('send_draft', () => {
     });
   });
 
+  it('shows the Message-ID a server put in the place of ours', async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    rig.submission.course = { kind: 'accept', replacedMessageId: '<given@mail.example>' };
+    expect((await rig.send(id, 'key-1')).draft).to.include({ message_id: '<given@mail.example>' });
+  });
+
   it('tells a refused message as failed; edited it has a new Message-ID and can be sent', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
@@ -132,11 +140,14 @@ describe('send_draft', () => {
         draft_id: id,
         retry_at: '2026-03-01T12:01:00.000Z',
       });
-      expect((await rig.draft(id)).status).to.equal('sending');
+      const shown = await draftPayload(rig.ports, id, await rig.draft(id));
+      expect(shown).to.include({ status: 'sending', retry_at: '2026-03-01T12:01:00.000Z' });
       const again = await refusalOf(rig.send(id, 'key-1'));
       expect(again).to.include({ code: 'provider_timeout', replayed: true });
       const elsewhere = await refusalOf(rig.send(id, 'key-2'));
       expect(elsewhere.code).to.equal('draft_locked');
+      await rig.append(id, { type: 'DraftDiscarded', data: { reason: 'caller' } });
+      expect(await draftPayload(rig.ports, id, await rig.draft(id))).not.to.have.property('retry_at');
     });
   }
 
