@@ -6,11 +6,13 @@ import type { OperationReply } from './operation.ts';
 /** A client gives up after a minute; half of it leaves time to ask again with the same key (`contract.md` 6). */
 const ANSWER_WITHIN_MS = 30_000;
 
-/** Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded. */
+/**
+ * Answers `provider_timeout` when the mail server is slow; the work goes on and its outcome is recorded under the id, which
+ * is told although nothing may be recorded yet. The id is null for work of which nothing will be: a preview.
+ */
 export async function answerInTime(
   { ports, request }: Context,
-  operationId: string,
-  started: { readonly appended: boolean },
+  operationId: string | null,
   work: Promise<OperationReply>,
 ): Promise<OperationReply> {
   const timer = new AbortController();
@@ -27,14 +29,15 @@ export async function answerInTime(
       error: String(error),
     });
   });
-  throw new GatewayError(
-    'provider_timeout',
-    request.idempotencyKey === null
-      ? 'The mail server is slow; the work goes on, and the audit trail will show its outcome.'
-      : 'The mail server is slow; the work goes on: ask again with the same Idempotency-Key.',
-    {
-      details: started.appended ? { operation_id: operationId } : {},
-      retryAfterSeconds: 5,
-    },
-  );
+  throw new GatewayError('provider_timeout', slowness(operationId, request), {
+    details: operationId === null ? {} : { operation_id: operationId },
+    retryAfterSeconds: 5,
+  });
+}
+
+function slowness(operationId: string | null, { idempotencyKey }: Context['request']): string {
+  if (operationId === null) return 'The mail server is slow; nothing is changed. Ask again.';
+  return idempotencyKey === null
+    ? 'The mail server is slow; the work goes on, and the audit trail will show its outcome.'
+    : 'The mail server is slow; the work goes on: ask again with the same Idempotency-Key.';
 }

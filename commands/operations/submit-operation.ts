@@ -44,6 +44,15 @@ export async function submitOperation(context: Context, request: OperationReques
   checkActions(request.actions);
   checkSelect(request.select, request.cardinality);
   const operationId = operationIdOf(context);
+  const work = runOrReplay(context, request, operationId);
+  return await answerInTime(context, request.mode === 'preview' ? null : operationId, work);
+}
+
+async function runOrReplay(
+  context: Context,
+  request: OperationRequest,
+  operationId: string,
+): Promise<OperationReply> {
   const started = { appended: false };
   try {
     return await startOperation(context, request, operationId, started);
@@ -78,10 +87,9 @@ async function startOperation(
     throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
   }
   const steps = resolveSteps(context, mailbox, access, request.actions);
-  const work = ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
+  return await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     runWith(mail, context, { request, operationId, mailbox, access, steps, started }),
   );
-  return await answerInTime(context, operationId, started, work);
 }
 
 /** The key stands for an operation that was written before; `submitOperation` answers with it. */

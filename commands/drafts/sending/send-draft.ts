@@ -22,8 +22,16 @@ import { locked, type SendRequest, submitSend } from './submit-send.ts';
  * send that failed, `outcome_unknown`, and `provider_timeout` for one that is tried again or takes longer than half a minute.
  */
 export async function sendDraft(context: Context, request: SendRequest): Promise<OperationReply> {
-  const { ports, caller } = context;
   const operationId = operationIdOf(context);
+  return await answerInTime(context, operationId, sendOrReplay(context, request, operationId));
+}
+
+async function sendOrReplay(
+  context: Context,
+  request: SendRequest,
+  operationId: string,
+): Promise<OperationReply> {
+  const { ports, caller } = context;
   // Before the replay: an answer shows the draft, so today's rights decide about it too.
   const found = await loadDraft(context, request.draftId, ['drafts:send']);
   const earlier = await replaySend(context, operationId);
@@ -38,13 +46,11 @@ export async function sendDraft(context: Context, request: SendRequest): Promise
   const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) throw keyInProgress(1);
-  const started = { appended: false };
-  const work = submitSend(context, { request, operationId, loaded, policy, frozen, lease }, started).finally(
-    () => {
-      giveUp(context, operationId, lease);
-    },
-  );
-  return await answerInTime(context, operationId, started, work);
+  try {
+    return await submitSend(context, { request, operationId, loaded, policy, frozen, lease });
+  } finally {
+    giveUp(context, operationId, lease);
+  }
 }
 
 /** Nobody waits for this, and no answer depends on it: a lease that could not be given up runs out by itself. */

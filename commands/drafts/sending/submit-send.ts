@@ -49,13 +49,9 @@ export const locked = (status: DraftStatus): GatewayError =>
  * Writes the claim and the intent, runs the first attempt and tells how it ended. Throws `quota_exceeded` before anything
  * is written, and what `sendDraft` tells of a send.
  */
-export async function submitSend(
-  context: Context,
-  prepared: PreparedSend,
-  started: { appended: boolean },
-): Promise<OperationReply> {
+export async function submitSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   try {
-    return await claimAndSend(context, prepared, started);
+    return await claimAndSend(context, prepared);
   } catch (error) {
     if (!(error instanceof LeaseLost)) throw error;
     // This process was held up for so long that another one may have gone on with the send.
@@ -63,16 +59,11 @@ export async function submitSend(
   }
 }
 
-async function claimAndSend(
-  context: Context,
-  prepared: PreparedSend,
-  started: { appended: boolean },
-): Promise<OperationReply> {
+async function claimAndSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author, caller } = context;
   const { operationId, loaded } = prepared;
   if (caller.actor === 'agent') await takeQuota(ports, author, caller.principal.id, operationId);
   if (!(await claim(context, prepared))) return await replayFirst(context, operationId);
-  started.appended = true;
   const attempt = await beginUnchanged(context, prepared, loaded);
   if (attempt === null) return await closeChanged(context, prepared);
   const state = await runAttempt(ports, author, attempt);
