@@ -10,6 +10,7 @@ import { callerOf } from '../../commands/kernel/access.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import { appendFacts, loadAggregate, streamOf } from '../../commands/kernel/decide-and-append.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { draft } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
@@ -150,7 +151,7 @@ export class SendCrashes {
 
   #work(run: GatewayRun, work: CrashedWork, scene: Scene): Promise<ToldSend | null> {
     if (work === 'send') return this.#request(run, scene);
-    return fileSentCopy(run.ports, this.#unfiled(scene)).then(() => null);
+    return fileSentCopy(unwaiting(run.ports), this.#unfiled(scene)).then(() => null);
   }
 
   async #arrange(work: CrashedWork): Promise<Scene> {
@@ -202,7 +203,7 @@ export class SendCrashes {
 
   async #fileCopy({ ports }: GatewayRun, scene: Scene): Promise<void> {
     await eventually(async () => {
-      if (!(await fileSentCopy(ports, this.#unfiled(scene)))) throw new Error('not filed');
+      if (!(await fileSentCopy(unwaiting(ports), this.#unfiled(scene)))) throw new Error('not filed');
     });
   }
 
@@ -267,6 +268,12 @@ export class SendCrashes {
     });
   }
 }
+
+/** The scripted server files no copies, so none is waited for. */
+const unwaiting = (ports: Ports): Ports => ({
+  ...ports,
+  server: { ...ports.server, sendTimes: { ...ports.server.sendTimes, ownCopyWithinMs: 0 } },
+});
 
 const late = (): Promise<false> =>
   new Promise((resolve) => {

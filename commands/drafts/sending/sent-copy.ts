@@ -56,8 +56,9 @@ export const habitOf = (mailbox: MailboxEntry, lastFiledBy: CopyHabit): CopyHabi
 /** A server that is known to file copies may be slow with one. */
 const KNOWN_HABIT_FACTOR = 12;
 
-/** Until when the server's own copy is waited for. */
-export const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date => {
-  const factor = habit === 'gateway' ? 0 : habit === 'server' ? KNOWN_HABIT_FACTOR : 1;
-  return new Date(sentAt.getTime() + factor * ownCopyWithinMs);
-};
+/**
+ * Until when the server's own copy is waited for. Also where the gateway filed the last one: the server may only have been
+ * too slow with that, and without a wait its own would never be seen again.
+ */
+export const waitsForCopyUntil = (sentAt: Date, habit: CopyHabit, ownCopyWithinMs: number): Date =>
+  new Date(sentAt.getTime() + (habit === 'server' ? KNOWN_HABIT_FACTOR : 1) * ownCopyWithinMs);
