@@ -74,7 +74,7 @@ export const DraftFrozen = defineEvent({
     mime_size: z.int(),
     /** SMTP envelope, sealed under the mailbox's key: JSON `{from, to[]}`. */
     smtp_envelope: sealedText,
-    /** An address has a non-ASCII local part: only a server with SMTPUTF8 (RFC 6531) may be given it. */
+    /** An address, Reply-To included, has a non-ASCII local part: only a server with SMTPUTF8 (RFC 6531) may be given it. */
     needs_smtputf8: z.boolean(),
     recipient_count: z.int(),
     frozen_at: instant,

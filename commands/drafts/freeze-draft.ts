@@ -55,7 +55,9 @@ export async function freezeDraft(
     mime_sha256: mime.sha256,
     mime_size: mime.size,
     smtp_envelope: await ports.personal.seal(mailbox.id, JSON.stringify(smtp)),
-    needs_smtputf8: [smtp.from, ...smtp.to].some(needsSmtpUtf8),
+    needs_smtputf8: [smtp.from, ...smtp.to, ...envelope.reply_to.map(({ email }) => email)].some(
+      needsSmtpUtf8,
+    ),
     recipient_count: smtp.to.length,
     frozen_at: ports.clock.now().toISOString(),
   };

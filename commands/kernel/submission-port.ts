@@ -13,6 +13,14 @@ export interface SmtpEnvelope {
   readonly to: readonly string[];
 }
 
+/** What the server is told of a message before it gets it. */
+export interface MessageTraits {
+  /** Bytes, for SIZE (RFC 1870). */
+  readonly size: number;
+  /** An address of the envelope or of the header has a non-ASCII local part: only SMTPUTF8 (RFC 6531) carries it. */
+  readonly needsSmtpUtf8: boolean;
+}
+
 /** A recipient the server refused, in its own words. */
 export interface RefusedRecipient {
   readonly address: string;
@@ -57,9 +65,9 @@ export class SubmissionFailure extends Error {
 export interface Submission {
   /**
    * MAIL, RCPT and DATA, up to the server's word that it waits for the message (354). The answer is the recipients it
-   * refused; all of them refused is a failure. `size` in bytes, for SIZE (RFC 1870).
+   * refused; all of them refused is a failure, and so is a server that lacks what the message needs.
    */
-  begin(envelope: SmtpEnvelope, size: number): Promise<readonly RefusedRecipient[]>;
+  begin(envelope: SmtpEnvelope, message: MessageTraits): Promise<readonly RefusedRecipient[]>;
   /** The message with its final dot, and the server's answer to it. */
   transmit(content: AsyncIterable<Uint8Array>): Promise<Acceptance>;
   /** Ends the connection. Safe at any time, and more than once. */

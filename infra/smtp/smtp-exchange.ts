@@ -3,6 +3,11 @@ import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-
 
 type Done<T> = (error: Error | null | undefined, result?: T) => void;
 
+/** The one place where the client writes a command; its types leave it out. */
+interface CommandWriter {
+  _sendCommand(command: string, logged?: string): void;
+}
+
 export class SmtpExchange {
   readonly client: SMTPConnection;
   readonly #ended = Promise.withResolvers<never>();
@@ -25,6 +30,19 @@ export class SmtpExchange {
   /** Calls back when the connection is over, also when it is already. */
   whenOver(callback: () => void): void {
     this.#ended.promise.catch(callback);
+  }
+
+  /**
+   * Declares SMTPUTF8 with the next message: the client does so for addresses of the envelope alone, and one that stands
+   * only in the header needs it as well (RFC 6531 3.4).
+   */
+  declareUtf8(): void {
+    const writer = this.client as unknown as CommandWriter;
+    const write = writer._sendCommand.bind(writer);
+    writer._sendCommand = (command, logged) => {
+      const isBare = command.startsWith('MAIL FROM:') && !/ SMTPUTF8\b/.test(command);
+      write(isBare ? `${command} SMTPUTF8` : command, logged);
+    };
   }
 
   /** Runs one step of the client. Throws what the client or the socket says. */

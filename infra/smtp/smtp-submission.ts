@@ -6,6 +6,7 @@ import type {
 } from 'nodemailer/lib/smtp-connection';
 import {
   type Acceptance,
+  type MessageTraits,
   type RefusedRecipient,
   type SmtpEnvelope,
   type Submission,
@@ -22,10 +23,6 @@ export interface SubmissionLimits {
   readonly messageTimeoutMs: number;
 }
 
-/** RFC 6531: beyond ASCII an address needs the server's SMTPUTF8. Domains are in their ASCII form by then. */
-const needsUtf8 = ({ from, to }: SmtpEnvelope): boolean =>
-  [from, ...to].some((address) => /[^\u0000-\u007f]/.test(address));
-
 export class SmtpSubmission implements Submission {
   readonly #exchange: SmtpExchange;
   readonly #limits: SubmissionLimits;
@@ -40,10 +37,18 @@ export class SmtpSubmission implements Submission {
     this.#limits = limits;
   }
 
-  async begin(wanted: SmtpEnvelope, size: number): Promise<readonly RefusedRecipient[]> {
-    const isUtf8 = needsUtf8(wanted);
-    if (isUtf8 && !this.#extensions.has('SMTPUTF8')) throw withoutUtf8();
-    const envelope: SMTPEnvelope = { from: wanted.from, to: [...wanted.to], size, use8BitMime: isUtf8 };
+  async begin(
+    wanted: SmtpEnvelope,
+    { size, needsSmtpUtf8 }: MessageTraits,
+  ): Promise<readonly RefusedRecipient[]> {
+    if (needsSmtpUtf8 && !this.#extensions.has('SMTPUTF8')) throw withoutUtf8();
+    if (needsSmtpUtf8) this.#exchange.declareUtf8();
+    const envelope: SMTPEnvelope = {
+      from: wanted.from,
+      to: [...wanted.to],
+      size,
+      use8BitMime: needsSmtpUtf8,
+    };
     const { phaseTimeoutMs, messageTimeoutMs } = this.#limits;
     const { client } = this.#exchange;
     const outcome = this.#exchange.step<SMTPConnectionSendInfo>(

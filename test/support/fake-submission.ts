@@ -49,6 +49,7 @@ export const NEVER: Course = {
 export interface Taken {
   readonly envelope: SmtpEnvelope;
   readonly raw: string;
+  readonly needsSmtpUtf8: boolean;
 }
 
 export class FakeSubmission implements SubmissionPort {
@@ -61,18 +62,20 @@ export class FakeSubmission implements SubmissionPort {
     await this.at('connect');
     this.#failAt('connect');
     let envelope: SmtpEnvelope = { from: '', to: [] };
+    let needsSmtpUtf8 = false;
     return {
-      begin: async (wanted) => {
+      begin: async (wanted, message) => {
         await this.at('begin');
         this.#failAt('envelope');
         envelope = wanted;
+        needsSmtpUtf8 = message.needsSmtpUtf8;
         return this.#refused();
       },
       transmit: async (content) => {
         await this.at('transmit');
         const raw = await textOf(content);
         this.#failAt('data');
-        return await this.#take({ envelope, raw });
+        return await this.#take({ envelope, raw, needsSmtpUtf8 });
       },
       close: () => undefined,
     };

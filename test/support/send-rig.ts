@@ -110,7 +110,10 @@ export class SendRig {
   }
 
   /** A draft of one version, ready to be sent. */
-  async startDraft(to: readonly string[] = ['bob@example.org']): Promise<string> {
+  async startDraft(
+    to: readonly string[] = ['bob@example.org'],
+    replyTo: readonly string[] = [],
+  ): Promise<string> {
     const id = this.ports.ids.newId('drf');
     await this.append(id, {
       type: 'DraftStarted',
@@ -120,7 +123,7 @@ export class SendRig {
         source_message_id: null,
         in_reply_to: null,
         references: [],
-        draft: await this.version(id, 1, to),
+        draft: await this.version(id, 1, to, replyTo),
       },
     });
     return id;
@@ -136,7 +139,12 @@ export class SendRig {
     await decideAndAppend(this.ports, sampleAuthor('org_1'), draft, { id, decide: () => [fact] });
   }
 
-  async version(draftId: string, version: number, to: readonly string[]): Promise<DraftVersion> {
+  async version(
+    draftId: string,
+    version: number,
+    to: readonly string[],
+    replyTo: readonly string[] = [],
+  ): Promise<DraftVersion> {
     const { personal, content, ids } = this.ports;
     const owner = { mailboxId: MAILBOX, draftId };
     return {
@@ -146,7 +154,7 @@ export class SendRig {
         to: to.map((email) => ({ name: null, email })),
         cc: [],
         bcc: [],
-        reply_to: [],
+        reply_to: replyTo.map((email) => ({ name: null, email })),
         subject: `Version ${String(version)}`,
         headers: {},
         attachments: [],

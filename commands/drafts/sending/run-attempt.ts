@@ -54,7 +54,10 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
     const submission = await ports.submission.connect(mailboxId);
     progress.submission = submission;
     progress.phase = 'envelope';
-    const refused = await submission.begin(envelope, dateHeader(date).length + frozen.mime_size);
+    const refused = await submission.begin(envelope, {
+      size: dateHeader(date).length + frozen.mime_size,
+      needsSmtpUtf8: frozen.needs_smtputf8,
+    });
     await appendDataBegun(ports, author, attempt, refused);
     lease.assertHeld();
     const bytes = datedMessage(date, ports.content.open(frozen.mime_id));

@@ -118,7 +118,10 @@ describe('logging in with an access token', function () {
     const good = await provider.issueAccessToken(ADDRESS);
     const exchange = await smtpGateway(tokensInOrder('ended', good)).connect('mbx_test');
     const text = Buffer.from('Subject: hi\r\n\r\nHi\r\n');
-    await exchange.begin({ from: ADDRESS, to: ['bob@example.com'] }, text.length);
+    await exchange.begin(
+      { from: ADDRESS, to: ['bob@example.com'] },
+      { size: text.length, needsSmtpUtf8: false },
+    );
     await exchange.transmit(
       (async function* () {
         yield await Promise.resolve(text);

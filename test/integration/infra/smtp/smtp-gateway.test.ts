@@ -40,11 +40,11 @@ describe('handing a message over by SMTP', function () {
 
   const submit = async (
     smtp: SmtpGateway,
-    { envelope = ENVELOPE, message = MESSAGE } = {},
+    { envelope = ENVELOPE, message = MESSAGE, needsSmtpUtf8 = false } = {},
   ): Promise<Taken> => {
     const submission = await smtp.connect('mbx_test');
     try {
-      const refused = await submission.begin(envelope, message.length);
+      const refused = await submission.begin(envelope, { size: message.length, needsSmtpUtf8 });
       return { refused, acceptance: await submission.transmit(inPieces(message)) };
     } finally {
       submission.close();
@@ -71,7 +71,7 @@ describe('handing a message over by SMTP', function () {
 
   it('sends no byte of the message before it is told to', async () => {
     const submission = await gateway().connect('mbx_test');
-    await submission.begin(ENVELOPE, MESSAGE.length);
+    await submission.begin(ENVELOPE, { size: MESSAGE.length, needsSmtpUtf8: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
     submission.close();
     expect(server.commands.at(-1)).to.equal('DATA');
@@ -154,7 +154,7 @@ describe('handing a message over by SMTP', function () {
 
   it('leaves the final dot away when the message cannot be read to its end', async () => {
     const submission = await gateway().connect('mbx_test');
-    await submission.begin(ENVELOPE, 1_000);
+    await submission.begin(ENVELOPE, { size: 1_000, needsSmtpUtf8: false });
     const facts = await failureOf(submission.transmit(brokenContent()));
     expect(facts).to.include({ phase: 'data', verdict: 'later', code: 'store_unavailable' });
     expect(server.accepted).to.deep.equal([]);
@@ -191,12 +191,21 @@ describe('handing a message over by SMTP', function () {
   });
 
   it('sends addresses beyond ASCII only to a server that takes them', async () => {
-    const envelope = { from: ENVELOPE.from, to: ['jürgen@example.org'] };
-    await submit(gateway(), { envelope });
-    expect(server.sent('MAIL')[0]).to.include('SMTPUTF8').and.include('BODY=8BITMIME');
+    const inEnvelope = { envelope: { from: ENVELOPE.from, to: ['jürgen@example.org'] }, needsSmtpUtf8: true };
+    const inHeader = { message: `Reply-To: jürgen@example.org\r\n${MESSAGE}`, needsSmtpUtf8: true };
+    for (const sent of [inEnvelope, inHeader]) await submit(gateway(), sent);
+    expect(server.sent('MAIL')).to.have.length(2);
+    for (const command of server.sent('MAIL')) {
+      expect(command.match(/ SMTPUTF8\b/g)).to.have.length(1);
+      expect(command).to.include(' BODY=8BITMIME');
+    }
+    await submit(gateway());
+    expect(server.sent('MAIL')[2]).not.to.include('SMTPUTF8');
     server.extensions = ['SIZE', '8BITMIME'];
-    const facts = await failureOf(submit(gateway(), { envelope }));
-    expect(facts).to.include({ verdict: 'never', code: 'operation_unsupported' });
+    for (const refused of [inEnvelope, inHeader]) {
+      const facts = await failureOf(submit(gateway(), refused));
+      expect(facts).to.include({ verdict: 'never', code: 'operation_unsupported' });
+    }
   });
 
   it('logs in with a token, and hears why it is refused', async () => {

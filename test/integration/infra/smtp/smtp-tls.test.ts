@@ -86,7 +86,7 @@ describe('handing a message over by SMTP with TLS', function () {
     });
     const submission = await gateway.connect('mbx_test');
     try {
-      await submission.begin(ENVELOPE, MESSAGE.length);
+      await submission.begin(ENVELOPE, { size: MESSAGE.length, needsSmtpUtf8: false });
       await submission.transmit(content());
     } finally {
       submission.close();

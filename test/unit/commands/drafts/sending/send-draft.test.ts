@@ -93,6 +93,17 @@ describe('send_draft', () => {
     });
   });
 
+  it('tells the server of addresses beyond ASCII, also of one that only answers go to', async () => {
+    const rig = new SendRig();
+    const sendTo = async (to: string, replyTo: string): Promise<boolean | undefined> => {
+      await rig.send(await rig.startDraft([to], [replyTo]), `key-${String(rig.submission.taken.length)}`);
+      return rig.submission.taken.at(-1)?.needsSmtpUtf8;
+    };
+    expect(await sendTo('bob@example.org', 'anna@exämple.com')).to.equal(false);
+    expect(await sendTo('jürgen@example.org', 'anna@example.com')).to.equal(true);
+    expect(await sendTo('bob@example.org', 'jürgen@example.com')).to.equal(true);
+  });
+
   it('shows the Message-ID a server put in the place of ours', async () => {
     const rig = new SendRig();
     const id = await rig.startDraft();
