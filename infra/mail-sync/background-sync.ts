@@ -29,7 +29,7 @@ export interface BackgroundOptions {
   readonly onGone: (folder: FolderRef) => void;
   /** There is nothing more to do. */
   readonly onDone: () => void;
-  /** The lease is lost, or something is wrong here. */
+  /** The lease is lost, the stores are away, or something is wrong here. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -92,10 +92,13 @@ export class BackgroundSync {
     await this.#running;
   }
 
-  /** What says nothing of the watch is tried again later; a lost lease, or a defect, ends the watch too. */
+  /**
+   * What only the mail server said is tried again later. All else ends the watch too: what was told and did not reach the copy
+   * is put there when the next one begins.
+   */
   #failed(error: unknown): void {
     const { onFailure, times, sync } = this.#options;
-    if (!(error instanceof GatewayError)) {
+    if (!(error instanceof GatewayError) || error.code === 'store_unavailable') {
       onFailure(error);
       return;
     }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { MailIndex } from '../../../../infra/mail-index/folder-mirror.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { FolderUpdate, MailIndex } from '../../../../infra/mail-index/folder-mirror.ts';
 import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -32,42 +33,64 @@ describe('a worker in trouble', function () {
   const isConnected = () => rig.entry().state === 'connected';
   const isSame = async (): Promise<boolean> => (await rig.differences()).length === 0;
 
-  it('tells nothing twice when it fails between the feed and the index', async () => {
-    rig = await startSyncRig(dovecot.imap(), user);
+  /** The index, whose next step fails after the feed was told; `path` only in that folder. */
+  const breakable = (path: string, error: () => Error) => {
     const fails = { next: false, times: 0 };
-    const breaking = new Proxy<MailIndex>(rig.index, {
-      get: (index, name) => {
-        const value: unknown = Reflect.get(index, name);
+    const failing = (update: FolderUpdate): boolean =>
+      fails.next && update.folderNumber === rig.folder(path).number;
+    const index = new Proxy<MailIndex>(rig.index, {
+      get: (whole, name) => {
+        const value: unknown = Reflect.get(whole, name);
         if (typeof value !== 'function') return value;
         return (...given: unknown[]): unknown => {
-          if (name !== 'apply' || !fails.next) return Reflect.apply(value, index, given) as unknown;
+          if (name !== 'apply' || !failing(given[2] as FolderUpdate))
+            return Reflect.apply(value, whole, given) as unknown;
           fails.next = false;
           fails.times += 1;
-          return Promise.reject(new Error('the process ends here'));
+          return Promise.reject(error());
         };
       },
     });
-    rig.work({}, breaking);
-    await eventually(isConnected);
-    for (const change of ['arrival', 'flags', 'departure'] as const) {
-      fails.next = true;
-      if (change === 'arrival') await arrive('late');
-      else
-        await rig.client(async (own) => {
-          await own.mailboxOpen('INBOX');
-          if (change === 'flags') await own.messageFlagsAdd('1', ['\\Flagged'], { uid: true });
-          else await own.messageDelete('2', { uid: true });
-        });
-      await eventually(() => !fails.next);
-      await eventually(isSame);
-    }
-    expect(fails.times).to.equal(3);
-    expect(rig.told().map(({ kind, uid }) => `${kind} ${String(uid)}`)).to.deep.equal([
-      'received 3',
-      'updated 1',
-      'deleted 2',
-    ]);
-  });
+    return { fails, index };
+  };
+  const failures = [
+    { path: 'INBOX', error: () => new Error('the process ends here') },
+    { path: 'Archive', error: () => new GatewayError('store_unavailable', 'The index is away.') },
+  ];
+
+  for (const { path, error } of failures) {
+    it(`tells nothing twice when it fails between the feed and the index, in ${path}`, async () => {
+      if (path !== 'INBOX')
+        await appendMessages(
+          dovecot.imap(),
+          user,
+          ['a', 'b'].map((id) => ({ folder: path, raw: mail(id) })),
+        );
+      rig = await startSyncRig(dovecot.imap(), user);
+      const { fails, index } = breakable(path, error);
+      rig.work({}, index);
+      await eventually(isConnected);
+      for (const change of ['arrival', 'flags', 'departure'] as const) {
+        fails.next = true;
+        if (change === 'arrival')
+          await appendMessages(dovecot.imap(), user, [{ folder: path, raw: mail('late') }]);
+        else
+          await rig.client(async (own) => {
+            await own.mailboxOpen(path);
+            if (change === 'flags') await own.messageFlagsAdd('1', ['\\Flagged'], { uid: true });
+            else await own.messageDelete('2', { uid: true });
+          });
+        await eventually(() => !fails.next);
+        await eventually(isSame);
+      }
+      expect(fails.times).to.equal(3);
+      expect(rig.told().map(({ kind, uid }) => `${kind} ${String(uid)}`)).to.deep.equal([
+        'received 3',
+        'updated 1',
+        'deleted 2',
+      ]);
+    });
+  }
 
   it('finds a line that fell silent, and makes another', async () => {
     const proxy = await startCuttingProxy(dovecot.imap());
