@@ -147,7 +147,7 @@ export class MailboxWatch {
     const inbox = changed.find(isInbox);
     if (inbox) {
       // Numbered anew under an open folder: only opening it again shows that.
-      await connection.closeFolder();
+      connection.doubtFolder();
       this.#inboxStirred = true;
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));

@@ -46,6 +46,7 @@ export class ImapConnection {
   /** UIDs below this one were in an answer in the open folder. */
   #answeredTo = 0;
   #refusal: string | null = null;
+  #isFolderDoubted = false;
 
   constructor(client: ImapFlow, options: ImapConnectionOptions) {
     this.#client = client;
@@ -109,9 +110,9 @@ export class ImapConnection {
     this.#client.idle().catch(() => undefined);
   }
 
-  /** The folder is opened anew the next time. Throws like `run`. */
-  async closeFolder(): Promise<void> {
-    if (this.#client.mailbox !== false) await this.run((client) => client.mailboxClose());
+  /** The next `open` opens the folder anew. It is not closed: CLOSE expunges what others marked as deleted (RFC 9051 6.4.1). */
+  doubtFolder(): void {
+    this.#isFolderDoubted = true;
   }
 
   /** The response code of the last refused command; imapflow answers `false` where the server said NO. */
@@ -163,10 +164,12 @@ export class ImapConnection {
   async open(path: string, mode: OpenMode): Promise<OpenFolder> {
     return await this.run(async (client) => {
       const current = client.mailbox;
-      if (current !== false && current.path === path && (mode === 'read' || current.readOnly !== true)) {
+      const isOpen = current !== false && current.path === path && !this.#isFolderDoubted;
+      if (isOpen && (mode === 'read' || current.readOnly !== true)) {
         await client.noop();
       } else {
         await client.mailboxOpen(path, { readOnly: mode === 'read' });
+        this.#isFolderDoubted = false;
       }
       return this.#folder(client.mailbox === false ? null : client.mailbox);
     });

@@ -1,4 +1,4 @@
-/** A TCP proxy before a mail server that breaks a connection at a chosen command, and counts what it sees. */
+/** A TCP proxy before a mail server that breaks a connection at a chosen command or alters what is said, and counts what it sees. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -18,6 +18,16 @@ export class CuttingProxy {
   #cut: { readonly command: RegExp; readonly where: Cut } | null = null;
   /** What matches is taken out of the server's answers. */
   hide: RegExp | null = null;
+  /** A command that matches is answered with NO and does not reach the server. */
+  refuse: RegExp | null = null;
+  /** What a client says is changed on its way to the server. */
+  reword: { readonly command: RegExp; readonly as: string } | null = null;
+  /** What a client says after a command that matches waits with it. */
+  delay: { readonly command: RegExp; readonly ms: number } | null = null;
+  /** Every IDLE ends as soon as the server has begun it. */
+  endsIdleAtOnce = false;
+  /** The server's end of connections on which a client idles (IDLE, RFC 2177). */
+  readonly #idling = new Set<Socket>();
   /** Connections taken so far. */
   connections = 0;
   /** Client bytes so far, as text. */
@@ -46,6 +56,12 @@ export class CuttingProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** The server ends every IDLE with its tagged answer; the clients said no DONE. */
+  endIdle(): void {
+    for (const upstream of this.#idling) upstream.write('DONE\r\n');
+    this.#idling.clear();
+  }
+
   async close(): Promise<void> {
     this.dropAll();
     this.#server.close();
@@ -60,16 +76,24 @@ export class CuttingProxy {
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
+        this.#idling.delete(upstream);
         client.destroy();
         upstream.destroy();
       });
     }
     let isHeld = false;
     client.on('data', (chunk: Buffer) => {
-      this.transcript += chunk.toString('latin1');
+      const said = chunk.toString('latin1');
+      this.transcript += said;
+      if (said.startsWith('DONE\r\n')) this.#idling.delete(upstream);
+      if (/^\w+ IDLE\r\n/.test(said)) this.#idling.add(upstream);
+      if (this.refuse?.test(said)) {
+        client.write(`${said.slice(0, said.indexOf(' '))} NO [NOPERM] Permission denied.\r\n`);
+        return;
+      }
       const cut = this.#cut;
-      if (!cut?.command.test(chunk.toString('latin1'))) {
-        upstream.write(chunk);
+      if (!cut?.command.test(said)) {
+        this.#pass(client, upstream, said);
         return;
       }
       this.#cut = null;
@@ -83,10 +107,25 @@ export class CuttingProxy {
     upstream.on('data', (chunk: Buffer) => {
       const { hide } = this;
       if (isHeld) return;
+      if (this.endsIdleAtOnce && chunk.toString('latin1').startsWith('+ ')) this.endIdle();
       client.write(
         hide === null ? chunk : Buffer.from(chunk.toString('latin1').replaceAll(hide, ''), 'latin1'),
       );
     });
+  }
+
+  #pass(client: Socket, upstream: Socket, said: string): void {
+    const { reword, delay } = this;
+    const heard = Buffer.from(reword === null ? said : said.replace(reword.command, reword.as), 'latin1');
+    if (!delay?.command.test(said)) {
+      upstream.write(heard);
+      return;
+    }
+    client.pause();
+    setTimeout(() => {
+      upstream.write(heard);
+      client.resume();
+    }, delay.ms);
   }
 }
 
