@@ -22,7 +22,7 @@ import { linkedThreads } from './linked-threads.ts';
 import { PageReader } from './read-page.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
-/** A crash of the database may forget the last updates: the worker finds that out as it finds out all else. */
+/** For what a crash of the database may forget. Not for an update: its worker remembers that it is written, and never looks again. */
 const WITHOUT_FLUSH = "select set_config('synchronous_commit', 'off', true)";
 
 /** Held to the end of the transaction: nobody else takes the mailbox while a holder writes. */
@@ -102,6 +102,7 @@ export class PostgresMailIndex implements MailIndex {
     { forMs, life }: Vouch,
   ): Promise<void> {
     await this.#fenced(mailboxId, fence, async (sql) => {
+      await sql.query(WITHOUT_FLUSH);
       await sql.query(
         `update mirror.folder set vouched_until = now() + $3 * interval '1 millisecond', vouched_by = $4, vouched_fence = $5,
            vouched_life = $6
@@ -181,7 +182,6 @@ export class PostgresMailIndex implements MailIndex {
 
   async #fenced(mailboxId: string, fence: Fence, work: (sql: Sql) => Promise<void>): Promise<void> {
     await this.#sql.transaction(async (sql) => {
-      await sql.query(WITHOUT_FLUSH);
       const held = await sql.query(HOLDS, [mailboxId, fence]);
       if (held.length === 0) throw new FencedOff(mailboxId);
       await work(sql);

@@ -9,10 +9,11 @@ import type { Fence } from '../mail-index/folder-mirror.ts';
 /** Commits without waiting for the disk: what a crash of the database forgets has run out a little early. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
+/** Flushed: no fence is given out twice. */
 const TAKE = `
   insert into work.mailbox_lease as held (mailbox_id, run_id, fence, until)
   select mailbox_id, $2, 1, now() + $3 * interval '1 millisecond'
-  from unnest($1::text[]) as mailbox_id, ${WITHOUT_FLUSH}
+  from unnest($1::text[]) as mailbox_id
   order by mailbox_id
   on conflict (mailbox_id) do update set run_id = excluded.run_id, fence = held.fence + 1, until = excluded.until
   where held.until <= now()

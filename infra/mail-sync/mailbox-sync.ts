@@ -66,6 +66,11 @@ export class MailboxSync {
     return result;
   }
 
+  /** With every connection the worker begins from the copies as they are, should the database have lost what it confirmed. */
+  readAgain(): void {
+    this.#mirrors.clear();
+  }
+
   /** The folder's copy as this worker left it, which is the only one to write it. Null before the first look. */
   async mirrorOf(folder: FolderRef): Promise<FolderMirror | null> {
     const known = this.#mirrors.get(folder.number);

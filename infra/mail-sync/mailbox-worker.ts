@@ -92,6 +92,7 @@ export class MailboxWorker {
       if (connected === null) return;
       lease = connected.lease;
       if (this.#ending.signal.aborted) return;
+      this.#sync.readAgain();
       const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId));
       await rounds.begin(connected.list);
       await foldTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);

@@ -6,13 +6,14 @@ import {
   type FolderUpdate,
   type MirroredMessage,
 } from '../../../../infra/mail-index/folder-mirror.ts';
-import type { PostgresMailIndex } from '../../../../infra/mail-index/postgres-mirror.ts';
+import { PostgresMailIndex } from '../../../../infra/mail-index/postgres-mirror.ts';
 import {
   FENCE_OF_TEST,
   LIFE_OF_TEST,
   MAILBOX_ID,
   MAILBOX_NUMBER,
   openIndex,
+  testLocators,
 } from '../../../support/filled-mirror.ts';
 import { figure, isLong } from '../../../support/long.ts';
 import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
@@ -184,6 +185,27 @@ describe('the index in Postgres', function () {
     for (const table of ['folder', 'message', 'message_text']) {
       expect(await sql.query(`select 1 from mirror.${table}`), table).to.deep.equal([]);
     }
+  });
+
+  it('is safe from a crash of the database once an update was confirmed, and costs no wait for a vouch', async () => {
+    const flushed: unknown[] = [];
+    const noting: Sql = {
+      query: (text, values) => sql.query(text, values),
+      transaction: (work) =>
+        sql.transaction(async (inside) => {
+          // The databases of tests never wait for the disk.
+          await inside.query("select set_config('synchronous_commit', 'on', true)");
+          const result = await work(inside);
+          const [row] = await inside.query<{ synchronous_commit: string }>('show synchronous_commit');
+          flushed.push(row?.synchronous_commit);
+          return result;
+        }),
+    };
+    const noted = new PostgresMailIndex(noting, testLocators);
+    await noted.apply(MAILBOX_ID, FENCE_OF_TEST, update({ added: [message(1)] }));
+    await noted.vouch(MAILBOX_ID, FENCE_OF_TEST, KEY, { forMs: 1_000, life: LIFE_OF_TEST });
+    await noted.forget(MAILBOX_ID, FENCE_OF_TEST, [KEY]);
+    expect(flushed).to.deep.equal(['on', 'off', 'on']);
   });
 
   it('takes in messages by the thousand', async () => {
