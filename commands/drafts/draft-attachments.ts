@@ -46,15 +46,12 @@ export async function nameAttachments(
 ): Promise<NamedAttachments> {
   const inline: InlineBytes[] = [];
   const attachments: DraftAttachment[] = [];
-  let inlineBytes = 0;
   for (const input of inputs) {
     if (!isInline(input)) {
       attachments.push(await referenced(context, on, input));
       continue;
     }
     const named = inlineAttachment(context, input);
-    inlineBytes += named.bytes.length;
-    if (inlineBytes > MAX_INLINE_BYTES) throw tooMuchInline();
     inline.push(named);
     attachments.push(named.attachment);
   }
@@ -68,7 +65,10 @@ const tooMuchInline = (): GatewayError =>
     { details: { max_bytes: MAX_INLINE_BYTES } },
   );
 
-/** Throws `invalid_request` when an attachment is named twice, or there are too many. */
+/**
+ * The attachments a version may have. Throws `invalid_request` when one is named twice or there are too many, and
+ * `payload_too_large` when more than 256 KiB of them were given inline, by whatever requests.
+ */
 export function checkList(attachments: readonly DraftAttachment[]): readonly DraftAttachment[] {
   const invalid = (message: string): GatewayError =>
     new GatewayError('invalid_request', message, {
@@ -80,6 +80,8 @@ export function checkList(attachments: readonly DraftAttachment[]): readonly Dra
   if (new Set(attachments.map(({ id }) => id)).size < attachments.length) {
     throw invalid('Each attachment may be named once.');
   }
+  const inline = attachments.filter(({ given_inline }) => given_inline === true);
+  if (inline.reduce((sum, { size }) => sum + size, 0) > MAX_INLINE_BYTES) throw tooMuchInline();
   return attachments;
 }
 
@@ -92,6 +94,7 @@ function inlineAttachment({ ports }: Context, input: Inline): InlineBytes {
     content_id: input.content_id ?? null,
     size: bytes.length,
     sha256: null,
+    given_inline: true,
   };
   return { attachment, bytes };
 }

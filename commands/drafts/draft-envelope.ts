@@ -14,6 +14,8 @@ const AttachmentLabel = z.object({
   content_type: z.string(),
   /** Names it inside the HTML (`cid:`), without brackets; null = an ordinary attachment. */
   content_id: z.string().nullable(),
+  /** Its bytes came as base64 in a request, of which a draft takes few. Absent = uploaded, or of received mail. */
+  given_inline: z.literal(true).optional(),
 });
 
 export const DraftEnvelope = z.object({

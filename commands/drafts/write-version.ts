@@ -72,14 +72,12 @@ export async function storeVersion(
 ): Promise<NextVersion> {
   const { ids, personal, content } = context.ports;
   const attachments = await storeAttachments(context, owner, named);
-  const labels = attachments.map(({ id, filename, content_type, content_id }) => ({
-    id,
-    filename,
-    content_type,
-    content_id,
+  const labels = attachments.map(({ size: _size, sha256: _sha256, ...label }) => label);
+  // Bytes that were sent twice have two ids and one hash: the same content is then the same version, however it came.
+  const meant = attachments.map(({ id, sha256, given_inline: _, ...shown }) => ({
+    ...shown,
+    bytes: sha256 ?? id,
   }));
-  // Bytes that were sent twice have two ids and one hash: the same content is then the same version.
-  const meant = attachments.map(({ id, sha256, ...shown }) => ({ ...shown, bytes: sha256 ?? id }));
   return {
     envelope: await sealEnvelope(personal, owner.mailboxId, { ...fields, attachments: labels }),
     content_id: await storeBody(content, ids.newUuid(), owner, body),
