@@ -105,6 +105,7 @@ function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
 export interface DueSend {
   readonly operationId: string;
   readonly draftId: string;
+  readonly mailboxId: string;
   readonly orgId: string | null;
   readonly phase: SendPhase;
   /** The operation knows how it ended, or that nobody knows. */
@@ -116,31 +117,48 @@ export interface DueSend {
 /** Copies are looked for this long; later a person's mail program has long been searched by hand. */
 const LOOK_FOR_DAYS = 7;
 
-/** Sends that are due now, those in `except` left out, the longest due first. */
+/** What is asked of the sends that are due. */
+export interface DueSendsQuery {
+  readonly now: Date;
+  readonly limit: number;
+  /** Operations that are left out. */
+  readonly except: readonly string[];
+  /** So many of one mailbox at most, and fewer by each time it stands in `busy`. */
+  readonly ofOneMailbox: number;
+  readonly busy: readonly string[];
+}
+
+/** Sends that are due now, the longest due first. */
 export async function listDueSends(
   sql: Sql,
-  { now, limit, except }: { readonly now: Date; readonly limit: number; readonly except: readonly string[] },
+  { now, limit, except, ofOneMailbox, busy }: DueSendsQuery,
 ): Promise<readonly DueSend[]> {
   const rows = await sql.query<{
     operation_id: string;
     draft_id: string;
+    mailbox_id: string;
     org_id: string | null;
     phase: SendPhase;
     told: boolean;
     last_filed_by: CopyHabit;
   }>(
-    `select operation_id, draft_id, org_id, phase, told,
-       (select filed_by from read.send f where f.mailbox_id = s.mailbox_id and f.filed_by is not null
+    `select operation_id, draft_id, mailbox_id, org_id, phase, told,
+       (select filed_by from read.send f where f.mailbox_id = due.mailbox_id and f.filed_by is not null
         order by f.updated_at desc limit 1) as last_filed_by
-     from read.send s
-     where due_at <= $1 and operation_id <> all($3::text[])
-       and (not told or (phase in ('unknown', 'sent') and due_at > $1 - $4 * interval '1 day'))
-     order by due_at limit $2`,
-    [now, limit, except, LOOK_FOR_DAYS],
+     from (
+       select *, row_number() over (partition by mailbox_id order by due_at, operation_id) as place
+       from read.send
+       where due_at <= $1 and operation_id <> all($3::text[])
+         and (not told or (phase in ('unknown', 'sent') and due_at > $1 - $4 * interval '1 day'))
+     ) due
+     where place <= $5 - (select count(*) from unnest($6::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)
+     order by due_at, operation_id limit $2`,
+    [now, limit, except, LOOK_FOR_DAYS, ofOneMailbox, busy],
   );
   return rows.map((row) => ({
     operationId: row.operation_id,
     draftId: row.draft_id,
+    mailboxId: row.mailbox_id,
     orgId: row.org_id,
     phase: row.phase,
     told: row.told,

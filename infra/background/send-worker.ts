@@ -8,8 +8,9 @@ import { type DueSend, listDueSends } from '../../projections/sends.ts';
 import { Backoff, repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 500;
-/** A slow mail server keeps only its own sends waiting. */
 const AT_ONCE = 16;
+/** Few of them, so that a mail server that hangs keeps its own sends waiting and leaves room for the others. */
+const OF_ONE_MAILBOX = 2;
 const FIRST_PAUSE_MS = 1_000;
 const END_WITHIN_MS = 10_000;
 const MOST_PAUSE_MS = 15 * 60_000;
@@ -17,26 +18,29 @@ const MOST_PAUSE_MS = 15 * 60_000;
 /** Looks for due sends until the signal aborts; what is under way is brought to its end. */
 export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<void> {
   const backoff = new Backoff(FIRST_PAUSE_MS, MOST_PAUSE_MS);
-  const underWay = new Map<string, Promise<void>>();
+  const underWay = new Map<string, { readonly mailboxId: string; readonly ended: Promise<void> }>();
   const loop = { name: 'send-worker', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
   await repeat(loop, async () => {
     const now = ports.clock.now();
     const except = [...backoff.waiting(now.getTime()), ...underWay.keys()];
-    const due = await listDueSends(ports.sql, { now, limit: AT_ONCE - underWay.size, except });
+    const busy = [...underWay.values()].map(({ mailboxId }) => mailboxId);
+    const limit = AT_ONCE - underWay.size;
+    const due = await listDueSends(ports.sql, { now, limit, except, ofOneMailbox: OF_ONE_MAILBOX, busy });
     for (const send of due) {
-      const { operationId } = send;
-      const work = goOn(ports, send)
+      const { operationId, mailboxId } = send;
+      const ended = goOn(ports, send)
         .then((isOver) => {
           if (isOver) backoff.clear(operationId);
           else backoff.failed(operationId, ports.clock.now().getTime());
         })
         .finally(() => underWay.delete(operationId));
-      underWay.set(operationId, work);
+      underWay.set(operationId, { mailboxId, ended });
     }
   });
   // What takes longer is cut off, and gone on with by whoever comes next.
   const over = new AbortController();
-  const ended = Promise.all(underWay.values()).then(() => {
+  const works = [...underWay.values()].map((work) => work.ended);
+  const ended = Promise.all(works).then(() => {
     // A timer that runs on would keep the process alive.
     over.abort();
   });

@@ -8,6 +8,8 @@ import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const MAILBOX = 'mbx_1';
 const LATER = '2100-01-01T00:00:00.000Z';
+/** As many of one mailbox as there are. */
+const ALL = { limit: 10, except: [], ofOneMailbox: 10, busy: [] };
 
 describe('sends', () => {
   let rig: Rig;
@@ -23,7 +25,7 @@ describe('sends', () => {
     const projector = await rig.start({ projections: [sends] });
     const due = async (now = new Date(), ...except: string[]): Promise<readonly DueSend[]> => {
       await rig.settle(projector);
-      return await listDueSends(sql, { now, limit: 10, except });
+      return await listDueSends(sql, { ...ALL, now, except });
     };
     const phases = async (now?: Date): Promise<readonly string[]> =>
       (await due(now)).map(({ operationId, phase, told }) => `${operationId} ${phase} ${String(told)}`);
@@ -95,7 +97,7 @@ describe('sends', () => {
       const projector = await rig.start({ projections: [sends] });
       const listed = async (): Promise<readonly string[]> => {
         await rig.settle(projector);
-        const due = await listDueSends(sql, { now: new Date(), limit: 10, except: [] });
+        const due = await listDueSends(sql, { ...ALL, now: new Date() });
         return due
           .filter((each) => each.operationId === operationId)
           .map(({ phase, told }) => `${phase} ${String(told)}`);
@@ -137,9 +139,33 @@ describe('sends', () => {
         { type: 'SendOutcomeRecorded', data: { outcome: 'unknown', error: null } },
       ]);
       await rig.settle(projector);
-      const due = await listDueSends(sql, { now: new Date(), limit: 10, except: [] });
+      const due = await listDueSends(sql, { ...ALL, now: new Date() });
       expect(due.find((each) => each.operationId === operationId)).to.include({ phase, told: false });
       await projector.close();
     });
   }
+
+  it('lists few of one mailbox, and fewer where some are under way', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [sends] });
+    for (const name of ['slow_1', 'slow_2', 'slow_3', 'quick_1']) {
+      const mailbox_id = `mbx_${name.split('_')[0] ?? ''}`;
+      await happened(events, `operation-opn_${name}`, [
+        { type: 'SendIntended', data: { mailbox_id, draft_id: `drf_${name}`, draft_version: 1 } },
+      ]);
+    }
+    await rig.settle(projector);
+    const listed = async (busy: readonly string[], except: readonly string[] = []) => {
+      const now = new Date();
+      const due = await listDueSends(sql, { now, limit: 10, except, ofOneMailbox: 2, busy });
+      return due
+        .map(({ operationId }) => operationId.slice('opn_'.length))
+        .filter((name) => /slow|quick/.test(name))
+        .toSorted();
+    };
+    expect(await listed([])).to.deep.equal(['quick_1', 'slow_1', 'slow_2']);
+    expect(await listed(['mbx_slow'], ['opn_slow_1'])).to.deep.equal(['quick_1', 'slow_2']);
+    expect(await listed(['mbx_slow', 'mbx_slow'])).to.deep.equal(['quick_1']);
+    await projector.close();
+  });
 });

@@ -9,6 +9,8 @@ import { sends } from '../../../../projections/sends.ts';
 import { ProcessGone } from '../../../support/breaking-mailbox.ts';
 import { sampleAuthor } from '../../../support/event-author.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { LATER_AT_ENVELOPE } from '../../../support/fake-submission.ts';
+import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
 import { SendRig } from '../../../support/send-rig.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
@@ -45,21 +47,24 @@ describe('the worker that goes on with sends, on a log and a database', () => {
   let home: Rig;
   let rig: SendRig;
   let projector: Projector;
-  const stopping: AbortController[] = [];
+  const workers: { readonly stop: AbortController; readonly ended: Promise<void> }[] = [];
 
   beforeEach(async () => {
     home = await openRig();
-    rig = new SendRig({ kind: 'agent' });
-    projector = await home.start({ events: rig.ports.events, projections: [sends] });
   });
+  const openSends = async (kind: 'agent' | 'user'): Promise<void> => {
+    rig = new SendRig({ kind });
+    projector = await home.start({ events: rig.ports.events, projections: [sends] });
+  };
   afterEach(async () => {
-    for (const each of stopping.splice(0)) each.abort();
+    for (const { stop } of workers) stop.abort();
+    await Promise.all(workers.splice(0).map(({ ended }) => ended));
     await projector.close();
     await home[Symbol.asyncDispose]();
   });
 
   /** A worker of a new process, until the test is over. */
-  const startWorker = (): Ports => {
+  const startWorker = (): void => {
     const { clock, ...ports } = rig.newRun();
     const running: Ports = {
       ...ports,
@@ -67,15 +72,14 @@ describe('the worker that goes on with sends, on a log and a database', () => {
       clock: { now: () => clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) },
     };
     const stop = new AbortController();
-    stopping.push(stop);
-    void runSendWorker(running, stop.signal);
-    return running;
+    workers.push({ stop, ended: runSendWorker(running, stop.signal) });
   };
 
   const outcomeOf = async (operationId: string) => (await rig.operation(operationId)).send?.outcome?.outcome;
 
   /** A send of which nobody knows, and that is told so. */
   const unknown = async (): Promise<{ readonly id: string; readonly operationId: string }> => {
+    await openSends('agent');
     const id = await rig.startDraft();
     rig.submission.course = { kind: 'lost', taken: true };
     await rig.send(id, 'key-1').catch(() => undefined);
@@ -105,4 +109,42 @@ describe('the worker that goes on with sends, on a log and a database', () => {
     const all = await events.readAll(null, 100);
     expect(all.map(({ type }) => type)).to.include('QuotaGivenBack');
   });
+
+  it("does not keep a mailbox's sends waiting for those of another one whose server hangs", async () => {
+    await openSends('user');
+    rig.submission.course = LATER_AT_ENVELOPE;
+    const keys = Array.from({ length: 20 }, (_, at) => `slow-${String(at)}`);
+    for (const key of keys) await rig.send(await rig.startDraft(), key).catch(() => undefined);
+    rig.parts.clock.advance(1_000);
+    const draftId = await startDraftIn('mbx_1');
+    await rig.send(draftId, 'quick').catch(() => undefined);
+    expect((await rig.draft(draftId)).send?.retryAt).to.be.a('string');
+    const hanging = Promise.withResolvers<undefined>();
+    const connect = rig.submission.connect.bind(rig.submission);
+    rig.submission.connect = async (...[mailboxId]: [string?]) => {
+      if (mailboxId === 'mbx_0') await hanging.promise;
+      return await connect();
+    };
+    rig.submission.course = { kind: 'accept' };
+    rig.parts.clock.advance(120_000);
+    await projector.readModels.waitFor(await rig.ports.events.headPosition(), 3_000);
+    startWorker();
+    await eventually(async () => (await rig.draft(draftId)).status === 'sent');
+    expect(rig.submission.taken.length).to.equal(1);
+    hanging.resolve(undefined);
+  });
+
+  /** A draft of one version in a mailbox of the rig that is not its first. */
+  const startDraftIn = async (mailboxId: string): Promise<string> => {
+    const id = rig.ports.ids.newId('drf');
+    const version = await rig.version(id, 1, ['bob@example.org']);
+    const data = {
+      ...SAMPLE_EVENTS.DraftStarted,
+      mailbox_id: mailboxId,
+      kind: 'new' as const,
+      draft: version,
+    };
+    await rig.append(id, { type: 'DraftStarted', data });
+    return id;
+  };
 });
