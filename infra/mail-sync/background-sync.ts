@@ -25,8 +25,10 @@ export interface BackgroundOptions {
   readonly folders: () => readonly FolderRef[];
   /** Every folder is complete. May throw `store_unavailable`. */
   readonly onComplete: () => Promise<void>;
+  /** A folder could not be looked at, whatever the list said of it. */
+  readonly onClosed: (folder: FolderRef) => void;
   /** A folder is not where the list said: it is time for another list. */
-  readonly onGone: (folder: FolderRef) => void;
+  readonly onGone: () => void;
   /** There is nothing more to do. */
   readonly onDone: () => void;
   /** The lease is lost, the stores are away, or something is wrong here. */
@@ -38,6 +40,8 @@ export class BackgroundSync {
   readonly #asked = new Map<number, FolderRef>();
   /** The server does not open them; they are tried again after the next list. */
   readonly #closed = new Set<number>();
+  /** They were not where the list said, and another list was asked for since they last were. */
+  readonly #missed = new Set<number>();
   /** When each folder is compared next. */
   readonly #compareAt = new Map<number, number>();
   /** A provider that refuses a second connection is not asked at once again. */
@@ -176,23 +180,30 @@ export class BackgroundSync {
     });
   }
 
-  /** Null when the folder is gone, numbered anew or refused: another list tells what to do with it. */
+  /** Null when the folder is gone, numbered anew or refused: it is tried again after the next list. */
   async #unlessClosed<T>(folder: FolderRef, work: () => Promise<T | null>): Promise<T | null> {
-    const { onGone, sync } = this.#options;
     const result = await work().catch((error: unknown) => {
       if (!(error instanceof GatewayError) || error.code !== 'provider_rejected') throw error;
-      const { server_code: code } = error.details;
-      sync.ports.log.warn('a folder is not opened', {
-        mailbox_id: sync.mailboxId,
-        folder: folder.number,
-        code,
-      });
-      return null;
+      this.#noteRefusal(folder, error);
+      return 'refused' as const;
     });
-    if (result !== null) return result;
+    if (result !== null && result !== 'refused') {
+      this.#missed.delete(folder.number);
+      return result;
+    }
     this.#closed.add(folder.number);
-    onGone(folder);
+    this.#options.onClosed(folder);
+    // A folder that the list goes on to name waits for the regular one, like one that is refused.
+    if (result === null && !this.#missed.has(folder.number)) {
+      this.#missed.add(folder.number);
+      this.#options.onGone();
+    }
     return null;
+  }
+
+  #noteRefusal({ number: folder }: FolderRef, { details }: GatewayError): void {
+    const { ports, mailboxId: mailbox_id } = this.#options.sync;
+    ports.log.warn('a folder is not opened', { mailbox_id, folder, code: details['server_code'] });
   }
 
   #isDue(number: number): boolean {

@@ -159,10 +159,10 @@ export class MailboxWorker {
       turns: working,
       folders: () => rounds.folders,
       onComplete: () => recordSynced(ports, this.#sync.mailboxId),
-      onGone: (folder) => {
+      onClosed: (folder) => {
         rounds.doubt(folder);
-        this.#watch?.askForRound();
       },
+      onGone: () => this.#watch?.askForRound(),
       onDone: () => {
         this.#bell.ring();
       },

@@ -1,4 +1,4 @@
-/** A TCP proxy before a mail server that breaks a connection at a chosen command or alters what is said, and counts what it sees. */
+/** A TCP proxy before a mail server that breaks a connection at a chosen command, refuses or delays it, and counts what it sees. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -20,8 +20,6 @@ export class CuttingProxy {
   hide: RegExp | null = null;
   /** A command that matches is answered with NO and does not reach the server. */
   refuse: RegExp | null = null;
-  /** What a client says is changed on its way to the server. */
-  reword: { readonly command: RegExp; readonly as: string } | null = null;
   /** What a client says after a command that matches waits with it. */
   delay: { readonly command: RegExp; readonly ms: number } | null = null;
   /** Every IDLE ends as soon as the server has begun it. */
@@ -56,10 +54,12 @@ export class CuttingProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The server ends every IDLE with its tagged answer; the clients said no DONE. */
-  endIdle(): void {
+  /** The server ends every IDLE with its tagged answer; the clients said no DONE. Tells how many there were. */
+  endIdle(): number {
+    const count = this.#idling.size;
     for (const upstream of this.#idling) upstream.write('DONE\r\n');
     this.#idling.clear();
+    return count;
   }
 
   async close(): Promise<void> {
@@ -85,12 +85,12 @@ export class CuttingProxy {
     client.on('data', (chunk: Buffer) => {
       const said = chunk.toString('latin1');
       this.transcript += said;
-      if (said.startsWith('DONE\r\n')) this.#idling.delete(upstream);
-      if (/^\w+ IDLE\r\n/.test(said)) this.#idling.add(upstream);
       if (this.refuse?.test(said)) {
         client.write(`${said.slice(0, said.indexOf(' '))} NO [NOPERM] Permission denied.\r\n`);
         return;
       }
+      if (said.startsWith('DONE\r\n')) this.#idling.delete(upstream);
+      if (/^\w+ IDLE\r\n/.test(said)) this.#idling.add(upstream);
       const cut = this.#cut;
       if (!cut?.command.test(said)) {
         this.#pass(client, upstream, said);
@@ -115,15 +115,14 @@ export class CuttingProxy {
   }
 
   #pass(client: Socket, upstream: Socket, said: string): void {
-    const { reword, delay } = this;
-    const heard = Buffer.from(reword === null ? said : said.replace(reword.command, reword.as), 'latin1');
+    const { delay } = this;
     if (!delay?.command.test(said)) {
-      upstream.write(heard);
+      upstream.write(said, 'latin1');
       return;
     }
     client.pause();
     setTimeout(() => {
-      upstream.write(heard);
+      upstream.write(said, 'latin1');
       client.resume();
     }, delay.ms);
   }

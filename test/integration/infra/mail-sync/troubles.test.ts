@@ -107,6 +107,30 @@ describe('a worker in trouble', function () {
     await proxy.close();
   });
 
+  it('leaves a folder the server does not open until the next list, and looks after the others', async () => {
+    const proxy = await startCuttingProxy(dovecot.imap());
+    proxy.refuse = /(SELECT|EXAMINE) "?Shared/;
+    await appendMessages(
+      dovecot.imap(),
+      user,
+      ['Shared', 'Work'].map((folder) => ({ folder, raw: mail(folder) })),
+    );
+    rig = await startSyncRig(dovecot.imap(), user, { gatewayImap: { ...dovecot.imap(), port: proxy.port } });
+    const everyMs = 700;
+    rig.work({ roundEveryMs: everyMs });
+    await eventually(isConnected);
+    expect(await rig.differences()).to.deep.equal(['Shared is not complete', 'Shared/1: missing, not ']);
+    const { connections } = proxy;
+    await rig.ports.clock.sleep(4 * everyMs);
+    expect(proxy.connections - connections, 'a login for each list').to.be.within(1, 5);
+    proxy.refuse = /(SELECT|EXAMINE) "?(Shared|Work)/;
+    await appendMessages(dovecot.imap(), user, [{ folder: 'Work', raw: mail('while-closed') }]);
+    await rig.ports.clock.sleep(2 * everyMs);
+    proxy.refuse = null;
+    await eventually(isSame);
+    await proxy.close();
+  });
+
   it(`says auth_failed of refused credentials only ${verifies('contract:4:mailbox-auth-failed')}`, async () => {
     rig = await startSyncRig(dovecot.imap(), user, { password: 'wrong' });
     rig.work();
