@@ -94,7 +94,8 @@ export interface MailIndex {
   progress(mailboxNumber: number): Promise<IndexProgress>;
   /**
    * The same answer a live query gives as long as the server has what the answer's `states` say; null when the copy of a
-   * folder is missing, not complete or not trusted. Never asked for `body_contains` and `header`.
+   * folder is missing, not complete or not trusted, or changed during every attempt to read it. Never asked for
+   * `body_contains` and `header`.
    */
   query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null>;
   /** All thread ids of the conversation that one of them names, itself first; `threadId` gives the id of a root. */

@@ -19,7 +19,7 @@ import { queryIndex } from './query-copy.ts';
 import { CopyNotReady } from './copy-states.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { linkedThreads } from './linked-threads.ts';
-import { PageReader } from './read-page.ts';
+import { CopyChanged, PageReader } from './read-page.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
 /** For what a crash of the database may forget. Not for an update: its worker remembers that it is written, and never looks again. */
@@ -34,6 +34,9 @@ const FOLDER = `
 
 /** Everything that is kept of a mailbox. */
 const TABLES = ['mirror.folder', 'mirror.message', 'mirror.message_text', 'mirror.departed_message'] as const;
+
+/** An answer of several statements is read anew when a copy changed between them; one that changes all the time is asked live. */
+const MOST_READS = 3;
 
 interface FolderRow extends Record<string, unknown> {
   readonly uid_validity: string;
@@ -156,9 +159,8 @@ export class PostgresMailIndex implements MailIndex {
     try {
       const kept = await this.#kept.find(mailboxNumber, query);
       if (kept !== null) return kept;
-      const reader = new PageReader(this.#sql, mailboxNumber, query);
-      const answer = { ...(await queryIndex(reader, query)), states: reader.states };
-      if (reader.isSteady) this.#kept.keep(mailboxNumber, query, answer);
+      const answer = await this.#readAtOnce(mailboxNumber, query);
+      if (answer !== null) this.#kept.keep(mailboxNumber, query, answer);
       return answer;
     } catch (error) {
       if (error instanceof CopyNotReady) return null;
@@ -172,6 +174,19 @@ export class PostgresMailIndex implements MailIndex {
     threadId: MailQuery['threadId'],
   ): Promise<readonly string[]> {
     return linkedThreads(this.#sql, mailboxNumber, id, threadId);
+  }
+
+  /** From one state of the copies; null when they changed during every attempt. Throws `CopyNotReady`. */
+  async #readAtOnce(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
+    for (let attempt = 1; attempt <= MOST_READS; attempt += 1) {
+      const reader = new PageReader(this.#sql, mailboxNumber, query);
+      try {
+        return { ...(await queryIndex(reader, query)), states: reader.states };
+      } catch (error) {
+        if (!(error instanceof CopyChanged)) throw error;
+      }
+    }
+    return null;
   }
 
   async erase(mailboxNumber: number): Promise<void> {

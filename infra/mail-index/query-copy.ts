@@ -10,7 +10,7 @@ import type { PageReader } from './read-page.ts';
 const FIRST_CHUNK = 64;
 const LARGEST_CHUNK = 1_024;
 
-/** One page, or a count. Throws `CopyNotReady`. */
+/** One page, or a count. Throws `CopyNotReady`, `CopyChanged`. */
 export async function queryIndex(reader: PageReader, query: MailQuery): Promise<MailQueryAnswer> {
   const nothing = { messages: [], next: null, count: null, evaluatedBy: 'gateway' } as const;
   if (query.folders.length === 0) return { ...nothing, count: query.countOnly ? 0 : null };

@@ -62,17 +62,13 @@ export class QueryRouter {
     onMailbox: OnMailbox,
   ): Promise<MailAnswer | null> {
     const { index, headPosition } = this.#options;
-    const first = await index.query(number, query);
-    if (first === null) return null;
-    let asOf = lastPosition(first.states);
-    let answer: IndexAnswer | null = first;
-    if (asOf === null) {
-      // Nothing was ever told of these folders: all that will be lies behind what the log holds now.
-      asOf = await headPosition();
-      answer = await index.query(number, query);
-    }
-    if (answer === null || !(await this.#isCurrent(mailboxId, query, answer, onMailbox))) return null;
+    const answer = await index.query(number, query);
+    if (answer === null) return null;
     const { states, ...rest } = answer;
+    // Of no folder nothing is ever told.
+    const asOf = states.length === 0 ? await headPosition() : lastPosition(states);
+    // What is told first of a folder is in the log before it is in the copy: the head is no position of a copy without one.
+    if (asOf === null || !(await this.#isCurrent(mailboxId, query, answer, onMailbox))) return null;
     return { ...(await withTexts(rest, query, onMailbox)), asOf };
   }
 

@@ -4,7 +4,7 @@ import type { Sql } from '../../commands/kernel/ports.ts';
 import { leafKeys } from '../../commands/kernel/matches.ts';
 import type { FolderState } from './folder-mirror.ts';
 import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
-import { CopyNotReady, type StateRow, statesOf } from './copy-states.ts';
+import { type StateRow, statesOf } from './copy-states.ts';
 import { wordPatterns } from './filter-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './page-ask.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
@@ -12,6 +12,9 @@ import { messageOfRow, type MessageRow } from './message-row.ts';
 /** Messages looked at in order before words are looked up in their own index, all folders together. */
 const GLANCE = 2_048;
 const LEAST_GLANCE = 256;
+
+/** A copy changed between the reads of one answer: what they read does not belong together. */
+export class CopyChanged extends Error {}
 
 /** A folder's state beside one of its messages, or beside nulls. */
 type PageRow = StateRow & (MessageRow | { readonly uid: null });
@@ -23,7 +26,6 @@ export class PageReader {
   readonly #query: MailQuery;
   readonly #folders: ReadonlyMap<number, FolderRef>;
   #states: readonly FolderState[] = [];
-  #isSteady = true;
 
   constructor(sql: Sql, mailboxNumber: number, query: MailQuery) {
     this.#sql = sql;
@@ -33,17 +35,12 @@ export class PageReader {
     this.isExact = isExactInSql(query.filter);
   }
 
-  /** The copies as they were when the last page was read. */
+  /** The copies as they were when every page was read. */
   get states(): readonly FolderState[] {
     return this.#states;
   }
 
-  /** True when no copy changed from the first page read to the last. */
-  get isSteady(): boolean {
-    return this.#isSteady;
-  }
-
-  /** At most `limit` candidates after the keyset, in order. Throws `CopyNotReady`. */
+  /** At most `limit` candidates after the keyset, in order. Throws `CopyNotReady`, `CopyChanged`. */
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
     const ask = this.#ask({ after, limit });
     // Found by a key, there are few of them: sorting them is less than coming by them.
@@ -57,7 +54,7 @@ export class PageReader {
     return glanced.length === limit ? glanced : await this.#page(ask, { kind: 'sift' });
   }
 
-  /** Every candidate of these threads. */
+  /** Every candidate of these threads. Throws `CopyNotReady`, `CopyChanged`. */
   async threads(threadKeys: readonly string[]): Promise<readonly FetchedMessage[]> {
     return await this.#page(this.#ask({ after: null, limit: null, threadKeys }), { kind: 'sift' });
   }
@@ -97,9 +94,7 @@ export class PageReader {
     const states = statesOf(rows, this.#folders.size);
     for (const before of this.#states) {
       const now = states.find(({ folderNumber }) => folderNumber === before.folderNumber);
-      // Pages of two lives of a folder do not make one answer.
-      if (now?.uidValidity !== before.uidValidity) throw new CopyNotReady();
-      if (now.version !== before.version) this.#isSteady = false;
+      if (now?.version !== before.version) throw new CopyChanged();
     }
     this.#states = states;
   }
