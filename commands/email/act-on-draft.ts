@@ -23,6 +23,7 @@ interface Act<Operation> {
   readonly reason: string | undefined;
 }
 
+/** No `operation_id`: unlike a send it is over with this answer, and its key's claim is nothing `GET /operations` knows. */
 const completed = (draft: Draft): OperationReply => ({
   status: 'completed',
   results: [],
