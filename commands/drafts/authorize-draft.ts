@@ -1,11 +1,26 @@
 /** What policy says of writing a draft: allowed to all unless an organisation says otherwise (`contract.md` 8). */
 import type { Context } from '../kernel/capability.ts';
+import type { IdPrefix } from '../kernel/ids.ts';
 import { authorizeOperation } from '../operations/authorize-operation.ts';
 import { decideActionPolicy } from '../policy/decide-for-caller.ts';
 
-export type DraftAction = 'draft_create' | 'draft_reply' | 'draft_edit' | 'draft_discard';
-
-/** Asked before the key is taken. Throws `policy_denied`; `approval_required`, since a draft has no check of its own. */
-export function authorizeDraft(context: Context, mailboxId: string, action: DraftAction): void {
-  authorizeOperation('execute', decideActionPolicy(context, mailboxId, [action]));
+export interface DraftWrite {
+  readonly mailboxId: string;
+  readonly action: 'draft_create' | 'draft_reply' | 'draft_edit' | 'draft_discard';
+  /** Of what would be written or thrown away. */
+  readonly contentHash: string;
 }
+
+/** Lets a write begin, called once nothing else can be refused. Gives the id of the draft that is made, or of the claim. */
+export type Admit = (write: DraftWrite) => Promise<string>;
+
+/**
+ * Asks policy, then takes the Idempotency-Key. Throws `policy_denied`, `approval_required`, since a draft has no check of
+ * its own, and what taking a key throws.
+ */
+export const admittedAs =
+  (context: Context, prefix: IdPrefix): Admit =>
+  async ({ mailboxId, action }) => {
+    authorizeOperation('execute', decideActionPolicy(context, mailboxId, [action]));
+    return await context.claim(prefix);
+  };

@@ -3,26 +3,21 @@ import { z } from 'zod';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
-import { authorizeDraft } from './authorize-draft.ts';
+import { type Admit, admittedAs } from './authorize-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { Draft, draftPayload } from './draft-payload.ts';
-import type { TakeKey } from './edit-draft.ts';
 import { expectedVersionOf, loadDraft } from './load-draft.ts';
 
 /** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
-export async function discardDraft(
-  context: Context,
-  input: DiscardDraftInput,
-  takeKey: TakeKey,
-): Promise<Draft> {
+export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
   const { ports, author, writer } = context;
   const { id, state, mailbox } = await loadDraft(context, input.draft_id, ['drafts:discard']);
   const expected = expectedVersionOf(context, input.expected_version);
   decideDiscard(state, 'caller', expected);
-  authorizeDraft(context, mailbox.id, 'draft_discard');
-  const claimId = await takeKey();
+  const contentHash = state.current?.content_hash ?? '';
+  const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_discard', contentHash });
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,
     decide: (now) => decideDiscard(now, 'caller', expected, claimId),
@@ -46,7 +41,7 @@ const common: Pick<
   output: Draft,
   etag: ({ version }) => String(version),
   ifMatch: true,
-  handle: (input, context) => discardDraft(context, input, () => context.claim('req')),
+  handle: (input, context) => discardDraft(context, input, admittedAs(context, 'req')),
 };
 
 export const discardDraftCapability = defineCapability<DiscardDraftInput, Draft>({

@@ -1,4 +1,5 @@
 /** The attachments a caller names, checked and brought into the form a version holds. */
+import { createHash } from 'node:crypto';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
@@ -93,7 +94,7 @@ function inlineAttachment({ ports }: Context, input: Inline): InlineBytes {
     content_type: mediaTypeOf(input.content_type ?? 'application/octet-stream'),
     content_id: input.content_id ?? null,
     size: bytes.length,
-    sha256: null,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
     given_inline: true,
   };
   return { attachment, bytes };
@@ -151,19 +152,13 @@ export async function storeAttachments(
   { ports }: Context,
   owner: { readonly mailboxId: string; readonly draftId: string },
   { attachments, inline }: NamedAttachments,
-): Promise<readonly DraftAttachment[]> {
-  const hashes = new Map<string, string>();
+): Promise<void> {
   for (const { attachment, bytes } of inline) {
     const { id, filename, content_type: contentType } = attachment;
     const content = { id, kind: 'upload', owner, filename, contentType, expiresAt: null } as const;
-    const { sha256 } = await ports.content.put({ ...content, maxBytes: MAX_INLINE_BYTES }, inOnePiece(bytes));
-    hashes.set(id, sha256);
+    await ports.content.put({ ...content, maxBytes: MAX_INLINE_BYTES }, inOnePiece(bytes));
   }
   const uploads = attachments.flatMap(({ id }) => (id.startsWith('upl_') ? [id] : []));
   const kept = await ports.content.keep(uploads);
   if (uploads.some((id) => !kept.has(id))) throw notFound('attachment');
-  return attachments.map((attachment) => ({
-    ...attachment,
-    sha256: hashes.get(attachment.id) ?? attachment.sha256,
-  }));
 }

@@ -3,7 +3,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { assertEditable, editDraft as decideEdit } from './decide-draft.ts';
-import { authorizeDraft } from './authorize-draft.ts';
+import { type Admit, admittedAs } from './authorize-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { type DraftBody, loadBody } from './draft-body.ts';
@@ -16,6 +16,7 @@ import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';
 import {
   checkRecipients,
+  contentHashOf,
   type EnvelopeFields,
   fieldsOf,
   senderOf,
@@ -23,15 +24,12 @@ import {
   type VersionParts,
 } from './write-version.ts';
 
-/** Takes the Idempotency-Key and gives the id of its claim; called once nothing else can be refused. */
-export type TakeKey = () => Promise<string>;
-
 /**
  * Replaces recipients, subject, body and attachments. Throws `not_found`, `insufficient_scope`, `draft_locked`,
  * `version_conflict`, `invalid_request`, `payload_too_large`, `message_stale`.
  */
-export const editDraft = (context: Context, input: EditDraftInput, takeKey: TakeKey): Promise<Draft> =>
-  writeEdit(context, input, takeKey, async ({ loaded, present }) => {
+export const editDraft = (context: Context, input: EditDraftInput, admit: Admit): Promise<Draft> =>
+  writeEdit(context, input, admit, async ({ loaded, present }) => {
     const { mailbox, access, id: draftId } = loaded;
     const on = { mailbox, access, draftId, present: attachmentsOf(present.version, present.envelope) };
     const attachments = await nameAttachments(context, on, input.attachments);
@@ -39,8 +37,8 @@ export const editDraft = (context: Context, input: EditDraftInput, takeKey: Take
   });
 
 /** Changes the fields named: absent = keep, null = clear. Throws like `editDraft`. */
-export const patchDraft = (context: Context, input: PatchDraftInput, takeKey: TakeKey): Promise<Draft> =>
-  writeEdit(context, input, takeKey, async ({ loaded, present }) => ({
+export const patchDraft = (context: Context, input: PatchDraftInput, admit: Admit): Promise<Draft> =>
+  writeEdit(context, input, admit, async ({ loaded, present }) => ({
     fields: patchedFields(loaded, present.envelope, input),
     body: await patchedBody(context, present.version.content_id, input),
     attachments: await patchedAttachments(context, loaded, present, input.attachments),
@@ -60,7 +58,7 @@ interface Editing {
 async function writeEdit(
   context: Context,
   input: { readonly draft_id: string; readonly expected_version?: number | undefined },
-  takeKey: TakeKey,
+  admit: Admit,
   change: (editing: Editing) => Promise<VersionParts>,
 ): Promise<Draft> {
   const { ports, author, writer } = context;
@@ -73,8 +71,8 @@ async function writeEdit(
   if (version === null || envelope === null) throw contentErased();
   const parts = await change({ loaded, present: { version, envelope } });
   checkRecipients(parts.fields);
-  authorizeDraft(context, mailbox.id, 'draft_edit');
-  const claimId = await takeKey();
+  const contentHash = contentHashOf(ports.ids, id, parts);
+  const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_edit', contentHash });
   const next = await storeVersion(context, { mailboxId: mailbox.id, draftId: id }, parts);
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,
@@ -152,7 +150,7 @@ export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
   output: Draft,
   etag: ({ version }) => String(version),
   ifMatch: true,
-  handle: (input, context) => editDraft(context, input, () => context.claim('req')),
+  handle: (input, context) => editDraft(context, input, admittedAs(context, 'req')),
 });
 
 export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
@@ -174,5 +172,5 @@ export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
   output: Draft,
   etag: ({ version }) => String(version),
   ifMatch: true,
-  handle: (input, context) => patchDraft(context, input, () => context.claim('req')),
+  handle: (input, context) => patchDraft(context, input, admittedAs(context, 'req')),
 });

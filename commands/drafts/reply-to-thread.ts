@@ -1,6 +1,7 @@
 /** reply_to_thread: an answer to a message, to its sender or to everyone. */
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { Scope } from '../kernel/scopes.ts';
+import { type Admit, admittedAs } from './authorize-draft.ts';
 import { nameAttachments } from './draft-attachments.ts';
 import { ReplyInput } from './draft-input.ts';
 import { Draft } from './draft-payload.ts';
@@ -8,7 +9,7 @@ import { mailboxFor } from './load-draft.ts';
 import { addressOf, sendable } from './mail-address.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { prefixed, quotedHistory, readSource, replyRecipients, threadingOf } from './source-message.ts';
-import { scopesForAttachments, startedBefore, type TakeId, writeStart } from './start-draft.ts';
+import { scopesForAttachments, startedBefore, writeStart } from './start-draft.ts';
 import { checkRecipients } from './write-version.ts';
 
 export const scopesToReply = ({ attachments }: Pick<ReplyInput, 'attachments'>): readonly Scope[] => [
@@ -20,7 +21,7 @@ export const scopesToReply = ({ attachments }: Pick<ReplyInput, 'attachments'>):
  * Starts an answer; the message's text is quoted under it for a caller who may read bodies. Throws `not_found`,
  * `insufficient_scope`, `invalid_request`, `payload_too_large`, `message_stale`.
  */
-export async function replyToThread(context: Context, input: ReplyInput, takeId: TakeId): Promise<Draft> {
+export async function replyToThread(context: Context, input: ReplyInput, admit: Admit): Promise<Draft> {
   const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);
   const source = await readSource(context, mailbox, access, input.message_id);
   const all = input.reply_all ?? false;
@@ -41,7 +42,7 @@ export async function replyToThread(context: Context, input: ReplyInput, takeId:
   const attachments = await nameAttachments(context, on, input.attachments ?? []);
   const own = renderBody(input) ?? EMPTY_BODY;
   const history = quotedHistory(source);
-  return await writeStart(context, mailbox.id, takeId, {
+  return await writeStart(context, mailbox.id, admit, {
     kind: all ? 'reply_all' : 'reply',
     source,
     threading: threadingOf(source),
@@ -77,5 +78,5 @@ export const replyToThreadCapability = defineCapability<ReplyInput, Draft>({
   input: ReplyInput,
   output: Draft,
   etag: ({ version }) => String(version),
-  handle: (input, context) => replyToThread(context, input, () => context.claim('drf')),
+  handle: (input, context) => replyToThread(context, input, admittedAs(context, 'drf')),
 });

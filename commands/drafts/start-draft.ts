@@ -3,7 +3,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { Scope } from '../kernel/scopes.ts';
 import { startDraft as decideStart } from './decide-draft.ts';
-import { authorizeDraft } from './authorize-draft.ts';
+import { type Admit, admittedAs } from './authorize-draft.ts';
 import { draft } from './draft.ts';
 import { nameAttachments, type NamedAttachments } from './draft-attachments.ts';
 import type { DraftKind } from './draft-events.ts';
@@ -12,10 +12,13 @@ import { Draft, draftPayload } from './draft-payload.ts';
 import { loadDraft, mailboxFor } from './load-draft.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { forwardedText, prefixed, readSource, type SourceMessage, threadingOf } from './source-message.ts';
-import { checkRecipients, fieldsOf, storeVersion, type VersionParts } from './write-version.ts';
-
-/** Takes the Idempotency-Key and gives the id of what is made; called once nothing else can be refused. */
-export type TakeId = () => Promise<string>;
+import {
+  checkRecipients,
+  contentHashOf,
+  fieldsOf,
+  storeVersion,
+  type VersionParts,
+} from './write-version.ts';
 
 /** Received attachments are read in the caller's name. */
 export const scopesForAttachments = (inputs: readonly AttachmentInput[] | undefined): readonly Scope[] =>
@@ -32,7 +35,7 @@ export const scopesToStart = ({
 ];
 
 /** Starts a draft. Throws `not_found`, `insufficient_scope`, `invalid_request`, `payload_too_large`, `message_stale`. */
-export async function startDraft(context: Context, input: StartDraftInput, takeId: TakeId): Promise<Draft> {
+export async function startDraft(context: Context, input: StartDraftInput, admit: Admit): Promise<Draft> {
   const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);
   const forwarded =
     input.forward_of === undefined ? null : await readSource(context, mailbox, access, input.forward_of);
@@ -46,7 +49,7 @@ export async function startDraft(context: Context, input: StartDraftInput, takeI
     ...(forwarded ? partsOf(context, mailbox.number, forwarded) : []),
   ];
   const attachments: NamedAttachments = await nameAttachments(context, on, named);
-  return await writeStart(context, mailbox.id, takeId, {
+  return await writeStart(context, mailbox.id, admit, {
     kind: forwarded ? 'forward' : 'new',
     source: forwarded,
     threading: { inReplyTo: null, references: forwarded ? threadingOf(forwarded).references : [] },
@@ -72,17 +75,21 @@ export interface Start {
   readonly parts: VersionParts;
 }
 
-/** Takes the id, stores what the first version names and appends it. */
+/**
+ * Takes the id, stores what the first version names and appends it. The hash told before is salted with the mailbox, that
+ * of the draft with its id, which is not chosen until then.
+ */
 export async function writeStart(
   context: Context,
   mailboxId: string,
-  takeId: TakeId,
+  admit: Admit,
   { kind, source, threading, parts }: Start,
 ): Promise<Draft> {
   const { ports, author, writer } = context;
   const isReply = kind === 'reply' || kind === 'reply_all';
-  authorizeDraft(context, mailboxId, isReply ? 'draft_reply' : 'draft_create');
-  const draftId = await takeId();
+  const action = isReply ? 'draft_reply' : 'draft_create';
+  const contentHash = contentHashOf(ports.ids, mailboxId, parts);
+  const draftId = await admit({ mailboxId, action, contentHash });
   const first = await storeVersion(context, { mailboxId, draftId }, parts);
   const started = {
     mailbox_id: mailboxId,
@@ -134,5 +141,5 @@ export const startDraftCapability = defineCapability<StartDraftInput, Draft>({
   input: StartDraftInput,
   output: Draft,
   etag: ({ version }) => String(version),
-  handle: (input, context) => startDraft(context, input, () => context.claim('drf')),
+  handle: (input, context) => startDraft(context, input, admittedAs(context, 'drf')),
 });

@@ -4,6 +4,7 @@ import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
 import type { Address } from '../kernel/mail-port.ts';
+import type { Ids } from '../kernel/ports.ts';
 import type { NextVersion } from './decide-draft.ts';
 import { type DraftBody, storeBody } from './draft-body.ts';
 import { type NamedAttachments, storeAttachments } from './draft-attachments.ts';
@@ -64,27 +65,34 @@ export const fieldsOf = (
   headers,
 });
 
-/** Stores body and attachments; what the event names exists before it is written. */
-export async function storeVersion(
-  context: Context,
-  owner: { readonly mailboxId: string; readonly draftId: string },
-  { fields, body, attachments: named }: VersionParts,
-): Promise<NextVersion> {
-  const { ids, personal, content } = context.ports;
-  const attachments = await storeAttachments(context, owner, named);
-  const labels = attachments.map(({ size: _size, sha256: _sha256, ...label }) => label);
+/** What `content_hash` is, salted with the draft's id. Keyed: a plain hash of a short text could be guessed. */
+export function contentHashOf(
+  ids: Ids,
+  draftId: string,
+  { fields, body, attachments: { attachments } }: VersionParts,
+): string {
   // Bytes that were sent twice have two ids and one hash: the same content is then the same version, however it came.
   const meant = attachments.map(({ id, sha256, given_inline: _, ...shown }) => ({
     ...shown,
     bytes: sha256 ?? id,
   }));
+  return ids.reservationName(canonicalJson({ draft: draftId, fields, body, attachments: meant }));
+}
+
+/** Stores body and attachments; what the event names exists before it is written. */
+export async function storeVersion(
+  context: Context,
+  owner: { readonly mailboxId: string; readonly draftId: string },
+  parts: VersionParts,
+): Promise<NextVersion> {
+  const { ids, personal, content } = context.ports;
+  const { attachments } = parts.attachments;
+  await storeAttachments(context, owner, parts.attachments);
+  const labels = attachments.map(({ size: _size, sha256: _sha256, ...label }) => label);
   return {
-    envelope: await sealEnvelope(personal, owner.mailboxId, { ...fields, attachments: labels }),
-    content_id: await storeBody(content, ids.newUuid(), owner, body),
-    // Keyed: a plain hash of a short text could be guessed.
-    content_hash: ids.reservationName(
-      canonicalJson({ draft: owner.draftId, fields, body, attachments: meant }),
-    ),
+    envelope: await sealEnvelope(personal, owner.mailboxId, { ...parts.fields, attachments: labels }),
+    content_id: await storeBody(content, ids.newUuid(), owner, parts.body),
+    content_hash: contentHashOf(ids, owner.draftId, parts),
     attachments: attachments.map(({ id, size, sha256 }) => ({ id, size, sha256 })),
   };
 }

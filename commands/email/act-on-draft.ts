@@ -1,6 +1,7 @@
 /** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
 import type { Context, Replay } from '../kernel/capability.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
+import { type Admit, admittedAs, type DraftWrite } from '../drafts/authorize-draft.ts';
 import { changedBefore } from '../drafts/changed-before.ts';
 import { assertVersion } from '../drafts/decide-draft.ts';
 import { discardDraft } from '../drafts/discard-draft.ts';
@@ -32,12 +33,12 @@ const completed = (draft: Draft): OperationReply => ({
 });
 
 /** Nothing is run or written; the draft is shown as it is now. */
-const previewOf = (policy: PolicyDecision, draft: Draft | null): OperationReply => ({
+const previewOf = (policy: PolicyDecision, draft: Draft | null, contentHash: string): OperationReply => ({
   status: 'preview',
   results: [],
   ...(draft === null ? {} : { draft_id: draft.id, draft }),
   preview: {
-    content_hash: draft?.content_hash ?? '',
+    content_hash: contentHash,
     items: [],
     policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
   },
@@ -54,19 +55,13 @@ export async function writeDraft(
     throw new GatewayError('operation_unsupported', message);
   }
   const before = 'draft_id' in operation ? await draftOf(context, mailboxId, operation.draft_id) : null;
-  if (mode !== 'preview')
-    return completed(await run(context, mailboxId, operation, takeKey(context, operation)));
-  const policy = decideActionPolicy(context, mailboxId, [operation.type]);
-  if (policy.decision === 'allow') await rehearse(context, mailboxId, operation);
-  return previewOf(policy, before);
+  if (mode !== 'preview') {
+    const prefix = operation.type === 'draft_create' || operation.type === 'draft_reply' ? 'drf' : 'req';
+    return completed(await run(context, mailboxId, operation, admittedAs(context, prefix)));
+  }
+  const { contentHash } = await rehearse(context, mailboxId, operation);
+  return previewOf(decideActionPolicy(context, mailboxId, [operation.type]), before, contentHash);
 }
-
-const takeKey =
-  (context: Context, { type }: DraftWriting): TakeId =>
-  () =>
-    context.claim(type === 'draft_create' || type === 'draft_reply' ? 'drf' : 'req');
-
-type TakeId = () => Promise<string>;
 
 /** The draft as it stands. Throws `not_found`, also for one of another mailbox. */
 async function draftOf(context: Context, mailboxId: string, draftId: string): Promise<Draft> {
@@ -79,34 +74,45 @@ async function run(
   context: Context,
   mailboxId: string,
   operation: DraftWriting,
-  take: TakeId,
+  admit: Admit,
 ): Promise<Draft> {
   switch (operation.type) {
     case 'draft_create':
-      return await startDraft(context, { ...operation.draft, mailbox_id: mailboxId }, take);
+      return await startDraft(context, { ...operation.draft, mailbox_id: mailboxId }, admit);
     case 'draft_reply': {
       const { type: _type, ...reply } = operation;
-      return await replyToThread(context, { ...reply, mailbox_id: mailboxId }, take);
+      return await replyToThread(context, { ...reply, mailbox_id: mailboxId }, admit);
     }
     case 'draft_edit': {
       const { draft_id, expected_version, patch } = operation;
-      return await patchDraft(context, { ...patch, draft_id, expected_version }, take);
+      return await patchDraft(context, { ...patch, draft_id, expected_version }, admit);
     }
     case 'draft_discard': {
       const { draft_id, expected_version } = operation;
-      return await discardDraft(context, { draft_id, expected_version }, take);
+      return await discardDraft(context, { draft_id, expected_version }, admit);
     }
   }
 }
 
-/** The change up to the point where it would take its key: whatever refuses it has spoken by then, and nothing is written. */
-async function rehearse(context: Context, mailboxId: string, operation: DraftWriting): Promise<void> {
-  const wouldRun = new Error('it would run');
-  try {
-    await run(context, mailboxId, operation, () => Promise.reject(wouldRun));
-  } catch (error) {
-    if (error !== wouldRun) throw error;
+/** Ends a rehearsal where the writing would begin. */
+class WouldWrite extends Error {
+  readonly write: DraftWrite;
+
+  constructor(write: DraftWrite) {
+    super('it would be written');
+    this.write = write;
   }
+}
+
+/** The change up to the point where it is admitted: whatever else refuses it has spoken by then, and nothing is written. */
+async function rehearse(context: Context, mailboxId: string, operation: DraftWriting): Promise<DraftWrite> {
+  try {
+    await run(context, mailboxId, operation, (write) => Promise.reject(new WouldWrite(write)));
+  } catch (error) {
+    if (error instanceof WouldWrite) return error.write;
+    throw error;
+  }
+  throw new Error('a rehearsal wrote a draft');
 }
 
 /** What an earlier request with this key made. */
@@ -133,5 +139,5 @@ export async function sendOrPreview(
   const loaded = await loadDraft(context, draftId, ['drafts:send']);
   assertVersion(loaded.state, expectedVersionOf(context, expectedVersion));
   assertSendable(loaded);
-  return previewOf(await askPolicy(context, loaded), draft);
+  return previewOf(await askPolicy(context, loaded), draft, draft.content_hash);
 }

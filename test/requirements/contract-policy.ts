@@ -27,6 +27,10 @@ export const contractPolicy = {
     'email_act',
     'Draft create, reply, edit, discard take execute, the default and preview; others are 422 operation_unsupported.',
   ],
+  'contract:6:draft-preview-hash': [
+    'email_act',
+    'A preview of a draft tells the content_hash of what would be written, discarded or sent.',
+  ],
   'contract:6:draft-send-modes': [
     'email_act',
     'A send that needs an approval is 403 approval_required; preview says so and sends nothing.',

@@ -4,13 +4,31 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';
 import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { SendRig, type SendRigOptions } from '../../../support/send-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const NOTES = {
   filename: 'notes.txt',
   content_type: 'text/plain',
   content_base64: Buffer.from('notes').toString('base64'),
 };
+const CHECK = {
+  decision: 'require',
+  quorum: 1,
+  approver_role: 'owner',
+  exclude_owner: false,
+  decision_ttl: 3_600,
+  commit_ttl: 3_600,
+} as const;
+const wants = (then: typeof CHECK | { readonly decision: 'deny' }): SendRigOptions => ({
+  policy: {
+    id: 'pol_1',
+    version: 1,
+    rules: [{ id: 'drafts', when: { actions: ['draft_edit'] }, then }],
+    default: null,
+  },
+});
+
 describe('a draft written by email.act', () => {
   const act = async (rig: SendRig, operation: object, key: string | null = 'key-1') => {
     const preview = key === null ? { authorization: { mode: 'preview' } } : {};
@@ -18,10 +36,58 @@ describe('a draft written by email.act', () => {
     const { output } = await rig.invoke(actOnEmail, input, key);
     return output as OperationReply & { readonly draft: Draft };
   };
+  const previewed = async (rig: SendRig, operation: object) =>
+    (await act(rig, operation, null)).preview?.content_hash;
   const newDraft = (text: string) => ({
     type: 'draft_create',
     draft: { to: ['bob@example.org'], text, attachments: [NOTES] },
   });
+  const edit = (draftId: string) => ({
+    type: 'draft_edit',
+    draft_id: draftId,
+    patch: { subject: 'New', attachments: { add: [NOTES] } },
+  });
+
+  it(`is previewed with the hash it would have once it is edited ${verifies('contract:6:draft-preview-hash')}`, async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    const before = (await rig.draft(id)).current?.content_hash;
+    const hash = await previewed(rig, edit(id));
+    expect(await rig.typesOf(`draft-${id}`)).to.deep.equal(['DraftStarted']);
+    const edited = await act(rig, edit(id));
+    expect(hash).to.equal(edited.draft.content_hash).and.not.equal(before);
+  });
+
+  it(`is previewed with the hash of what a new one would say ${verifies('contract:6:draft-preview-hash')}`, async () => {
+    const rig = new SendRig();
+    const hashes = [];
+    for (const text of ['One.', 'One.', 'Two.']) hashes.push(await previewed(rig, newDraft(text)));
+    expect(hashes[0]).to.be.a('string').with.length.greaterThan(20);
+    expect(hashes[1]).to.equal(hashes[0]);
+    expect(hashes[2]).not.to.equal(hashes[0]);
+  });
+
+  it(`is previewed with the hash of what would be discarded ${verifies('contract:6:draft-preview-hash')}`, async () => {
+    const rig = new SendRig();
+    const id = await rig.startDraft();
+    const hash = await previewed(rig, { type: 'draft_discard', draft_id: id });
+    expect(hash).to.equal((await rig.draft(id)).current?.content_hash);
+  });
+
+  for (const then of [{ decision: 'deny' }, CHECK] as const) {
+    const { decision } = then;
+    it(`is previewed in full where policy says ${decision}, and refused with its key free`, async () => {
+      const rig = new SendRig(wants(then));
+      const id = await rig.startDraft();
+      const { preview } = await act(rig, edit(id), null);
+      expect(preview?.policy).to.include({ decision, rule_id: 'drafts' });
+      expect(preview?.content_hash).not.to.equal((await rig.draft(id)).current?.content_hash);
+      expect(await rejection(act(rig, edit(id)))).to.include({
+        code: decision === 'deny' ? 'policy_denied' : 'approval_required',
+      });
+      expect(await rig.typesOf(`operation-${rig.operationId('key-1')}`)).to.deep.equal([]);
+    });
+  }
 
   it('names no operation: it is over, and none could be read', async () => {
     const rig = new SendRig();
