@@ -53,8 +53,9 @@ function stepWithoutDraft(
 ): NextStep {
   if (send.outcome !== null || draft.sendEnds[id] !== undefined) return NOTHING;
   if (now.getTime() - Date.parse(send.intendedAt) > giveUpAfterMs) {
-    const message = 'The gateway was away for too long and did not send the draft.';
-    return { kind: 'refuse', code: 'store_unavailable', message };
+    // Recorded for good: whoever asks again is not told to ask again.
+    const message = 'The gateway could not begin the send for as long as it tries; it was not sent.';
+    return { kind: 'refuse', code: 'provider_rejected', message };
   }
   if (draft.status !== 'open' && draft.status !== 'send_failed') {
     const message = `The draft is ${draft.status}; it was not sent.`;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../../../commands/kernel/errors.ts';
+import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../../commands/kernel/errors.ts';
 import { LeaseLost } from '../../../../../commands/kernel/hold-lease.ts';
 import { fileSentCopy } from '../../../../../commands/drafts/sending/file-sent-copy.ts';
 import { resolveSend } from '../../../../../commands/drafts/sending/resolve-send.ts';
@@ -102,8 +102,8 @@ describe('a send that nobody runs', () => {
     expect(rig.frozenIds()).to.deep.equal([send?.frozen.mime_id]);
   });
 
-  it('is not begun any more when the draft was edited meanwhile', async () => {
-    const rig = new SendRig();
+  /** A draft whose process died when the operation was written and the draft not yet. */
+  const claimed = async (rig: SendRig): Promise<string> => {
     const id = await rig.startDraft();
     const { events: store } = rig.ports;
     const append = store.append.bind(store);
@@ -114,9 +114,26 @@ describe('a send that nobody runs', () => {
     };
     await rig.send(id, 'key-1').catch(() => undefined);
     store.append = append;
+    return id;
+  };
+
+  it('is not begun any more when the draft was edited meanwhile', async () => {
+    const rig = new SendRig();
+    const id = await claimed(rig);
     await rig.edit(id);
     await settle(rig);
     expect(await codeOf(rig.send(id, 'key-1'))).to.equal('version_conflict');
+    expect(rig.submission.taken).to.deep.equal([]);
+  });
+
+  it('is given up when it was not begun within a day, and not told to be asked for again', async () => {
+    const rig = new SendRig();
+    const id = await claimed(rig);
+    rig.parts.clock.advance(24 * 60 * MINUTE + 1);
+    await settle(rig);
+    const code = await codeOf(rig.send(id, 'key-1'));
+    expect(code).to.equal('provider_rejected');
+    expect(ERROR_TABLE[code as ErrorCode].retryable).to.equal(false);
     expect(rig.submission.taken).to.deep.equal([]);
   });
 
