@@ -28,12 +28,17 @@ export interface WatchOptions {
 /** Two rounds without a renewal, and answers from the copy of INBOX are held against the server again. */
 const VOUCHED_ROUNDS = 2;
 
+/** A server that ended an IDLE is asked for another so long after the beginning of that one, should it end them all at once. */
+const LISTEN_AGAIN_MS = 1_000;
+
 export class MailboxWatch {
   readonly #options: WatchOptions;
   #inboxStirred = true;
   /** The server told of a change in INBOX that no look has seen yet. */
   #inboxTold = false;
   #nextRoundAt: number;
+  #listensFrom = 0;
+  #isVouching = false;
   #failure: Error | null = null;
   /** What the process had before INBOX was last found to be as the copy has it. */
   #life: Life | null = null;
@@ -84,15 +89,16 @@ export class MailboxWatch {
       if (!connection.isUsable) throw connectionLost();
       sync.assertHeld();
       const inbox = this.#options.rounds.folders.find(isInbox);
+      if (this.#isVouching && !connection.canListen) await this.endVouching();
       if (inbox && this.#isInboxBehind) await this.#lookAtInbox(inbox);
       else if (performance.now() >= this.#nextRoundAt) await this.#round();
       else if (lease.isWanted) await this.#giveWay();
       else {
         await background.start();
         await this.#listen(inbox);
-        await bell.sleep(this.#pauseMs());
+        await bell.sleep(this.#pauseMs(inbox));
         await sync.ports.clock.sleep(times.gatherMs, signal);
-        if (!connection.capabilities.idle) this.#inboxStirred = true;
+        if (inbox && !connection.isListening) this.#inboxStirred = true;
       }
     }
   }
@@ -162,11 +168,13 @@ export class MailboxWatch {
   /** At once, not when the client thinks it is time: the mail that follows another is to be seen as soon. */
   async #listen(inbox: FolderRef | undefined): Promise<void> {
     const connection = this.#connection;
-    if (!inbox || !connection.capabilities.idle) return;
-    if (!connection.isListening) {
-      connection.listen();
-      await this.#vouch(inbox);
-    }
+    const beganAt = performance.now();
+    if (!inbox || !connection.canListen || connection.isListening || beganAt < this.#listensFrom) return;
+    connection.listen(() => {
+      this.#listensFrom = beganAt + LISTEN_AGAIN_MS;
+      this.#options.bell.ring();
+    });
+    await this.#vouch(inbox);
   }
 
   /** Nobody is told any more of what happens in INBOX: answers from its copy are held against the server again. */
@@ -174,18 +182,20 @@ export class MailboxWatch {
     const { sync, rounds } = this.#options;
     const inbox = rounds.folders.find(isInbox);
     if (inbox) await sync.vouch(inbox, { forMs: 0, life: null });
+    this.#isVouching = false;
   }
 
   async #vouch(inbox: FolderRef | undefined): Promise<void> {
     const { sync, times } = this.#options;
-    if (!inbox || !this.#connection.capabilities.idle) return;
-    const vouch = { forMs: times.roundEveryMs * VOUCHED_ROUNDS, life: this.#life };
-    if ((await sync.mirrorOf(inbox)) !== null) await sync.vouch(inbox, vouch);
+    if (!inbox || !this.#connection.canListen || (await sync.mirrorOf(inbox)) === null) return;
+    this.#isVouching = true;
+    await sync.vouch(inbox, { forMs: times.roundEveryMs * VOUCHED_ROUNDS, life: this.#life });
   }
 
-  #pauseMs(): number {
-    const { times } = this.#options;
-    const untilRound = Math.max(0, this.#nextRoundAt - performance.now());
-    return this.#connection.capabilities.idle ? untilRound : Math.min(untilRound, times.pollEveryMs);
+  #pauseMs(inbox: FolderRef | undefined): number {
+    const { isListening, canListen } = this.#connection;
+    const untilRound = this.#nextRoundAt - performance.now();
+    const untilLook = canListen ? this.#listensFrom - performance.now() : this.#options.times.pollEveryMs;
+    return Math.max(0, !inbox || isListening ? untilRound : Math.min(untilRound, untilLook));
   }
 }

@@ -1,6 +1,7 @@
 /** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
+import { Idle } from './idle.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
 
@@ -35,6 +36,7 @@ export class ImapConnection {
   /** Of whoever has the connection now; throws when a change may not be made any more. */
   writeGuard: (() => void) | null = null;
   readonly #client: ImapFlow;
+  readonly #idle: Idle;
   readonly #commandTimeoutMs: number;
   readonly #onCommand: ImapConnectionOptions['onCommand'];
   readonly #folders: ImapConnectionOptions['folders'];
@@ -50,6 +52,7 @@ export class ImapConnection {
 
   constructor(client: ImapFlow, options: ImapConnectionOptions) {
     this.#client = client;
+    this.#idle = new Idle(client);
     this.#commandTimeoutMs = options.commandTimeoutMs;
     this.#onCommand = options.onCommand;
     this.#folders = options.folders;
@@ -101,13 +104,17 @@ export class ImapConnection {
 
   /** True while the server tells what happens in the open folder. */
   get isListening(): boolean {
-    return this.#client.idling;
+    return this.#idle.isOn;
   }
 
-  /** Lets the server tell what happens in the open folder (IDLE, RFC 2177), until the next command or the end. */
-  listen(): void {
-    // How it ends is told by `watch` or by the next command.
-    this.#client.idle().catch(() => undefined);
+  /** False where the server has no IDLE, or refused it. */
+  get canListen(): boolean {
+    return this.capabilities.idle && !this.#idle.isRefused;
+  }
+
+  /** Lets the server tell what happens in the open folder, until the next command; `onEnd` when it ends before that. */
+  listen(onEnd: () => void): void {
+    this.#idle.begin(onEnd);
   }
 
   /** The next `open` opens the folder anew. It is not closed: CLOSE expunges what others marked as deleted (RFC 9051 6.4.1). */
@@ -130,6 +137,7 @@ export class ImapConnection {
   ): Promise<T> {
     this.#assertAlive();
     this.#refusal = null;
+    this.#idle.giveUp();
     const expiry = { isOver: false };
     const ended = this.#timed();
     const timer = setTimeout(() => {

@@ -3,6 +3,7 @@ import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-p
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
+import { queryOf } from '../../../support/mail-gateway.ts';
 import { type RigOptions, type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
 
 const mail = (subject: string) => ({ raw: plainMessage({ subject }) });
@@ -33,6 +34,13 @@ describe('the watch of a mailbox', function () {
     const gatewayImap = { ...dovecot.imap(), port: proxy.port };
     rig = await startSyncRig(dovecot.imap(), user, { gatewayImap, ...options });
   };
+  const arrive = (subject: string) => appendMessages(dovecot.imap(), user, [mail(subject)]);
+  const idles = () => proxy.transcript.match(/^\w+ IDLE\r$/gm)?.length ?? 0;
+  /** How INBOX is answered for from the copy. */
+  const inbox = async () => {
+    const answer = await rig.index.query(rig.entry().number, queryOf({ folders: [rig.folder('INBOX')] }));
+    return { vouched: answer?.states[0]?.vouched === true, messages: answer?.messages.length };
+  };
   const isConnected = () => rig.entry().state === 'connected';
 
   it('expunges nothing that others only marked as deleted, also in an INBOX it got back open for writing', async () => {
@@ -60,5 +68,46 @@ describe('the watch of a mailbox', function () {
     });
     expect(uids).to.deep.equal([1, 2]);
     expect(proxy.transcript).to.not.match(/^\w+ CLOSE\r$/m);
+  });
+
+  it('hears of new mail within 2 seconds after the server ended the IDLE', async () => {
+    await start();
+    rig.work({ roundEveryMs: 60_000 });
+    await eventually(async () => isConnected() && (await inbox()).vouched);
+    for (const [at, subject] of ['one', 'two'].entries()) {
+      await eventually(() => proxy.endIdle() > 0);
+      await arrive(subject);
+      await eventually(() => rig.told().length === at + 1, 2_000);
+    }
+  });
+
+  it('hears of it as soon where the server ends every IDLE at once, which it is not asked for all the time', async () => {
+    proxy.endsIdleAtOnce = true;
+    await start();
+    rig.work({ roundEveryMs: 60_000 });
+    await eventually(async () => isConnected() && (await inbox()).vouched);
+    const [before, since] = [idles(), performance.now()];
+    for (const [at, subject] of ['one', 'two'].entries()) {
+      await arrive(subject);
+      await eventually(() => rig.told().length === at + 1, 2_000);
+    }
+    const seconds = (performance.now() - since) / 1_000;
+    expect(idles() - before).to.be.at.most(seconds + 3);
+  });
+
+  it('asks every so often, and vouches for nothing, where the server refuses the IDLE it offers', async () => {
+    proxy.refuse = /^\w+ IDLE\r\n/;
+    await start();
+    rig.work({ roundEveryMs: 1_500, pollEveryMs: 100 });
+    await eventually(async () => isConnected() && idles() > 0 && !(await inbox()).vouched);
+    const answers: unknown[] = [];
+    const until = performance.now() + 2_000;
+    for (let count = 1; performance.now() < until; count += 1) {
+      await arrive(String(count));
+      answers.push((await inbox()).vouched);
+      await eventually(() => rig.told().length === count, 1_000);
+    }
+    expect(answers).to.not.include(true);
+    expect(idles()).to.equal(1);
   });
 });

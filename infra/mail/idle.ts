@@ -1,0 +1,41 @@
+/** IDLE (RFC 2177) on one client: the server tells by itself what happens in the open folder. */
+import type { ImapFlow } from 'imapflow';
+
+export class Idle {
+  readonly #client: Pick<ImapFlow, 'idle'>;
+  /** The one that neither a command nor the server has ended. */
+  #current: object | null = null;
+  #isRefused = false;
+
+  constructor(client: Pick<ImapFlow, 'idle'>) {
+    this.#client = client;
+  }
+
+  get isOn(): boolean {
+    return this.#current !== null;
+  }
+
+  /** The server said NO or BAD to it. */
+  get isRefused(): boolean {
+    return this.#isRefused;
+  }
+
+  /** `onEnd` is called when it ends otherwise than by a command: refused, ended by the server, or with the connection. */
+  begin(onEnd: () => void): void {
+    const idle = {};
+    this.#current = idle;
+    const settle = (result: unknown): void => {
+      // After a refusal imapflow would only ask every two minutes.
+      this.#isRefused = result === false;
+      if (this.#current !== idle) return;
+      this.#current = null;
+      onEnd();
+    };
+    this.#client.idle().then(settle, settle);
+  }
+
+  /** A command follows, before which imapflow ends it. */
+  giveUp(): void {
+    this.#current = null;
+  }
+}
