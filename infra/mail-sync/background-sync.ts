@@ -50,7 +50,7 @@ export class BackgroundSync {
   #running: Promise<void> | null = null;
   #isComplete = false;
   #size = STEP.first;
-  #ended = false;
+  readonly #ending = new AbortController();
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class BackgroundSync {
 
   /** Goes to work unless it is there already, or there is nothing to do. */
   async start(): Promise<void> {
-    if (this.#running !== null || this.#ended || performance.now() < this.#notBefore) return;
+    if (this.#running !== null || this.#ending.signal.aborted || performance.now() < this.#notBefore) return;
     if ((await this.#next()) === null) return;
     const { onDone } = this.#options;
     this.#running ??= this.#work().then(
@@ -90,9 +90,9 @@ export class BackgroundSync {
     );
   }
 
-  /** Resolves when the step under way is over. */
+  /** Resolves when the step under way is over; who waits for its turn waits no longer. */
   async end(): Promise<void> {
-    this.#ended = true;
+    this.#ending.abort();
     await this.#running;
   }
 
@@ -114,16 +114,19 @@ export class BackgroundSync {
   }
 
   async #work(): Promise<void> {
-    const { turns, gateway, sync } = this.#options;
-    await turns.run(() =>
-      gateway.withConnection(sync.mailboxId, async (connection, isWanted) => {
-        for (let step = await this.#next(); step !== null && !this.#ended; step = await this.#next()) {
-          await step(connection);
-          // The watch, where it has no other connection, begins the work again.
-          if (isWanted()) return;
-        }
-      }),
-    );
+    const { turns, gateway, sync, times } = this.#options;
+    const { signal } = this.#ending;
+    const onConnection = async (connection: ImapConnection, isWanted: () => boolean): Promise<void> => {
+      const until = performance.now() + times.turnMs;
+      // Callers come first, and the watch where it has no other connection; then the other mailboxes. The watch begins it again.
+      const isOver = (): boolean =>
+        signal.aborted || isWanted() || (turns.isWanted && performance.now() > until);
+      for (let step = await this.#next(); step !== null && !signal.aborted; step = await this.#next()) {
+        await step(connection);
+        if (isOver()) return;
+      }
+    };
+    await turns.run(() => gateway.withConnection(sync.mailboxId, onConnection), signal);
   }
 
   /** What to do next: asked folders first, then the first pass in the order of the folders, then comparisons. */

@@ -62,6 +62,11 @@ export class MailboxWorker {
     this.#watch?.stir(folders);
   }
 
+  /** It was told to end. */
+  get isEnding(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
   /** Ends the work; `run` resolves soon after. */
   end(): void {
     this.#ending.abort();
@@ -88,7 +93,7 @@ export class MailboxWorker {
     let background: BackgroundSync | null = null;
     let watchedSince = Infinity;
     try {
-      const connected = await this.#options.connecting.run(() => this.#connect());
+      const connected = await this.#options.connecting.run(() => this.#connect(), this.#ending.signal);
       if (connected === null) return;
       lease = connected.lease;
       if (this.#ending.signal.aborted) return;

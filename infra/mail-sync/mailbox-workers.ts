@@ -24,6 +24,7 @@ const PROCESS = 'mail-worker/';
 interface Running {
   readonly worker: MailboxWorker;
   readonly done: Promise<void>;
+  hasEnded: boolean;
   /** New settings or credentials begin anew with this worker. */
   readonly settings: string;
 }
@@ -66,7 +67,9 @@ class MailboxWorkers {
       ),
       listenToBell({ directUrl, clock, log, onRing }, this.#signal),
     ]);
-    await this.#end([...this.#running.keys()]);
+    this.#end([...this.#running.keys()]);
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+    await this.#giveUp();
     await this.#heartbeat.end();
     await ports.leases.release(this.#processLease());
   }
@@ -75,15 +78,17 @@ class MailboxWorkers {
     await this.#leases.renew(new Map([...this.#running].map(([id, { worker }]) => [id, worker.news])));
   }
 
+  /** Waits for no worker: what one mailbox's server keeps open for long is no matter of the others. */
   async #look(): Promise<void> {
+    await this.#giveUp();
     const wanted = new Map<string, MailboxEntry>();
     for (const [id, entry] of this.#options.ports.directory.state.mailboxes) {
       if (isWanted(entry)) wanted.set(id, entry);
     }
-    await this.#end([...this.#running.keys()].filter((id) => !wanted.has(id)));
+    this.#end([...this.#running.keys()].filter((id) => !wanted.has(id)));
     for (const [id, { settings }] of this.#running) {
       const entry = wanted.get(id);
-      if (entry?.state === 'pending' && settingsOf(entry) !== settings) await this.#end([id]);
+      if (entry?.state === 'pending' && settingsOf(entry) !== settings) this.#end([id]);
     }
     await this.#share(wanted);
   }
@@ -91,9 +96,9 @@ class MailboxWorkers {
   /** Gives up what is more than a fair share, takes what is free up to it. */
   async #share(wanted: ReadonlyMap<string, MailboxEntry>): Promise<void> {
     const share = Math.ceil(wanted.size / (await this.#processes()));
-    const held = [...this.#running.keys()];
+    const held = [...this.#running].flatMap(([id, { worker }]) => (worker.isEnding ? [] : [id]));
     if (held.length > share) {
-      await this.#end(held.slice(share));
+      this.#end(held.slice(share));
       return;
     }
     const others = [...wanted.keys()].filter((id) => !this.#running.has(id));
@@ -109,17 +114,22 @@ class MailboxWorkers {
 
   #start(worker: MailboxWorker, entry: MailboxEntry): void {
     const done = worker.run().then(() => {
-      if (this.#running.get(entry.id)?.worker === worker) this.#running.delete(entry.id);
+      running.hasEnded = true;
     });
-    this.#running.set(entry.id, { worker, done, settings: settingsOf(entry) });
+    const running: Running = { worker, done, hasEnded: false, settings: settingsOf(entry) };
+    this.#running.set(entry.id, running);
   }
 
-  /** Ends workers; their mailboxes are free for others as soon as they did. */
-  async #end(mailboxIds: readonly string[]): Promise<void> {
-    const ending = mailboxIds.flatMap((id) => this.#running.get(id) ?? []);
-    for (const { worker } of ending) worker.end();
-    await Promise.all(ending.map(({ done }) => done));
-    await this.#leases.release(mailboxIds);
+  /** Tells workers to end; `#giveUp` follows when they did. */
+  #end(mailboxIds: readonly string[]): void {
+    for (const id of mailboxIds) this.#running.get(id)?.worker.end();
+  }
+
+  /** What workers that have ended looked after is free for others. */
+  async #giveUp(): Promise<void> {
+    const ended = [...this.#running].flatMap(([id, { hasEnded }]) => (hasEnded ? [id] : []));
+    await this.#leases.release(ended);
+    for (const id of ended) this.#running.delete(id);
   }
 
   /** How many processes work on mail now, this one among them. */

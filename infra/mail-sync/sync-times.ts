@@ -12,6 +12,8 @@ export interface SyncTimes {
   readonly lookEveryMs: number;
   /** Other folders than INBOX are asked after at least so often (`contract.md` 5: 60 s). */
   readonly roundEveryMs: number;
+  /** Work on the folders of a mailbox makes way for other mailboxes of the process after so long. */
+  readonly turnMs: number;
   /** INBOX of a server without IDLE (RFC 2177) is asked after so often. */
   readonly pollEveryMs: number;
   /** Flags of a server without CONDSTORE are compared so often (`contract.md` 4). */
@@ -37,6 +39,7 @@ export const SYNC_TIMES: SyncTimes = {
   gatherMs: 25,
   lookEveryMs: 250,
   roundEveryMs: 40 * SECOND,
+  turnMs: 3 * SECOND,
   pollEveryMs: 10 * SECOND,
   compareEveryMs: 15 * MINUTE,
   doubtEveryMs: 6 * 60 * MINUTE,

@@ -52,6 +52,10 @@ export interface SyncRig {
   work(times?: Partial<SyncTimes>, index?: MailIndex): () => Promise<void>;
   /** A client of somebody else. */
   client<T>(work: (client: ImapFlow) => Promise<T>): Promise<T>;
+  /** Another mailbox of the same account; its id. */
+  addMailbox(): Promise<string>;
+  /** Mailboxes that a worker holds now. */
+  leases(): Promise<readonly string[]>;
   /** As a person does it with PATCH. */
   pauseMailbox(): Promise<void>;
   entry(): MailboxEntry;
@@ -110,12 +114,17 @@ export async function startSyncRig(
       note(recordMailHealth(base, id));
     },
   });
-  await appendFacts(base, systemAuthor(base, 'org_1'), {
-    stream: streamOf(mailbox, mailboxId),
-    expected: 'no-stream',
-    catalogue: mailbox.catalogue,
-    facts: addMailbox(mailbox.initial, { ...ADD, email: sealed('sealed:x:box@example.com') }),
-  }).then(({ position }) => base.directory.waitFor(position));
+  const add = async (id: string, number: number): Promise<void> => {
+    const email = sealed(`sealed:x:${id}@example.com`);
+    const { position } = await appendFacts(base, systemAuthor(base, 'org_1'), {
+      stream: streamOf(mailbox, id),
+      expected: 'no-stream',
+      catalogue: mailbox.catalogue,
+      facts: addMailbox(mailbox.initial, { ...ADD, number, email }),
+    });
+    await base.directory.waitFor(position);
+  };
+  await add(mailboxId, ADD.number);
   const entry = (): MailboxEntry => {
     const found = base.directory.state.mailboxes.get(mailboxId);
     if (!found) throw new Error('the mailbox is unknown');
@@ -130,6 +139,15 @@ export async function startSyncRig(
     gateway,
     mailboxId,
     client,
+    addMailbox: async () => {
+      const id = `${mailboxId}_beside`;
+      await add(id, ADD.number + 1);
+      return id;
+    },
+    leases: async () => {
+      const held = 'select mailbox_id from work.mailbox_lease where until > now()';
+      return (await sql.query<{ mailbox_id: string }>(held)).map(({ mailbox_id: id }) => id);
+    },
     pauseMailbox: async () => {
       const decide = (): readonly MailboxFact[] => [{ type: 'MailboxPaused', data: {} }];
       const author = systemAuthor(base, 'org_1');

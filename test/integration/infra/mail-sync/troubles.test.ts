@@ -169,13 +169,38 @@ describe('a worker in trouble', function () {
     await proxy.close();
   });
 
+  it('keeps no other mailbox waiting while its own end takes long', async () => {
+    rig = await startSyncRig(dovecot.imap(), user);
+    const letGo = Promise.withResolvers<undefined>();
+    const held = { is: false };
+    const index = new Proxy<MailIndex>(rig.index, {
+      get: (whole, name) => {
+        const value: unknown = Reflect.get(whole, name);
+        if (typeof value !== 'function') return value;
+        return async (...given: unknown[]): Promise<unknown> => {
+          held.is ||= name === 'apply' && given[0] === rig.mailboxId;
+          if (name === 'apply' && given[0] === rig.mailboxId) await letGo.promise;
+          return await (Reflect.apply(value, whole, given) as Promise<unknown>);
+        };
+      },
+    });
+    rig.work({}, index);
+    await eventually(() => held.is);
+    await rig.pauseMailbox();
+    await rig.ports.clock.sleep(100);
+    const other = await rig.addMailbox();
+    await eventually(() => rig.ports.directory.state.mailboxes.get(other)?.state === 'connected', 10_000);
+    expect(await rig.leases(), 'the first still has its lease').to.have.length(2);
+    letGo.resolve(undefined);
+    await eventually(async () => (await rig.leases()).length === 1);
+  });
+
   it('leaves a paused mailbox at once', async () => {
     rig = await startSyncRig(dovecot.imap(), user);
     rig.work();
     await eventually(isConnected);
     await rig.pauseMailbox();
-    const ended = 'select 1 from work.mailbox_lease where until <= now()';
-    await eventually(async () => (await rig.ports.sql.query(ended)).length === 1, 1_000);
+    await eventually(async () => (await rig.leases()).length === 0, 1_000);
     await arrive('while-paused');
     await rig.ports.clock.sleep(600);
     expect(rig.told()).to.deep.equal([]);

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { BackgroundSync } from '../../../../infra/mail-sync/background-sync.ts';
+import type { MailboxSync } from '../../../../infra/mail-sync/mailbox-sync.ts';
+import { SYNC_TIMES } from '../../../../infra/mail-sync/sync-times.ts';
+import { Turns } from '../../../../infra/mail-sync/turns.ts';
+import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+
+const STEP_MS = 5;
+const INBOX = { number: 1, path: 'INBOX' };
+
+/** A mailbox whose first pass never comes to its end: each step takes a while. */
+function endless(turns: Turns, turnMs: number) {
+  const seen = { logins: 0, steps: 0 };
+  const sync = {
+    mailboxId: 'mbx_1',
+    mirrorOf: () => Promise.resolve({ indexedFrom: 2 }),
+    inTurn: async () => {
+      await systemClock.sleep(STEP_MS);
+      seen.steps += 1;
+      return false;
+    },
+  } as unknown as MailboxSync;
+  const background: BackgroundSync = new BackgroundSync({
+    sync,
+    gateway: {
+      withConnection: (_, work) => {
+        seen.logins += 1;
+        return work({} as unknown as ImapConnection, () => false);
+      },
+    },
+    times: { ...SYNC_TIMES, turnMs },
+    turns,
+    folders: () => [INBOX],
+    onComplete: () => Promise.resolve(),
+    onClosed: () => undefined,
+    onGone: () => undefined,
+    // As the watch does it.
+    onDone: () => void background.start(),
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  return { background, seen };
+}
+
+describe('the work on the folders of many mailboxes', () => {
+  it('goes round, also while none of them comes to its end', async () => {
+    const turns = new Turns(1);
+    const all = Array.from({ length: 3 }, () => endless(turns, 20));
+    for (const { background } of all) await background.start();
+    await systemClock.sleep(500);
+    await Promise.all(all.map(({ background }) => background.end()));
+    for (const { seen } of all) expect(seen.logins, 'turns').to.be.greaterThan(1);
+    const steps = all.map(({ seen }) => seen.steps);
+    expect(Math.max(...steps), steps.join(' ')).to.be.below(Math.min(...steps) * 4);
+  });
+
+  it('stays on its connection where nobody waits', async () => {
+    const { background, seen } = endless(new Turns(2), 20);
+    await background.start();
+    await systemClock.sleep(200);
+    await background.end();
+    expect(seen.logins).to.equal(1);
+    expect(seen.steps).to.be.greaterThan(4);
+  });
+
+  it('ends at once where it waits for its turn, and does not log in', async () => {
+    const turns = new Turns(1);
+    const [first, second] = [endless(turns, 60_000), endless(turns, 60_000)];
+    await first.background.start();
+    await second.background.start();
+    await second.background.end();
+    expect(second.seen).to.deep.equal({ logins: 0, steps: 0 });
+    await first.background.end();
+  });
+});
