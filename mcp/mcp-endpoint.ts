@@ -126,7 +126,7 @@ class McpEndpoint {
     checkContentType(request.headers);
     checkAccept(request.headers);
     const envelope = readEnvelope(await readBody(request, ports.server.limits.jsonBodyBytes));
-    // Asked anew: a body may take a minute to arrive, and rights end within a second.
+    // Asked anew: a body may take minutes to arrive, and rights end within a second.
     const visitor = await door.authenticate(request, requestId);
     const arrival = { visitor, requestId };
     const exchange: Exchange = {

@@ -9,6 +9,7 @@ import type { Log } from '../../commands/kernel/ports.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
 import { sendError } from '../../read-api/http/rest-answer.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { BODY_PACE, type BodyPace, holdToPace } from './body-pace.ts';
 import { type Checks, healthRouter } from './health-router.ts';
 import { noteRequest } from './note-request.ts';
 
@@ -29,6 +30,8 @@ export interface HttpOptions {
   readonly checks: Checks;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Absent = for lines of 128 kbit/s. */
+  readonly bodyPace?: BodyPace;
 }
 
 export interface HttpServer {
@@ -40,6 +43,7 @@ export interface HttpServer {
 const GRACE_MS = 10_000;
 /** Longer than the idle time of common proxies, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
+const HEADERS_WITHIN_MS = 60_000;
 
 /** Answers are data: no browser may guess their type, frame them or run what is in them. */
 const SECURITY_HEADERS = new Map([
@@ -50,10 +54,11 @@ const SECURITY_HEADERS = new Map([
 
 /** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { host, port, faces } = options;
+  const { host, port, faces, bodyPace = BODY_PACE } = options;
   const app = assemble(options);
   const server = http.createServer((request, response) => {
     noteRequest(options, request, response);
+    holdToPace(request, response, bodyPace);
     response.setHeaders(SECURITY_HEADERS);
     // Exactly /mcp: no router stands between the hot path and its handler.
     if (faces && (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true))
@@ -64,7 +69,9 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     });
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.requestTimeout = 60_000;
+  server.headersTimeout = HEADERS_WITHIN_MS;
+  // One time for every request would cut off large uploads over slow lines: bodies are held to a pace.
+  server.requestTimeout = 0;
   server.listen(port, host);
   try {
     await once(server, 'listening');

@@ -78,7 +78,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
         capability,
         registry,
         ports,
-        // Asked anew: a body may take a minute to arrive, and rights end within a second.
+        // Asked anew: a body may take minutes to arrive, and rights end within a second.
         ...(await door.authenticate(request, requestId)),
         input: sent,
         request: {

@@ -2,6 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AccessEntry, Limits, Log, Ports } from '../../../commands/kernel/ports.ts';
+import type { BodyPace } from '../../../infra/http/body-pace.ts';
 import { type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../infra/observability/metrics.ts';
 import { openDoors } from '../../../read-api/http/door.ts';
@@ -107,7 +108,7 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
 }
 
 /** Serves until `close`. Limits are the contract's unless changed. */
-export async function startRestStage(limits: Partial<Limits> = {}): Promise<RestStage> {
+export async function startRestStage(limits: Partial<Limits> = {}, bodyPace?: BodyPace): Promise<RestStage> {
   const memory = await startMemoryGateway();
   const recorded: AccessEntry[] = [];
   const counted: string[] = [];
@@ -155,6 +156,7 @@ export async function startRestStage(limits: Partial<Limits> = {}): Promise<Rest
     checks: {},
     log,
     metrics,
+    ...(bodyPace === undefined ? {} : { bodyPace }),
   });
   const seen = { recorded, counted, lines, nextLine, reads };
   return new RestStage({ notes, ports, memory, metrics, server: http, ...seen });
