@@ -28,7 +28,10 @@ export const FeedChange = z.object({
   operation_id: z.string().optional(),
   /** Its `msg_` id before an own operation moved it here. */
   previous: z.string().optional(),
-  /** Numbers of the other folders it lies in, where one message may lie in several. */
+  /**
+   * Numbers of the other folders it lies in, where one message may lie in several. When it comes to a folder and lies in no
+   * other, those it left lately, this one too: it was told before.
+   */
   also_in: z.array(z.int().min(1)).optional(),
 });
 export type FeedChange = z.output<typeof FeedChange>;

@@ -8,13 +8,15 @@ export interface Departed extends Record<string, unknown> {
   readonly uid: string;
   readonly size: string;
   readonly received_at: string;
+  readonly provider_id: string | null;
   /** Null where the copy had no text of it. */
   readonly envelope: string | null;
 }
 
 const NOTE = `
-  insert into mirror.departed_message (mailbox_number, folder_number, uid_validity, uid, message_id, size, received_at)
-  select $1, $2, $3, * from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
+  insert into mirror.departed_message (mailbox_number, folder_number, uid_validity, uid, message_id, size, received_at,
+    provider_id)
+  select $1, $2, $3, * from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[])
   on conflict (mailbox_number, folder_number, uid_validity, uid) do nothing`;
 
 /** As long as a program may go on with an id it was given, and as many per mailbox as take about a megabyte. */
@@ -32,11 +34,9 @@ export async function noteDeparted(
   { mailboxNumber, folderNumber, uidValidity }: Omit<MessagePlace, 'uid'>,
   departed: readonly Departed[],
 ): Promise<void> {
-  const named = departed.flatMap(({ uid, size, received_at, envelope }) => {
-    const messageId = envelope === null ? null : messageIdOf(envelope);
-    // Postgres holds no NUL in a text.
-    return messageId === null || messageId.includes('\0') ? [] : [{ uid, size, received_at, messageId }];
-  });
+  const named = departed
+    .map((message) => ({ ...message, messageId: storableId(message) }))
+    .filter(({ messageId, provider_id }) => messageId !== null || provider_id !== null);
   if (named.length === 0) return;
   await sql.query(NOTE, [
     mailboxNumber,
@@ -46,8 +46,15 @@ export async function noteDeparted(
     named.map(({ messageId }) => messageId),
     named.map(({ size }) => size),
     named.map(({ received_at }) => received_at),
+    named.map(({ provider_id }) => provider_id),
   ]);
   await sql.query(FORGET, [mailboxNumber]);
+}
+
+/** Postgres holds no NUL in a text. */
+function storableId({ envelope }: Departed): string | null {
+  const messageId = envelope === null ? null : messageIdOf(envelope);
+  return messageId?.includes('\0') === true ? null : messageId;
 }
 
 /** Gone from the copy lately, or still in it: marked for removal, or not yet seen to be gone. */

@@ -72,7 +72,10 @@ export interface MailIndex {
    * five that mean something here (`MIRRORED_FLAGS`), written as in RFC 3501; keywords as the server writes them.
    */
   flagsOf(key: FolderKey, fromUid: number, toUid: number): Promise<ReadonlyMap<number, readonly string[]>>;
-  /** By UID, the other folders that messages lie in: of those in the copy, and of `added` by their `providerId`. */
+  /**
+   * By UID, the other folders that messages lie in: of those in the copy, and of `added` by their `providerId`. For one of
+   * `added` that lies in no other, the folders it left lately, this one among them.
+   */
   foldersBeside(
     key: FolderKey,
     uids: readonly number[],

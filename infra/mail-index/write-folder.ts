@@ -92,10 +92,10 @@ async function remove(sql: Sql, update: FolderUpdate): Promise<number> {
   if (removedUids.length === 0) return 0;
   const removed = await sql.query<Departed>(
     `with gone as (delete from mirror.message where mailbox_number = $1 and folder_number = $2 and uid = any($3::bigint[])
-       returning uid, size, received_at),
+       returning uid, size, received_at, provider_id),
      texts as (delete from mirror.message_text where mailbox_number = $1 and folder_number = $2
        and uid = any($3::bigint[]) returning uid, envelope)
-     select uid, size, received_at, envelope from gone left join texts using (uid)`,
+     select uid, size, received_at, provider_id, envelope from gone left join texts using (uid)`,
     [mailboxNumber, folderNumber, removedUids],
   );
   await noteDeparted(sql, { mailboxNumber, folderNumber, uidValidity: mirror.uidValidity }, removed);

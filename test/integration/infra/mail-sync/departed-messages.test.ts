@@ -93,7 +93,9 @@ describe('what is known of messages that went away', function () {
     await sql.transaction(async (inside) => {
       const place = { mailboxNumber: 99, folderNumber: 1, uidValidity: 1 };
       const envelope = JSON.stringify({ messageId: '<last>' });
-      await noteDeparted(inside, place, [{ uid: '20000', size: '1', received_at: '1', envelope }]);
+      await noteDeparted(inside, place, [
+        { uid: '20000', size: '1', received_at: '1', provider_id: null, envelope },
+      ]);
     });
     const [row] = await sql.query<{ kept: number; first: string }>(
       'select count(*)::int as kept, min(uid) as first from mirror.departed_message where mailbox_number = 99',

@@ -14,13 +14,14 @@ describe('the feed of a mailbox with labels', function () {
   this.timeout(30_000);
   let server: GmailLikeServer;
   let rig: SyncRig;
+  let end: () => Promise<void>;
 
   beforeEach(async () => {
     server = await GmailLikeServer.start();
     server.account.create('Work');
     server.account.deliver({ raw: raw('first'), labels: ['INBOX'] });
     rig = await startSyncRig(server.imap(), 'gmail');
-    rig.work();
+    end = rig.work();
     await eventually(async () => (await rig.differences()).length === 0, 15_000);
   });
   afterEach(async () => {
@@ -123,6 +124,55 @@ describe('the feed of a mailbox with labels', function () {
       } else {
         expect(result?.error?.code).to.equal('mailbox_unavailable');
       }
+    });
+  }
+
+  /** All Mail is not looked at until a worker begins anew. */
+  const withoutRounds = async (work: () => Promise<void>): Promise<void> => {
+    await end();
+    const since = new Date();
+    end = rig.work({ roundEveryMs: 3_600_000 });
+    const current = 'select 1 from work.mailbox_lease where until > now() and current_at > $1';
+    await eventually(async () => (await rig.ports.sql.query(current, [since])).length > 0);
+    await work();
+    await end();
+    rig.work();
+  };
+  const until = async (count: number): Promise<void> => {
+    await eventually(() => rig.told().length === count);
+  };
+
+  it(`tells of no second arrival when somebody archives the message before All Mail was looked at ${verifies('contract:11:gmail-received-once')}`, async () => {
+    const { account } = server;
+    await withoutRounds(async () => {
+      const message = account.deliver({ raw: raw('quick'), labels: ['INBOX'] });
+      await until(1);
+      account.remove(message, account.folder('INBOX'));
+      await until(2);
+    });
+    await settled(3);
+    expect(told()).to.deep.equal(['INBOX received', 'INBOX deleted', `${ALL_MAIL} updated INBOX`]);
+  });
+
+  for (const isSeenGone of [true, false]) {
+    it(`tells of no second arrival when it comes back, ${isSeenGone ? 'seen to be gone meanwhile' : 'all at once'}`, async () => {
+      const { account } = server;
+      const inbox = account.folder('INBOX');
+      await withoutRounds(async () => {
+        const message = account.deliver({ raw: raw('back'), labels: ['INBOX'] });
+        await until(1);
+        account.remove(message, inbox);
+        if (isSeenGone) await until(2);
+        account.copy(message, inbox);
+        await until(3);
+      });
+      await settled(4);
+      expect(told()).to.deep.equal([
+        'INBOX received',
+        'INBOX deleted',
+        'INBOX updated INBOX',
+        `${ALL_MAIL} updated INBOX`,
+      ]);
     });
   }
 
