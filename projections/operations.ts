@@ -131,20 +131,37 @@ function settled(outcome: 'done' | 'failed' | 'unknown' | 'skipped'): Summary {
   return { ...NONE, ...(outcome === 'skipped' ? {} : { [outcome]: 1 }), unknown: -1 };
 }
 
+export interface UnsettledOperation extends Unsettled {
+  readonly mailboxId: string;
+}
+
+/** What is asked of the open operations. */
+export interface UnsettledQuery {
+  readonly limit: number;
+  /** Operations that are left out. */
+  readonly except: readonly string[];
+  /** Mailboxes whose operations are left out. */
+  readonly exceptMailboxes: readonly string[];
+}
+
 /**
- * Operations on messages without an outcome, or with items of unknown outcome; those in `except` are left out. Oldest
- * first. Sends are settled by what their drafts tell.
+ * Operations on messages without an outcome, or with items of unknown outcome. Oldest first. Sends are settled by what
+ * their drafts tell.
  */
 export async function listUnsettledOperations(
   sql: Sql,
-  limit: number,
-  except: readonly string[],
-): Promise<readonly Unsettled[]> {
-  const rows = await sql.query<{ id: string; org_id: string | null }>(
-    `select id, org_id from read.operation
-     where (not completed or unknown_items > 0) and draft_id is null and id <> all($2::text[])
+  { limit, except, exceptMailboxes }: UnsettledQuery,
+): Promise<readonly UnsettledOperation[]> {
+  const rows = await sql.query<{ id: string; org_id: string | null; mailbox_id: string }>(
+    `select id, org_id, mailbox_id from read.operation
+     where (not completed or unknown_items > 0) and draft_id is null
+       and id <> all($2::text[]) and mailbox_id <> all($3::text[])
      order by updated_at limit $1`,
-    [limit, except],
+    [limit, except, exceptMailboxes],
   );
-  return rows.map(({ id, org_id }) => ({ operationId: id, orgId: org_id }));
+  return rows.map(({ id, org_id, mailbox_id }) => ({
+    operationId: id,
+    orgId: org_id,
+    mailboxId: mailbox_id,
+  }));
 }

@@ -24,6 +24,20 @@ export async function repeat(
   }
 }
 
+/** Waits for the end of work that is under way, at most so long: what takes longer is gone on with by whoever comes next. */
+export async function endOf(
+  works: readonly Promise<void>[],
+  withinMs: number,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<void> {
+  const over = new AbortController();
+  const ended = Promise.all(works).then(() => {
+    // A timer that runs on would keep the process alive.
+    over.abort();
+  });
+  await Promise.race([ended, clock.sleep(withinMs, over.signal)]);
+}
+
 /** Growing pauses per thing that keeps failing: doubled from `firstMs` up to `mostMs`, ±20 % so that they spread. */
 export class Backoff {
   readonly #firstMs: number;

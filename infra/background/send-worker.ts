@@ -5,7 +5,7 @@ import type { DraftState } from '../../commands/drafts/draft.ts';
 import { fileSentCopy } from '../../commands/drafts/sending/file-sent-copy.ts';
 import { settleSend } from '../../commands/drafts/sending/settle-send.ts';
 import { type DueSend, listDueSends } from '../../projections/sends.ts';
-import { Backoff, repeat } from './repeat.ts';
+import { Backoff, endOf, repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 500;
 const AT_ONCE = 16;
@@ -37,14 +37,8 @@ export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<
       underWay.set(operationId, { mailboxId, ended });
     }
   });
-  // What takes longer is cut off, and gone on with by whoever comes next.
-  const over = new AbortController();
-  const works = [...underWay.values()].map((work) => work.ended);
-  const ended = Promise.all(works).then(() => {
-    // A timer that runs on would keep the process alive.
-    over.abort();
-  });
-  await Promise.race([ended, ports.clock.sleep(END_WITHIN_MS, over.signal)]);
+  const works = [...underWay.values()].map(({ ended }) => ended);
+  await endOf(works, END_WITHIN_MS, ports.clock);
 }
 
 /** Only looking settles it: now and then, and ever more seldom. */

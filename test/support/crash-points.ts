@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { callerOf } from '../../commands/kernel/access.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
-import type { StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Ports, StoredEvent } from '../../commands/kernel/ports.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
-import { sweepOperations } from '../../commands/operations/sweep-operations.ts';
+import { sweepOperations, type Unsettled } from '../../commands/operations/sweep-operations.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
@@ -151,17 +151,21 @@ export class CrashWorld {
   async #sweep({ ports }: GatewayRun): Promise<void> {
     await eventually(async () => {
       await this.#home.shared.readModels.waitFor(await ports.events.headPosition(), 1_000);
-      await sweepOperations(ports, await listUnsettledOperations(ports.sql, 100, this.#unknowable));
+      await sweepOperations(ports, await this.#unsettled(ports));
       await this.#home.shared.readModels.waitFor(await ports.events.headPosition(), 1_000);
       const open = await ports.sql.query('select id from read.operation where not completed');
       if (open.length > 0) throw new Error('an operation is still open');
     });
-    const left = await listUnsettledOperations(ports.sql, 100, this.#unknowable);
+    const left = await this.#unsettled(ports);
     this.#unknowable.push(...left.map(({ operationId }) => operationId));
   }
 
   /** Operations on messages that nothing tells apart: looked at once each. */
   readonly #unknowable: string[] = [];
+
+  #unsettled({ sql }: Pick<Ports, 'sql'>): Promise<readonly Unsettled[]> {
+    return listUnsettledOperations(sql, { limit: 100, except: this.#unknowable, exceptMailboxes: [] });
+  }
 
   async #request({ ports }: GatewayRun, { key, messages }: Scene): Promise<ToldAnswer> {
     const hash = ports.tokens.hashRestToken(this.#gateway.tokens.restToken);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { listUnsettledOperations } from '../../../projections/operations.ts';
 import { happened } from '../../support/event-author.ts';
-import { intended, operated, ORG } from '../../support/sample-history.ts';
+import { intended, MAILBOX, operated, ORG } from '../../support/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 describe('operations', () => {
@@ -18,7 +18,7 @@ describe('operations', () => {
     const projector = await rig.start();
     const unsettled = async (...except: string[]): Promise<string[]> => {
       await rig.settle(projector);
-      const found = await listUnsettledOperations(sql, 10, except);
+      const found = await listUnsettledOperations(sql, { limit: 10, except, exceptMailboxes: [] });
       expect(found.every(({ orgId }) => orgId === ORG)).to.equal(true);
       return found.map(({ operationId }) => operationId);
     };
@@ -27,6 +27,8 @@ describe('operations', () => {
     await intended(events, 'opn_cut_off');
     expect(await unsettled()).to.have.members(['opn_unknown', 'opn_cut_off']);
     expect(await unsettled('opn_cut_off')).to.deep.equal(['opn_unknown']);
+    const inOthers = { limit: 10, except: [], exceptMailboxes: [MAILBOX] };
+    expect(await listUnsettledOperations(sql, inOthers)).to.deep.equal([]);
     const result = { step: 0, action: 'archive' as const };
     const reconciled = (message_id: string, outcome: 'done' | 'unknown') => ({
       type: 'ActionsReconciled' as const,

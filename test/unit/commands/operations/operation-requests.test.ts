@@ -2,10 +2,12 @@ import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import { copyMessages, moveMessages, setFlags } from '../../../../commands/messages/act-on-messages.ts';
+import type { Ports } from '../../../../commands/kernel/ports.ts';
 import { sweepOperations } from '../../../../commands/operations/sweep-operations.ts';
 import { memoryLeases } from '../../../support/memory-gateway.ts';
 import { type FolderPath, type OperationRig, operationRig } from '../../../support/operation-rig.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 describe('submitting an operation', () => {
@@ -263,6 +265,27 @@ describe('submitting an operation', () => {
     expect(output).to.have.nested.property('results[0].outcome', 'failed');
     expect(types().filter((type) => type === 'ActionOutcomesRecorded')).to.have.length(1);
     expect(rig.mailbox.commands, 'nothing was done after the judgement').to.deep.equal([]);
+  });
+
+  it('that meets a defect when it is looked up is left, logged, and not in the way of the next', async () => {
+    rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
+    await rejection(rig.invoke(actOnEmail, acting([rig.arrive('INBOX')]), 'key'));
+    const operationId = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'key');
+    const broken = rig.ports.ids.idForKey('opn', 'org_1', 'usr_1', 'broken');
+    const logged: unknown[] = [];
+    const ports: Ports = {
+      ...rig.ports,
+      log: { ...silentLog, error: (_, fields) => logged.push(fields?.['operationId']) },
+      leases: {
+        ...memoryLeases('run_2', rig.leaseTable),
+        holder: (name) =>
+          name === broken ? Promise.reject(new TypeError('not as expected')) : Promise.resolve(null),
+      },
+    };
+    rig.leaseTable.clear();
+    const both = [broken, operationId].map((id) => ({ operationId: id, orgId: 'org_1' }));
+    expect(await sweepOperations(ports, both)).to.deep.equal({ settled: [operationId], left: [broken] });
+    expect(logged).to.deep.equal([broken]);
   });
 
   it('is swept when its runner is gone, and not before', async () => {

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import type { Ports } from '../../../../commands/kernel/ports.ts';
+import { loadAggregate } from '../../../../commands/kernel/decide-and-append.ts';
+import { operation } from '../../../../commands/operations/operation.ts';
+import { runOperationSweeper } from '../../../../infra/background/operation-sweeper.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { operations } from '../../../../projections/operations.ts';
+import { happened } from '../../../support/event-author.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
+import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
+import { openRig } from '../projector/projector-rig.ts';
+
+describe('the sweeper of operations, on a log and a database', () => {
+  let rig: OperationRig;
+
+  /** An operation whose process died before it did anything. */
+  const cutOff = async (operationId: string, mailboxNumber: number): Promise<void> => {
+    const { ports, mailbox } = rig;
+    const { uidValidity } = mailbox.folder('INBOX');
+    const message_id = ports.locators.message({ mailboxNumber, folderNumber: 1, uidValidity, uid: 7 });
+    await happened(ports.events, `operation-${operationId}`, [
+      {
+        type: 'OperationSubmitted',
+        data: {
+          ...SAMPLE_EVENTS.OperationSubmitted,
+          mailbox_id: `mbx_${String(mailboxNumber)}`,
+          targets: [{ message_id, rfc_message_id: '<7@example.com>', stale: false }],
+        },
+      },
+      { type: 'OperationDecided', data: SAMPLE_EVENTS.OperationDecided },
+      { type: 'ActionsIntended', data: SAMPLE_EVENTS.ActionsIntended },
+    ]);
+  };
+  const isSettled = async (operationId: string): Promise<boolean> =>
+    (await loadAggregate(rig.ports.events, operation, operationId)).state.results !== null;
+
+  it('does not keep the operations of other mailboxes waiting for those of one whose server hangs', async () => {
+    await using home = await openRig();
+    rig = operationRig();
+    const { ports } = rig;
+    const projector = await home.start({ events: ports.events, projections: [operations] });
+    for (let at = 0; at < 120; at += 1) await cutOff(`opn_slow_${String(at)}`, 0);
+    await cutOff('opn_quick', 1);
+    await projector.readModels.waitFor(await ports.events.headPosition(), 3_000);
+    const hanging = Promise.withResolvers<undefined>();
+    const within = ports.mail.withMailbox.bind(ports.mail);
+    let open = 0;
+    ports.mail.withMailbox = async (mailboxId, lane, work) => {
+      open += mailboxId === 'mbx_0' ? 1 : 0;
+      if (mailboxId === 'mbx_0') await hanging.promise;
+      return await within(mailboxId, lane, work);
+    };
+    const stopping = new AbortController();
+    const running: Ports = { ...ports, sql: home.sql, clock: systemClock };
+    const ended = runOperationSweeper(running, stopping.signal);
+    await eventually(() => isSettled('opn_quick'));
+    expect(open, 'one at a time where the server hangs').to.equal(1);
+    expect(await isSettled('opn_slow_0')).to.equal(false);
+    hanging.resolve(undefined);
+    await eventually(() => isSettled('opn_slow_0'));
+    stopping.abort();
+    await ended;
+  });
+});
