@@ -57,7 +57,9 @@ describe('tests and sources', () => {
 
   it('expect something in every test file', () => {
     const tests = sources.filter(({ path }) => path.endsWith('.test.ts'));
-    const silent = tests.filter(({ text }) => !/\b(expect|assert)[.(]|expectGolden\(/.test(text));
+    // `given(…).when(…).then(…)` of the decider specs compares, too.
+    const compares = /\b(expect|assert)[.(]|expectGolden\(|\bgiven\(/;
+    const silent = tests.filter(({ text }) => !compares.test(text));
     expect(silent.map(({ path }) => path)).to.deep.equal([]);
   });
 });
