@@ -1,10 +1,15 @@
-/** Appends to a mailbox's feed at the exact revision, only while its lease holds. */
+/**
+ * Appends to a mailbox's feed at the exact revision, only while its lease holds. What an earlier holder appends after the
+ * mailbox was taken, having been on its way for long, is noticed before anything else is told.
+ */
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
 import { catalogueOf, type Fact } from '../../commands/kernel/event.ts';
 import { type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
 import { type ExpectedRevision, type Ports, WrongExpectedRevision } from '../../commands/kernel/ports.ts';
 import type { Position } from '../../commands/kernel/position.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
 
 const catalogue = catalogueOf(feedEvents);
 
@@ -16,8 +21,8 @@ export interface FeedWriterOptions {
 
 export class FeedWriter {
   readonly #options: FeedWriterOptions;
-  #stream: string | null = null;
-  #revision: ExpectedRevision = 'no-stream';
+  /** Where streams ended: today's, and before the first append to it the day's before. */
+  readonly #ends = new Map<string, ExpectedRevision>();
   #lastEventAt: Date | null = null;
 
   constructor(options: FeedWriterOptions) {
@@ -29,21 +34,30 @@ export class FeedWriter {
     return this.#lastEventAt;
   }
 
+  /** To be called when the mailbox was taken, before what is in the feed is read. Throws `store_unavailable`. */
+  async begin(): Promise<void> {
+    if (this.#ends.size > 0) return;
+    const now = this.#options.ports.clock.now();
+    await this.#note(this.#streamOf(new Date(now.getTime() - DAY_MS)));
+    await this.#note(this.#streamOf(now));
+  }
+
   /** The log position of the last fact. Throws `MailboxLost` when another worker may have written, `store_unavailable`. */
   async append(facts: readonly Fact<FeedEvent>[]): Promise<Position> {
     const { ports, author, lease } = this.#options;
     const now = ports.clock.now();
-    const stream = feedStream(lease.mailboxId, now);
-    if (stream !== this.#stream) await this.#begin(stream);
+    const stream = this.#streamOf(now);
+    await this.#note(stream);
+    await this.#closeBefore(stream);
     if (!lease.isHeld()) throw new MailboxLost(lease.mailboxId);
     try {
       const { revision, position } = await appendFacts(ports, author, {
         stream,
-        expected: this.#revision,
+        expected: this.#ends.get(stream) ?? 'no-stream',
         catalogue,
         facts,
       });
-      this.#revision = revision;
+      this.#ends.set(stream, revision);
       this.#lastEventAt = now;
       return position;
     } catch (error) {
@@ -52,8 +66,24 @@ export class FeedWriter {
     }
   }
 
-  async #begin(stream: string): Promise<void> {
-    this.#revision = (await this.#options.ports.events.readLast(stream))?.revision ?? 'no-stream';
-    this.#stream = stream;
+  #streamOf(at: Date): string {
+    return feedStream(this.#options.lease.mailboxId, at);
+  }
+
+  async #note(stream: string): Promise<void> {
+    if (!this.#ends.has(stream)) this.#ends.set(stream, await this.#endOf(stream));
+  }
+
+  /** An append to an earlier day is refused nowhere: it is looked for, once, before the day is begun. */
+  async #closeBefore(stream: string): Promise<void> {
+    for (const [earlier, end] of this.#ends) {
+      if (earlier === stream) continue;
+      if ((await this.#endOf(earlier)) !== end) throw new MailboxLost(this.#options.lease.mailboxId);
+      this.#ends.delete(earlier);
+    }
+  }
+
+  async #endOf(stream: string): Promise<ExpectedRevision> {
+    return (await this.#options.ports.events.readLast(stream))?.revision ?? 'no-stream';
   }
 }

@@ -29,6 +29,8 @@ export async function foldTail(
   folders: readonly FolderRef[],
   since: Date | null,
 ): Promise<void> {
+  // First: what comes to the feed after this was not read.
+  await sync.feed.begin();
   const tail = await readTail(sync, since);
   for (const folder of folders) {
     const mirror = await sync.mirrorOf(folder);

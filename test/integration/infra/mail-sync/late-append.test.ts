@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
+import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import { catalogueOf } from '../../../../commands/kernel/event.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+
+describe('an append of an earlier worker that arrives late', function () {
+  this.timeout(20_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    await appendMessages(dovecot.imap(), 'late', [{ raw: plainMessage({ subject: 'seed' }) }]);
+    rig = await startSyncRig(dovecot.imap(), 'late');
+  });
+  after(async () => {
+    await rig.close();
+    await dovecot.dispose();
+  });
+
+  /** Told, by a worker that did not live to see it, or whose successor took the mailbox meanwhile. */
+  const tellAsAnother = async (uid: number): Promise<void> => {
+    const { ports, mailboxId } = rig;
+    const stream = feedStream(mailboxId, ports.clock.now());
+    const { number: mailboxNumber } = rig.entry();
+    const { number: folderNumber } = rig.folder('INBOX');
+    const mirror = await rig.index.folder({ mailboxNumber, folderNumber });
+    if (mirror === null) throw new Error('no copy');
+    const place = { mailboxNumber, folderNumber, uidValidity: mirror.uidValidity, uid };
+    const change = { kind: 'received' as const, locator: ports.locators.message(place), flags: [] };
+    const about = { mailbox_id: mailboxId, folder: folderNumber, uid_validity: mirror.uidValidity };
+    await appendFacts(ports, systemAuthor(ports, 'org_1'), {
+      stream,
+      expected: (await ports.events.readLast(stream))?.revision ?? 'no-stream',
+      catalogue: catalogueOf(feedEvents),
+      facts: [{ type: 'MailboxChangesObserved', data: { ...about, changes: [change] } }],
+    });
+  };
+
+  it('is found by the one that took the mailbox, and what it told is not told again', async () => {
+    const end = rig.work();
+    await eventually(() => rig.entry().state === 'connected');
+    await end();
+    const since = new Date();
+    rig.work();
+    const current = 'select 1 from work.mailbox_lease where until > now() and current_at > $1';
+    await eventually(async () => (await rig.ports.sql.query(current, [since])).length > 0);
+    await tellAsAnother(2);
+    await appendMessages(dovecot.imap(), 'late', [{ raw: plainMessage({ subject: 'told' }) }]);
+    await eventually(async () => (await rig.differences()).length === 0);
+    await appendMessages(dovecot.imap(), 'late', [{ raw: plainMessage({ subject: 'next' }) }]);
+    await eventually(() => rig.told().length >= 2);
+    await eventually(async () => (await rig.differences()).length === 0);
+    expect(rig.told().map(({ kind, uid }) => [kind, uid])).to.deep.equal([
+      ['received', 2],
+      ['received', 3],
+    ]);
+  });
+});
