@@ -7,10 +7,11 @@ import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { compareFolder } from './compare-folder.ts';
-import { lookAtFolder } from './look-at-folder.ts';
+import { lookInPieces } from './look-at-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { passOverFolder } from './pass-over-folder.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
+import { isPartial } from './take-in.ts';
 import type { Turns } from './turns.ts';
 
 /** Messages of a step of the first pass, from the first step on: as many as the server hands over in half a second. */
@@ -34,6 +35,9 @@ export interface BackgroundOptions {
   /** The lease is lost, the stores are away, or something is wrong here. */
   readonly onFailure: (error: unknown) => void;
 }
+
+/** Ends early where it can once it is over, which is when others come first. */
+type Step = (connection: ImapConnection, isOver: () => boolean) => Promise<void>;
 
 export class BackgroundSync {
   readonly #options: BackgroundOptions;
@@ -122,7 +126,7 @@ export class BackgroundSync {
       const isOver = (): boolean =>
         signal.aborted || isWanted() || (turns.isWanted && performance.now() > until);
       for (let step = await this.#next(); step !== null && !signal.aborted; step = await this.#next()) {
-        await step(connection);
+        await step(connection, isOver);
         if (isOver()) return;
       }
     };
@@ -130,13 +134,13 @@ export class BackgroundSync {
   }
 
   /** What to do next: asked folders first, then the first pass in the order of the folders, then comparisons. */
-  async #next(): Promise<((connection: ImapConnection) => Promise<void>) | null> {
+  async #next(): Promise<Step | null> {
     const { sync, folders, onComplete } = this.#options;
-    for (const folder of this.#asked.values()) return (connection) => this.#look(connection, folder);
+    for (const folder of this.#asked.values()) return (...on) => this.#look(folder, ...on);
     const all = folders().filter(({ number }) => !this.#closed.has(number));
     for (const folder of all) {
       const mirror = await sync.mirrorOf(folder);
-      if (mirror === null) return (connection) => this.#look(connection, folder);
+      if (mirror === null) return (...on) => this.#look(folder, ...on);
       if (mirror.indexedFrom > 1) return (connection) => this.#passOver(connection, folder);
     }
     if (!this.#isComplete && all.length > 0) {
@@ -147,10 +151,13 @@ export class BackgroundSync {
     return due === undefined ? null : (connection) => this.#compare(connection, due);
   }
 
-  async #look(connection: ImapConnection, folder: FolderRef): Promise<void> {
+  async #look(folder: FolderRef, ...[connection, isOver]: Parameters<Step>): Promise<void> {
+    const { sync } = this.#options;
     this.#asked.delete(folder.number);
     try {
-      await this.#unlessClosed(folder, () => lookAtFolder(this.#options.sync, connection, folder));
+      const look = (): ReturnType<typeof lookInPieces> => lookInPieces(sync, connection, folder, isOver);
+      const mirror = await this.#unlessClosed(folder, look);
+      if (mirror && isPartial(mirror)) this.ask([folder]);
     } catch (error) {
       this.#asked.set(folder.number, folder);
       throw error;

@@ -7,7 +7,7 @@ import type { FolderMirror } from '../mail-index/folder-mirror.ts';
 import { dropExpected, expectedChanges, settledChanges } from './mail-echoes.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { seeChanges } from './see-changes.ts';
-import { takeIn } from './take-in.ts';
+import { isPartial, type Pace, takeIn } from './take-in.ts';
 
 /**
  * Takes a turn. The copy is trusted after it, but for the messages its first pass has not reached. Null when the folder is no
@@ -20,21 +20,55 @@ export function lookAtFolder(
   folder: FolderRef,
   onOpen?: () => void,
 ): Promise<FolderMirror | null> {
-  return sync.inTurn(async () => {
-    const { sql } = sync.ports;
-    const settled = await settledChanges(sql, sync.mailboxId, folder.number);
-    const distrusts = await sync.distrustsOf(folder);
-    const before = await sync.mirrorOf(folder);
-    const open = await openIfThere(connection, folder.path, 'read');
-    if (open === null) return null;
-    onOpen?.();
-    const look = { sync, connection, folder, open, distrusts };
-    const isSame = before?.uidValidity === open.uidValidity;
-    const mirror = isSame ? await lookAgain(look, before) : await lookFirst(look, before);
-    // What had its effect before this look was seen in it, or in an earlier one.
-    await dropExpected(sql, settled);
-    return mirror;
-  });
+  return sync.inTurn(async () => await takeFound(await find(sync, connection, folder, onOpen)));
+}
+
+/**
+ * As `lookAtFolder`, in a turn for each piece, so that INBOX is looked at in between; ends early when it is over: the folder is
+ * to be looked at again then (`isPartial`).
+ */
+export async function lookInPieces(
+  sync: MailboxSync,
+  connection: ImapConnection,
+  folder: FolderRef,
+  isOver: () => boolean,
+): Promise<FolderMirror | null> {
+  const found = await sync.inTurn(() => find(sync, connection, folder));
+  return await takeFound(found, { inTurn: (piece) => sync.inTurn(piece), isOver });
+}
+
+/** Brings the copy to what was seen. */
+type Take = (pace?: Pace) => Promise<FolderMirror | null>;
+
+interface Found {
+  readonly sync: MailboxSync;
+  readonly take: Take;
+  /** Own changes that had their effect before this look: they were seen in it, or in an earlier one. */
+  readonly settled: readonly string[];
+}
+
+async function find(
+  sync: MailboxSync,
+  connection: ImapConnection,
+  folder: FolderRef,
+  onOpen?: () => void,
+): Promise<Found | null> {
+  const settled = await settledChanges(sync.ports.sql, sync.mailboxId, folder.number);
+  const distrusts = await sync.distrustsOf(folder);
+  const before = await sync.mirrorOf(folder);
+  const open = await openIfThere(connection, folder.path, 'read');
+  if (open === null) return null;
+  onOpen?.();
+  const look = { sync, connection, folder, open, distrusts };
+  const isSame = before?.uidValidity === open.uidValidity;
+  return { sync, settled, take: isSame ? await lookAgain(look, before) : await lookFirst(look, before) };
+}
+
+async function takeFound(found: Found | null, pace?: Pace): Promise<FolderMirror | null> {
+  if (found === null) return null;
+  const mirror = await found.take(pace);
+  if (mirror && !isPartial(mirror)) await dropExpected(found.sync.ports.sql, found.settled);
+  return mirror;
 }
 
 interface Look {
@@ -46,7 +80,7 @@ interface Look {
   readonly distrusts: number;
 }
 
-async function lookAgain(look: Look, mirror: FolderMirror): Promise<FolderMirror> {
+async function lookAgain(look: Look, mirror: FolderMirror): Promise<Take> {
   const { sync, connection, folder, open, distrusts } = look;
   const { clock, sql } = sync.ports;
   const known = async (fromUid: number): Promise<Iterable<number>> =>
@@ -59,18 +93,19 @@ async function lookAgain(look: Look, mirror: FolderMirror): Promise<FolderMirror
   const checkedAt = clock.now();
   const seen = await seeChanges(connection, mirror, known, asked);
   const highest = Math.max(0, ...seen.present.keys());
-  return await takeIn({ sync, connection, folder, mirror }, seen, {
+  const final = {
     ...mirror,
     uidNext: Math.max(mirror.uidNext, open.uidNext ?? 0, highest + 1),
     highestModseq: seen.highestModseq,
     total: seen.total,
     checkedAt,
     distrusts,
-  });
+  };
+  return (pace) => takeIn({ sync, connection, folder, mirror }, seen, final, pace);
 }
 
 /** Never seen, or numbered anew: what is there now belongs to the first pass, what comes from now on is told. */
-async function lookFirst(look: Look, before: FolderMirror | null): Promise<FolderMirror> {
+async function lookFirst(look: Look, before: FolderMirror | null): Promise<Take> {
   const { sync, connection, folder, open } = look;
   const { uidValidity, exists: total } = open;
   const uidNext = open.uidNext ?? (await folderStatus(connection, folder)).uidNext;
@@ -92,5 +127,6 @@ async function lookFirst(look: Look, before: FolderMirror | null): Promise<Folde
     feedPosition,
     distrusts: look.distrusts,
   };
-  return await sync.apply(folder, { reset: true, mirror });
+  await sync.apply(folder, { reset: true, mirror });
+  return () => Promise.resolve(mirror);
 }

@@ -15,27 +15,67 @@ const NEAR = 500;
 /** No copy was ever distrusted so seldom: it stays distrusted until the last piece is in. */
 export const NOT_YET = -1;
 
-/** Brings the copy to `final`; what is in between is told. The caller's turn lasts until it resolves. Throws as `apply`. */
-export async function takeIn(at: FolderAt, seen: Seen, final: FolderMirror): Promise<FolderMirror> {
+/** How the pieces of one look follow each other. */
+export interface Pace {
+  /** Runs a piece while no other step of the mailbox runs. */
+  readonly inTurn: <T>(piece: () => Promise<T>) => Promise<T>;
+  /** The rest is left to another look. */
+  readonly isOver: () => boolean;
+}
+
+/** The caller's turn lasts for all of them. */
+const AT_ONCE: Pace = { inTurn: (piece) => piece(), isOver: () => false };
+
+/**
+ * Brings the copy to `final`, or part of the way when the pace is over (`isPartial`); what is in between is told. Null when the
+ * folder was forgotten meanwhile. Throws as `apply`.
+ */
+export async function takeIn(
+  at: FolderAt,
+  seen: Seen,
+  final: FolderMirror,
+  { inTurn, isOver }: Pace = AT_ONCE,
+): Promise<FolderMirror | null> {
   const { indexedFrom } = at.mirror;
   const uids = [...new Set([...seen.present.keys(), ...seen.gone])]
     .filter((uid) => uid >= indexedFrom)
     .sort((a, b) => a - b);
   const pieces = inPieces(uids, UIDS_PER_STEP);
-  let mirror = at.mirror;
+  if (pieces.length === 0) return await inTurn(() => unlessForgotten(at, () => applyFinal(at, final)));
+  let { mirror } = at;
   for (const [index, piece] of pieces.entries()) {
-    const isLast = index === pieces.length - 1;
-    // Ascending: what is above this piece is seen again should the next one not be reached.
-    const passed = {
-      ...mirror,
-      uidNext: Math.max(mirror.uidNext, (piece.at(-1) ?? 0) + 1),
-      distrusts: NOT_YET,
-    };
-    mirror = await takePiece({ ...at, mirror }, seen, piece, isLast ? final : passed);
+    const before = { ...at, mirror };
+    const next = index === pieces.length - 1 ? final : passed(mirror, piece);
+    const after = await inTurn(() => unlessForgotten(before, () => takePiece(before, seen, piece, next)));
+    if (after === null) return null;
+    // What an earlier look took in is passed over first: each look has to come further.
+    if (after !== mirror && isOver()) return after;
+    mirror = after;
   }
-  return pieces.length === 0 ? await at.sync.apply(at.folder, { mirror: final }) : mirror;
+  return mirror;
 }
 
+/** The look that left the copy so did not come to its end. */
+export const isPartial = ({ distrusts }: FolderMirror): boolean => distrusts === NOT_YET;
+
+/** Ascending: what is above this piece is seen again should the next one not be reached. */
+const passed = (mirror: FolderMirror, piece: readonly number[]): FolderMirror => ({
+  ...mirror,
+  uidNext: Math.max(mirror.uidNext, (piece.at(-1) ?? 0) + 1),
+  distrusts: NOT_YET,
+});
+
+/** Between two turns a list may have shown that the folder is gone. */
+const unlessForgotten = async <T>(
+  { sync, folder, mirror }: FolderAt,
+  step: () => Promise<T>,
+): Promise<T | null> =>
+  (await sync.mirrorOf(folder))?.uidValidity === mirror.uidValidity ? await step() : null;
+
+const applyFinal = ({ sync, folder }: FolderAt, mirror: FolderMirror): Promise<FolderMirror> =>
+  sync.apply(folder, { mirror });
+
+/** The mirror itself where nothing is to be taken in, and more pieces follow. */
 async function takePiece(
   at: FolderAt,
   seen: Seen,
@@ -49,6 +89,7 @@ async function takePiece(
   const { sharesMessages } = at.connection.capabilities;
   const beside = sharesMessages ? await sync.index.foldersBeside(sync.keyOf(folder), uids, added) : null;
   const differences = differencesOf(at, { known, seen, added, uids, beside });
+  if (differences.length === 0 && isPartial(next)) return mirror;
   const expected =
     differences.length === 0 ? [] : await expectedChanges(sync.ports.sql, sync.mailboxId, folder.number);
   const { position, told } = await tell(at, differences, expected);
