@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import { draft, type DraftFact } from '../../../../../commands/drafts/draft.ts';
 import {
   type AttemptEnd,
@@ -6,7 +7,7 @@ import {
   sent,
 } from '../../../../../commands/drafts/sending/decide-send.ts';
 import type { Sealed } from '../../../../../commands/kernel/ports.ts';
-import { given, NOW, stateAfter } from '../../../../support/decider-spec.ts';
+import { NOW, stateAfter } from '../../../../support/decider-spec.ts';
 import { SAMPLE_EVENTS } from '../../../../support/sample-events.ts';
 
 const MINUTE_MS = 60_000;
@@ -46,29 +47,21 @@ const refused: AttemptEnd = {
 
 describe('the end of an attempt', () => {
   const first = sendOf(...begun('opn_1'));
-  const ends = (end: AttemptEnd) => (state: Parameters<typeof endAttempt>[0]) =>
-    endAttempt(state, first, end, { times: TIMES, now: NOW });
+  const after = (end: AttemptEnd, ...past: readonly DraftFact[]) =>
+    endAttempt(stateAfter(draft, [started, ...past]), first, end, { times: TIMES, now: NOW });
   const unknown: DraftFact = { type: 'DraftSendUnknown', data: { operation_id: 'opn_1', attempt: 1 } };
 
   it('is written while nobody judged it, and over the judgement that nobody knows', () => {
     const taken = sent(first, 'server', accepted);
-    given(draft, started, ...begun('opn_1'))
-      .when(ends(accepted))
-      .then(taken);
-    given(draft, started, ...begun('opn_1'), unknown)
-      .when(ends(accepted))
-      .then(taken);
-    given(draft, started, ...begun('opn_1'), taken)
-      .when(ends(refused))
-      .then();
+    expect(after(accepted, ...begun('opn_1'))).to.deep.equal([taken]);
+    expect(after(accepted, ...begun('opn_1'), unknown)).to.deep.equal([taken]);
+    expect(after(refused, ...begun('opn_1'), taken)).to.deep.equal([]);
   });
 
   for (const end of [accepted, refused]) {
     it(`is not written on the send of another operation with the same number of attempts: ${end.kind}`, () => {
       const judged = [...begun('opn_1'), unknown, givenUp(first, 'person')];
-      given(draft, started, ...judged, ...begun('opn_2'))
-        .when(ends(end))
-        .then();
+      expect(after(end, ...judged, ...begun('opn_2'))).to.deep.equal([]);
     });
   }
 });
