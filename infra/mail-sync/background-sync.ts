@@ -177,7 +177,8 @@ export class BackgroundSync {
 
   async #compare(connection: ImapConnection, folder: FolderRef): Promise<void> {
     const { sync } = this.#options;
-    const mended = await this.#unlessClosed(folder, () => compareFolder(sync, connection, folder));
+    const { signal } = this.#ending;
+    const mended = await this.#unlessClosed(folder, () => compareFolder(sync, connection, folder, signal));
     this.#planCompare(
       folder.number,
       await sync.mirrorOf(folder).then((mirror) => mirror?.highestModseq ?? null),

@@ -10,18 +10,20 @@ import { takeIn } from './take-in.ts';
 const UIDS_PER_RANGE = 2_000;
 
 /**
- * Compares UIDs and flags range by range, each in a turn of its own. Resolves to the number of messages that were not as the
- * copy had them, null when the folder is gone or numbered anew. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ * Compares UIDs and flags range by range, each in a turn of its own, until the signal aborts. Resolves to the number of messages
+ * that were not as the copy had them, null when the folder is gone or numbered anew. Throws as `MailboxSync.apply` and
+ * `ImapConnection.run`.
  */
 export async function compareFolder(
   sync: MailboxSync,
   connection: ImapConnection,
   folder: FolderRef,
+  signal: AbortSignal,
 ): Promise<number | null> {
   let mended = 0;
   let width = UIDS_PER_RANGE;
   let to = ((await sync.mirrorOf(folder))?.uidNext ?? 1) - 1;
-  while (to >= 1) {
+  while (to >= 1 && !signal.aborted) {
     const range = { from: Math.max(1, to - width + 1), to };
     const compared = await compareRange(sync, connection, folder, range);
     if (compared === null) return null;
