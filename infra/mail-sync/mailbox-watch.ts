@@ -4,6 +4,7 @@
  */
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
+import { disconnected } from '../mail/connection-slots.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
@@ -28,8 +29,11 @@ export interface WatchOptions {
 /** Two rounds without a renewal, and answers from the copy of INBOX are held against the server again. */
 const VOUCHED_ROUNDS = 2;
 
-/** A server that ended an IDLE is asked for another so long after the beginning of that one, should it end them all at once. */
-const LISTEN_AGAIN_MS = 1_000;
+/**
+ * How long INBOX may go unheard: between two looks while a round takes the connection, and from the beginning of an IDLE that
+ * the server ended to the next one, should it end them all at once.
+ */
+const UNHEARD_MS = 1_000;
 
 export class MailboxWatch {
   readonly #options: WatchOptions;
@@ -38,6 +42,8 @@ export class MailboxWatch {
   #inboxTold = false;
   #nextRoundAt: number;
   #listensFrom = 0;
+  /** When a look at INBOX last began. */
+  #lookedAt = 0;
   #isVouching = false;
   #failure: Error | null = null;
   /** What the process had before INBOX was last found to be as the copy has it. */
@@ -84,14 +90,12 @@ export class MailboxWatch {
   async run(signal: AbortSignal): Promise<void> {
     const { sync, lease, background, bell, times } = this.#options;
     while (!signal.aborted) {
+      this.#assertWell();
       const connection = this.#connection;
-      if (this.#failure) throw this.#failure;
-      if (!connection.isUsable) throw connectionLost();
-      sync.assertHeld();
-      const inbox = this.#options.rounds.folders.find(isInbox);
+      const inbox = this.#inbox;
       if (this.#isVouching && !connection.canListen) await this.endVouching();
       if (inbox && this.#isInboxBehind) await this.#lookAtInbox(inbox);
-      else if (performance.now() >= this.#nextRoundAt) await this.#round();
+      else if (performance.now() >= this.#nextRoundAt) await this.#round(signal);
       else if (lease.isWanted) await this.#giveWay();
       else {
         await background.start();
@@ -105,6 +109,16 @@ export class MailboxWatch {
 
   get #connection(): ImapConnection {
     return this.#options.lease.connection;
+  }
+
+  get #inbox(): FolderRef | undefined {
+    return this.#options.rounds.folders.find(isInbox);
+  }
+
+  #assertWell(): void {
+    if (this.#failure) throw this.#failure;
+    if (!this.#connection.isUsable) throw connectionLost();
+    this.#options.sync.assertHeld();
   }
 
   #hear(): void {
@@ -131,6 +145,7 @@ export class MailboxWatch {
 
   async #lookAtInbox(inbox: FolderRef): Promise<void> {
     this.#inboxStirred = false;
+    this.#lookedAt = performance.now();
     const { sync } = this.#options;
     const life = this.#options.life();
     const seen = (): void => {
@@ -144,25 +159,38 @@ export class MailboxWatch {
     this.#life = life;
   }
 
-  async #round(): Promise<void> {
+  async #round(signal: AbortSignal): Promise<void> {
     const { sync, rounds, background, times } = this.#options;
-    const connection = this.#connection;
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
     const life = this.#options.life();
-    const changed = await rounds.see(connection);
-    const inbox = changed.find(isInbox);
-    if (inbox) {
+    const changed = await rounds.see(this.#connection, () => this.#breakOff(signal));
+    // A round that takes longer than the time between two leaves room for all else.
+    this.#nextRoundAt = Math.max(this.#nextRoundAt, performance.now() + times.lookEveryMs);
+    if (changed.some(isInbox)) {
       // Numbered anew under an open folder: only opening it again shows that.
-      connection.doubtFolder();
+      this.#connection.doubtFolder();
       this.#inboxStirred = true;
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));
     // With news of INBOX the look that follows has to come first.
     if (!this.#isInboxBehind) {
       this.#life = life;
-      await this.#vouch(rounds.folders.find(isInbox));
+      await this.#vouch(this.#inbox);
     }
     sync.assertHeld();
+  }
+
+  /** Between two commands of a round, which may be long: who waits, INBOX and the work on folders do not wait for its end. */
+  async #breakOff(signal: AbortSignal): Promise<ImapConnection> {
+    if (signal.aborted) throw disconnected();
+    this.#assertWell();
+    const { lease, background } = this.#options;
+    await background.start();
+    if (lease.isWanted) await this.#giveWay();
+    // Not every server tells of new mail while it answers for another folder.
+    const isDue = performance.now() - this.#lookedAt >= UNHEARD_MS;
+    if (this.#inbox && (this.#isInboxBehind || isDue)) await this.#lookAtInbox(this.#inbox);
+    return this.#connection;
   }
 
   /** At once, not when the client thinks it is time: the mail that follows another is to be seen as soon. */
@@ -171,7 +199,7 @@ export class MailboxWatch {
     const beganAt = performance.now();
     if (!inbox || !connection.canListen || connection.isListening || beganAt < this.#listensFrom) return;
     connection.listen(() => {
-      this.#listensFrom = beganAt + LISTEN_AGAIN_MS;
+      this.#listensFrom = beganAt + UNHEARD_MS;
       this.#options.bell.ring();
     });
     await this.#vouch(inbox);
@@ -179,9 +207,7 @@ export class MailboxWatch {
 
   /** Nobody is told any more of what happens in INBOX: answers from its copy are held against the server again. */
   async endVouching(): Promise<void> {
-    const { sync, rounds } = this.#options;
-    const inbox = rounds.folders.find(isInbox);
-    if (inbox) await sync.vouch(inbox, { forMs: 0, life: null });
+    if (this.#inbox) await this.#options.sync.vouch(this.#inbox, { forMs: 0, life: null });
     this.#isVouching = false;
   }
 

@@ -5,7 +5,7 @@ import type { FolderListing, FolderRef } from '../../commands/kernel/mail-port.t
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import { registerFolders } from '../../commands/mailboxes/register-folders.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
-import { type FolderStatus, listStatuses } from '../mail/list-folders.ts';
+import { type Between, type FolderStatus, listStatuses } from '../mail/list-folders.ts';
 import type { FolderMirror } from '../mail-index/folder-mirror.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 
@@ -39,9 +39,9 @@ export class FolderRounds {
     await this.#forgetMissing();
   }
 
-  /** Lists the folders and puts news into the directory; those to look at. Throws like `ImapConnection.run`. */
-  async see(connection: ImapConnection): Promise<readonly FolderRef[]> {
-    const list = await listStatuses(connection);
+  /** Lists the folders and puts news into the directory; those to look at. Throws like `ImapConnection.run` and `between`. */
+  async see(connection: ImapConnection, between: Between): Promise<readonly FolderRef[]> {
+    const list = await listStatuses(connection, between);
     const digest = digestOf(list.listing);
     if (digest !== this.#digest) {
       await registerFolders(this.#sync.ports, this.#author, this.#sync.mailboxId, list.listing);

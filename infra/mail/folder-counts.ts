@@ -1,5 +1,6 @@
 /** What the server says of a folder without opening it: enough to tell whether a copy of it is still true. */
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
 export interface FolderCounts {
@@ -19,12 +20,8 @@ export async function folderCounts(
   const told = await connection.run(async (client) => {
     // Of the open folder it tells what this connection has seen, which a NOOP brings up to date.
     if (client.mailbox !== false && client.mailbox.path === path) await client.noop();
-    try {
-      return await client.status(path, { uidValidity: true, uidNext: true, messages: true, highestModseq });
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'NotFound') return false;
-      throw error;
-    }
+    const query = { uidValidity: true, uidNext: true, messages: true, highestModseq };
+    return await askStatus(client, path, query);
   });
   if (told === false || !told.uidValidity || !told.uidNext || told.messages === undefined) return null;
   return {

@@ -1,6 +1,7 @@
 /** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
+import { askStatus } from './ask-status.ts';
 import { Idle } from './idle.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
@@ -221,15 +222,8 @@ export class ImapConnection {
   async status(path: string): Promise<{ readonly uidValidity: number; readonly uidNext: number } | null> {
     const { mailbox } = this.#client;
     if (mailbox !== false && mailbox.path === path) return null;
-    const told = await this.run(async (client) => {
-      try {
-        return await client.status(path, { uidValidity: true, uidNext: true });
-      } catch (error) {
-        // The folder is not there; opening it says so in words.
-        if (error instanceof Error && 'code' in error && error.code === 'NotFound') return false;
-        throw error;
-      }
-    });
+    const query = { uidValidity: true, uidNext: true };
+    const told = await this.run((client) => askStatus(client, path, query));
     if (told === false || !told.uidValidity || !told.uidNext) return null;
     return { uidValidity: Number(told.uidValidity), uidNext: told.uidNext };
   }

@@ -1,6 +1,7 @@
 /** The folders of a mailbox with their roles and counts. */
-import type { ListResponse } from 'imapflow';
+import type { ListResponse, StatusQuery } from 'imapflow';
 import type { FolderListing, FolderRole } from '../../commands/kernel/mail-port.ts';
+import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
 /** RFC 6154 and RFC 8457 attributes; imapflow gives the same words for folders it knows by name. */
@@ -18,9 +19,8 @@ const ROLE_OF: Readonly<Record<string, FolderRole>> = {
 
 /** Every folder that exists, INBOX first. Counts come with the list where the server offers LIST-STATUS. */
 export async function listFolders(connection: ImapConnection): Promise<readonly FolderListing[]> {
-  const statusQuery = { messages: true, unseen: true, uidValidity: true };
-  const listed = await connection.run((client) => client.list({ statusQuery }));
-  return listingsOf(listed);
+  const query = { messages: true, unseen: true, uidValidity: true };
+  return listingsOf(await listWith(connection, query, staying));
 }
 
 /** How a folder that can hold messages is numbered, and how far it has come. */
@@ -33,18 +33,43 @@ export interface FolderStatus {
   readonly highestModseq: bigint | null;
 }
 
+/** Called between two commands of a list; answers with the connection to go on with. What it throws ends the list. */
+export type Between = (connection: ImapConnection) => Promise<ImapConnection>;
+
+const staying: Between = (connection) => Promise.resolve(connection);
+
 /** As `listFolders`, and the numbers by which a change is noticed without opening the folder. */
 export async function listStatuses(
   connection: ImapConnection,
+  between: Between = staying,
 ): Promise<{ readonly listing: readonly FolderListing[]; readonly statuses: readonly FolderStatus[] }> {
-  const statusQuery = { messages: true, unseen: true, uidValidity: true, uidNext: true, highestModseq: true };
-  const listed = await connection.run((client) => client.list({ statusQuery }));
+  const query = { messages: true, unseen: true, uidValidity: true, uidNext: true, highestModseq: true };
+  const listed = await listWith(connection, query, between);
   const statuses = listed.flatMap(({ path, status }): FolderStatus[] => {
     if (!status?.uidValidity || !status.uidNext) return [];
     const { uidNext, messages = 0, highestModseq = null } = status;
     return [{ path, uidNext, messages, highestModseq, uidValidity: Number(status.uidValidity) }];
   });
   return { listing: listingsOf(listed), statuses };
+}
+
+/** Without LIST-STATUS (RFC 5819) a command for each folder, each with its own time. */
+async function listWith(
+  connection: ImapConnection,
+  statusQuery: StatusQuery,
+  between: Between,
+): Promise<readonly ListResponse[]> {
+  const tellsStatus = connection.capabilities.names.includes('LIST-STATUS');
+  if (tellsStatus) return await connection.run((client) => client.list({ statusQuery }));
+  const listed = await connection.run((client) => client.list());
+  let current = connection;
+  // INBOX, the first, is asked last: it may be looked at meanwhile, and is to be compared with numbers as new.
+  for (const folder of listed.filter(({ flags }) => !hasFlag(flags, '\\noselect')).toReversed()) {
+    current = await between(current);
+    const status = await current.run((client) => askStatus(client, folder.path, statusQuery));
+    if (status !== false) folder.status = status;
+  }
+  return listed;
 }
 
 function listingsOf(listed: readonly ListResponse[]): readonly FolderListing[] {

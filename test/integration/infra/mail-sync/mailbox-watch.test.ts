@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
 import { queryOf } from '../../../support/mail-gateway.ts';
@@ -109,5 +109,44 @@ describe('the watch of a mailbox', function () {
     }
     expect(answers).to.not.include(true);
     expect(idles()).to.equal(1);
+  });
+});
+
+describe('the watch of a mailbox with many folders, before a server without LIST-STATUS that takes its time', function () {
+  this.timeout(20_000);
+  const FOLDERS = 30;
+  const imapOf = ({ port }: CuttingProxy) => ({ ...dovecot.imap(), port });
+  let dovecot: TestDovecot;
+  let proxy: CuttingProxy;
+  let rig: SyncRig;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this, { capability: BARE });
+    proxy = await startCuttingProxy(dovecot.imap());
+    proxy.delay = { command: /^\w+ STATUS /, ms: 100 };
+    rig = await startSyncRig(dovecot.imap(), 'many', { gatewayImap: imapOf(proxy), commandTimeoutMs: 1_500 });
+    await rig.client(async (own) => {
+      for (let at = 0; at < FOLDERS; at += 1) await own.mailboxCreate(`Project ${String(at)}`);
+    });
+  });
+  after(async () => {
+    await rig.close();
+    await proxy.close();
+    await dovecot.dispose();
+  });
+
+  const statuses = () => proxy.transcript.match(/^\w+ STATUS /gm)?.length ?? 0;
+
+  it('connects, and hears of new mail in INBOX while it asks after the others', async () => {
+    rig.work({ roundEveryMs: 500 });
+    await eventually(() => rig.entry().state === 'connected', 12_000);
+    for (const [at, subject] of ['one', 'two'].entries()) {
+      const before = statuses();
+      await eventually(() => statuses() > before, 10_000);
+      await appendMessages(dovecot.imap(), 'many', [mail(subject)]);
+      await eventually(() => rig.told().length === at + 1, 1_500);
+    }
+    const trouble = rig.events.all.filter(({ type }) => /Degraded|ConnectionFailed/.test(type));
+    expect(trouble).to.deep.equal([]);
   });
 });
