@@ -116,7 +116,7 @@ describe('a worker in trouble', function () {
       ['Shared', 'Work'].map((folder) => ({ folder, raw: mail(folder) })),
     );
     rig = await startSyncRig(dovecot.imap(), user, { gatewayImap: { ...dovecot.imap(), port: proxy.port } });
-    const everyMs = 700;
+    const everyMs = 400;
     rig.work({ roundEveryMs: everyMs });
     await eventually(isConnected);
     expect(await rig.differences()).to.deep.equal(['Shared is not complete', 'Shared/1: missing, not ']);
