@@ -4,12 +4,12 @@
  */
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
-import { disconnected } from '../mail/connection-slots.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
 import type { Bell } from './bell.ts';
 import { lookAtFolder } from './look-at-folder.ts';
+import { MailboxLost } from './mailbox-leases.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { type FolderRounds, isInbox } from './see-folders.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
@@ -182,7 +182,7 @@ export class MailboxWatch {
 
   /** Between two commands of a round, which may be long: who waits, INBOX and the work on folders do not wait for its end. */
   async #breakOff(signal: AbortSignal): Promise<ImapConnection> {
-    if (signal.aborted) throw disconnected();
+    if (signal.aborted) throw new MailboxLost(this.#options.sync.mailboxId);
     this.#assertWell();
     const { lease, background } = this.#options;
     await background.start();

@@ -7,6 +7,7 @@ import { FencedOff, type MailIndex } from '../mail-index/folder-mirror.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
+import { type Between, listStatuses } from '../mail/list-folders.ts';
 import { BackgroundSync } from './background-sync.ts';
 import { Bell } from './bell.ts';
 import { FeedWriter } from './feed-writer.ts';
@@ -15,7 +16,6 @@ import { forgetOldEchoes } from './mail-echoes.ts';
 import { type MailboxLease, MailboxLost, type WorkerNews } from './mailbox-leases.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { MailboxWatch } from './mailbox-watch.ts';
-import { listStatuses } from '../mail/list-folders.ts';
 import { type FolderList, FolderRounds } from './see-folders.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
 import type { Turns } from './turns.ts';
@@ -139,7 +139,7 @@ export class MailboxWorker {
     const told = await connectMailbox(ports, mailboxId, async () => {
       opened.lease = await gateway.openWatch(mailboxId, wait);
       const { connection } = opened.lease;
-      opened.list = await listStatuses(connection);
+      opened.list = await listStatuses(connection, this.#unlessEnding);
       return { capabilities: this.#capabilitiesOf(connection), listing: opened.list.listing };
     }).catch((error: unknown) => {
       opened.lease?.release();
@@ -154,6 +154,13 @@ export class MailboxWorker {
     if ('error' in told) throw told.error;
     return null;
   }
+
+  /** A list may take minutes where it is a command for each folder. */
+  readonly #unlessEnding: Between = async (connection) => {
+    if (this.isEnding) throw new MailboxLost(this.#sync.mailboxId);
+    this.#sync.assertHeld();
+    return await Promise.resolve(connection);
+  };
 
   #backgroundFor(rounds: FolderRounds): BackgroundSync {
     const { ports, gateway, times, working } = this.#options;

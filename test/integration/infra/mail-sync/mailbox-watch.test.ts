@@ -114,7 +114,7 @@ describe('the watch of a mailbox', function () {
 
 describe('the watch of a mailbox with many folders, before a server without LIST-STATUS that takes its time', function () {
   this.timeout(20_000);
-  const FOLDERS = 30;
+  const FOLDERS = 20;
   const imapOf = ({ port }: CuttingProxy) => ({ ...dovecot.imap(), port });
   let dovecot: TestDovecot;
   let proxy: CuttingProxy;
@@ -135,10 +135,19 @@ describe('the watch of a mailbox with many folders, before a server without LIST
     await dovecot.dispose();
   });
 
-  const statuses = () => proxy.transcript.match(/^\w+ STATUS /gm)?.length ?? 0;
+  const said = (command: RegExp) => proxy.transcript.match(command)?.length ?? 0;
+  const statuses = () => said(/^\w+ STATUS /gm);
+  /** Folders still asked after when the work is ended at the beginning of a list. */
+  const askedAfter = async (end: () => Promise<void>): Promise<number> => {
+    const lists = said(/^\w+ LIST /gm);
+    await eventually(() => said(/^\w+ LIST /gm) > lists, 5_000);
+    const before = statuses();
+    await end();
+    return statuses() - before;
+  };
 
   it('connects, and hears of new mail in INBOX while it asks after the others', async () => {
-    rig.work({ roundEveryMs: 500 });
+    const end = rig.work({ roundEveryMs: 500 });
     await eventually(() => rig.entry().state === 'connected', 12_000);
     for (const [at, subject] of ['one', 'two'].entries()) {
       const before = statuses();
@@ -146,6 +155,13 @@ describe('the watch of a mailbox with many folders, before a server without LIST
       await appendMessages(dovecot.imap(), 'many', [mail(subject)]);
       await eventually(() => rig.told().length === at + 1, 1_500);
     }
+    const trouble = rig.events.all.filter(({ type }) => /Degraded|ConnectionFailed/.test(type));
+    expect(trouble).to.deep.equal([]);
+    expect(await askedAfter(end), 'in a round').to.be.at.most(3);
+  });
+
+  it('ends in the middle of its first list', async () => {
+    expect(await askedAfter(rig.work())).to.be.at.most(3);
     const trouble = rig.events.all.filter(({ type }) => /Degraded|ConnectionFailed/.test(type));
     expect(trouble).to.deep.equal([]);
   });
