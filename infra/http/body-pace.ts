@@ -27,10 +27,11 @@ export function holdToPace(request: IncomingMessage, response: ServerResponse, p
     // What still comes behind its answer is read by nobody and earns no time.
     const bytes = response.headersSent ? 0 : socket.bytesRead - before;
     const leftMs = timeForMs(pace, bytes) - (performance.now() - begin);
-    if (leftMs > 0) timer = setTimeout(look, leftMs);
+    if (leftMs > 0) timer = setTimeout(look, leftMs).unref();
     else end(response, () => socket.destroy());
   };
-  let timer = setTimeout(look, pace.graceMs);
+  // A body nobody reads closes with its connection: the timer must not be what keeps an ended process alive.
+  let timer = setTimeout(look, pace.graceMs).unref();
   request.once('close', () => {
     clearTimeout(timer);
   });
