@@ -102,7 +102,7 @@ describe('two replicas, of which one is killed at work', function () {
     };
     const clients = Promise.all(Array.from({ length: CLIENTS }, (_, turn) => client(turn)));
     await eventually(async () => {
-      if (told.length < MESSAGES / 4) throw new Error(`${String(told.length)} done`);
+      if (told.length < MESSAGES / 10) throw new Error(`${String(told.length)} done`);
     }, 60_000);
     const cutOff = await killAmidOperations(set);
     const killedAt = performance.now();
@@ -137,12 +137,12 @@ describe('two replicas, of which one is killed at work', function () {
 async function killAmidOperations({ dataDir, replicas: [victim] }: ReplicaSet): Promise<number> {
   const store = openEventStore({ url: readRunFile(dataDir)?.eventstore_url ?? '', log: silentLog });
   try {
-    for (let attempt = 0; attempt < 50; attempt += 1) {
+    for (let attempt = 0; attempt < 500; attempt += 1) {
       victim?.freeze();
       const before = openOperations(await wholeLog(store));
-      // Long enough for its peer to end what was the peer's.
-      await delay(60);
-      const after = openOperations(await wholeLog(store));
+      // Long enough for its peer to end what was the peer's; with nothing open, work goes on at once.
+      if (before.size > 0) await delay(60);
+      const after = before.size > 0 ? openOperations(await wholeLog(store)) : before;
       const left = [...before].filter((stream) => after.has(stream)).length;
       if (left > 0) {
         await victim?.kill();
