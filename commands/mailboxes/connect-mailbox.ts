@@ -96,11 +96,19 @@ export async function recordMailFailure(ports: Ports, mailboxId: string, error: 
   );
 }
 
-/** Every folder of the mailbox is in the index now. Throws `store_unavailable`. */
+/**
+ * Every folder of the mailbox is in the index now. A mailbox that waits to be connected anew, say with other credentials,
+ * goes on waiting. Throws `store_unavailable`.
+ */
 export async function recordSynced(ports: Ports, mailboxId: string): Promise<void> {
   const entry = ports.directory.state.mailboxes.get(mailboxId);
-  if (entry) await note(ports, entry, (state) => recordConnected(state, state.capabilities));
+  if (!entry) return;
+  await note(ports, entry, (state) =>
+    AWAITED.has(state.state) ? [] : recordConnected(state, state.capabilities),
+  );
 }
+
+const AWAITED: ReadonlySet<MailboxRecord['state']> = new Set(['pending', 'connecting']);
 
 /**
  * Puts an answer of the mail server into the state of a mailbox that had failed. Cheap otherwise: it is told with every

@@ -39,6 +39,11 @@ export interface BackgroundOptions {
 /** Ends early where it can once it is over, which is when others come first. */
 type Step = (connection: ImapConnection, isOver: () => boolean) => Promise<void>;
 
+const ENDS_THE_WATCH: ReadonlySet<GatewayError['code']> = new Set([
+  'store_unavailable',
+  'mailbox_auth_failed',
+]);
+
 export class BackgroundSync {
   readonly #options: BackgroundOptions;
   readonly #asked = new Map<number, FolderRef>();
@@ -102,11 +107,11 @@ export class BackgroundSync {
 
   /**
    * What only the mail server said is tried again later. All else ends the watch too: what was told and did not reach the copy
-   * is put there when the next one begins.
+   * is put there when the next one begins, and a watch on credentials that are no longer good vouches for nothing.
    */
   #failed(error: unknown): void {
     const { onFailure, times, sync } = this.#options;
-    if (!(error instanceof GatewayError) || error.code === 'store_unavailable') {
+    if (!(error instanceof GatewayError) || ENDS_THE_WATCH.has(error.code)) {
       onFailure(error);
       return;
     }
