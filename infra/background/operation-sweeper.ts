@@ -14,7 +14,7 @@ const END_WITHIN_MS = 10_000;
 
 /** Looks for open operations until the signal aborts; what is under way is brought to its end. */
 export async function runOperationSweeper(ports: Ports, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(2_000, 15 * 60_000);
+  const backoff = new Backoff(1_000, 15 * 60_000);
   const underWay = new Map<string, Promise<void>>();
   const loop = {
     name: 'operation-sweeper',
