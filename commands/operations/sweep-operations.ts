@@ -10,7 +10,10 @@ export interface Unsettled {
   readonly orgId: string | null;
 }
 
-/** What a sweep did; `left` could not be settled now and is looked at again later. */
+/**
+ * What a sweep did; `left` could not be settled now and is looked at again later. What somebody runs at the moment, or asks for
+ * again with its key, is in neither.
+ */
 export interface Swept {
   readonly settled: readonly string[];
   readonly left: readonly string[];
@@ -24,13 +27,16 @@ export async function sweepOperations(ports: Ports, unsettled: readonly Unsettle
   const settled: string[] = [];
   const left: string[] = [];
   for (const each of unsettled) {
-    const isSettled = await settleIfPossible(ports, each);
-    (isSettled ? settled : left).push(each.operationId);
+    const end = await settleIfPossible(ports, each);
+    if (end === 'settled') settled.push(each.operationId);
+    else if (end === 'left') left.push(each.operationId);
   }
   return { settled, left };
 }
 
-async function settleIfPossible(ports: Ports, unsettled: Unsettled): Promise<boolean> {
+type End = 'settled' | 'left' | 'held';
+
+async function settleIfPossible(ports: Ports, unsettled: Unsettled): Promise<End> {
   try {
     return await settle(ports, unsettled);
   } catch (error) {
@@ -38,17 +44,17 @@ async function settleIfPossible(ports: Ports, unsettled: Unsettled): Promise<boo
     if (error instanceof GatewayError)
       ports.log.warn('an operation could not be looked up yet', { operationId, code: error.code });
     else ports.log.error('looking up an operation met a defect', { operationId, error: String(error) });
-    return false;
+    return 'left';
   }
 }
 
-async function settle(ports: Ports, { operationId, orgId }: Unsettled): Promise<boolean> {
-  if ((await ports.leases.holder(operationId)) !== null) return false;
+async function settle(ports: Ports, { operationId, orgId }: Unsettled): Promise<End> {
+  if ((await ports.leases.holder(operationId)) !== null) return 'held';
   const lease = await holdLease(ports.leases, operationId);
-  if (lease === null) return false;
+  if (lease === null) return 'held';
   try {
     const reconciled = await reconcileOperation(ports, systemAuthor(ports, orgId), operationId);
-    return reconciled !== null && reconciled.unknown === 0;
+    return reconciled?.unknown === 0 ? 'settled' : 'left';
   } finally {
     await lease.release();
   }
