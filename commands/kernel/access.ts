@@ -31,12 +31,20 @@ export interface Caller {
   readonly onBehalfOf: string | null;
   readonly org: { readonly id: string; readonly name: string };
   readonly token: TokenEntry;
+  /** Set for a person who is signed in; null for every token. */
+  readonly session: CallerSession | null;
   readonly role: Role | null;
   readonly orgScopes: ReadonlySet<Scope>;
   /** Mailboxes with a live grant, each with the scopes that are left after token, cap and grant. */
   readonly mailboxes: ReadonlyMap<string, MailboxAccess>;
   /** Every scope held anywhere: what makes a tool visible. */
   readonly scopes: ReadonlySet<Scope>;
+}
+
+export interface CallerSession {
+  readonly id: string;
+  /** Until when the password counts as just given (`contract.md` 18); null = not given again yet, or long ago. */
+  readonly steppedUpUntil: string | null;
 }
 
 export interface MailboxAccess {
@@ -161,6 +169,7 @@ function describeCaller(
     onBehalfOf: person.id,
     org,
     token,
+    session: null,
     role: agent ? null : role,
     orgScopes: ofOrg,
     mailboxes,
