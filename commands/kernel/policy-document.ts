@@ -26,10 +26,12 @@ const DAY_SECONDS = 24 * 60 * 60;
 const MAX_RULES = 200;
 const MAX_VALUES = 100;
 
-/** Nothing waits for an undo yet, so a policy that counts on it is refused instead of ignored. */
 const undoSeconds = z
-  .literal(0, 'A send cannot be held back for an undo here: leave undo_seconds out, or write 0.')
-  .optional();
+  .int()
+  .min(0)
+  .max(3_600)
+  .optional()
+  .describe('How long a commit or a send is held back and may be cancelled; absent = 0.');
 
 const Allow = z.strictObject({ decision: z.literal('allow'), undo_seconds: undoSeconds });
 const Require = z.strictObject({

@@ -14,6 +14,8 @@ export interface PolicyDecision {
   readonly decision: PolicyEffect['decision'];
   /** How it is to be approved; null unless approval is required. */
   readonly terms: RequireEffect | null;
+  /** How long the commit or the send is held back: the longest that any part of the request is to be. */
+  readonly undoSeconds: number;
   readonly ruleId: string;
   readonly version: number;
 }
@@ -22,8 +24,13 @@ export interface PolicyDecision {
  * The strictest decision over every action, recipient and attachment: what one of them may not do, the request may not
  * do, and a rule that allows must allow all of them.
  */
-export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision =>
-  strictest(casesOf(facts).map((one) => decideCase(policy, one)));
+export function decidePolicy(policy: Policy, facts: PolicyFacts): PolicyDecision {
+  const decisions = casesOf(facts).map((one) => decideCase(policy, one));
+  return {
+    ...strictest(decisions),
+    undoSeconds: Math.max(...decisions.map(({ undoSeconds }) => undoSeconds)),
+  };
+}
 
 /** One case per action, kind of recipient and kind of attachment. */
 function casesOf({ actions, send, ...subject }: PolicyFacts): readonly PolicyCase[] {
@@ -72,6 +79,7 @@ function rulesFor(rules: readonly PolicyRule[], one: PolicyCase): readonly Polic
 const decisionOf = (effect: PolicyEffect, ruleId: string, version: number): PolicyDecision => ({
   decision: effect.decision,
   terms: effect.decision === 'require' ? effect : null,
+  undoSeconds: effect.decision === 'deny' ? 0 : (effect.undo_seconds ?? 0),
   ruleId,
   version,
 });

@@ -10,6 +10,18 @@ export const contractPolicy = {
     'email_act',
     'A policy is an event; versions count from 1 and the same one adds none.',
   ],
+  'contract:8:undo-range': [
+    'email_act',
+    'allow and require take undo_seconds from 0 to 3600; the longest of any part of a request holds.',
+  ],
+  'contract:8:default-terms': [
+    'email_act',
+    'A check wants one approver, decided in 24 h and committed in 1 h, where no rule says otherwise.',
+  ],
+  'contract:8:auto-commit': [
+    'email_act',
+    "A rule's auto_commit beats that of the mode; by itself runs only execute_or_request_approval.",
+  ],
   'contract:8:recipients': [
     'send_draft',
     'External is outside the domains of own mailboxes; a first contact that nobody knows of is one.',

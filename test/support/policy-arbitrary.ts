@@ -8,7 +8,7 @@ const DOMAINS = ['own.example', 'mail.own.example', 'other.example'] as const;
 const TYPES = ['image/png', 'image/gif', 'application/pdf'] as const;
 
 const effect: fc.Arbitrary<PolicyEffect> = fc.oneof(
-  fc.constant({ decision: 'allow' as const }),
+  fc.record({ decision: fc.constant('allow' as const), undo_seconds: fc.constantFrom(0, 30, 600) }),
   fc.constant({ decision: 'deny' as const }),
   fc.record({
     decision: fc.constant('require' as const),
@@ -17,6 +17,7 @@ const effect: fc.Arbitrary<PolicyEffect> = fc.oneof(
     exclude_owner: fc.boolean(),
     decision_ttl: fc.constant(3_600),
     commit_ttl: fc.constant(3_600),
+    undo_seconds: fc.constantFrom(0, 60, 300),
   }),
 );
 

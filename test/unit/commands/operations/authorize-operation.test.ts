@@ -8,6 +8,7 @@ import { verifies } from '../../../support/verifies.ts';
 const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
   decision,
   terms: null,
+  undoSeconds: 0,
   ruleId: 'r',
   version: 3,
 });

@@ -98,10 +98,13 @@ const strictness = (effect: PolicyEffect): number => {
   return effect.quorum * 10 + role * 2 + Number(effect.exclude_owner);
 };
 
+const undoOf = (effect: PolicyEffect): number =>
+  effect.decision === 'deny' ? 0 : (effect.undo_seconds ?? 0);
+
 const orOne = <Item>(items: readonly Item[] | undefined): readonly (Item | undefined)[] =>
   items === undefined || items.length === 0 ? [undefined] : items;
 
-function naive(policy: Policy, facts: PolicyFacts): Verdict {
+function naive(policy: Policy, facts: PolicyFacts): Verdict & { readonly undo: number } {
   const verdicts: Verdict[] = [];
   for (const action of facts.actions) {
     for (const recipient of orOne(facts.send?.recipients)) {
@@ -112,17 +115,18 @@ function naive(policy: Policy, facts: PolicyFacts): Verdict {
   const most = Math.max(...verdicts.map(({ effect }) => strictness(effect)));
   const [first] = verdicts.filter(({ effect }) => strictness(effect) === most);
   if (!first) throw new Error('nothing was decided');
-  return first;
+  return { ...first, undo: Math.max(...verdicts.map(({ effect }) => undoOf(effect))) };
 }
 
 describe('decidePolicy', () => {
-  it(`agrees with a naive evaluation of any policy on any request ${verifies('contract:8:first-match', 'contract:8:deny-wins', 'contract:8:strictest')}`, () => {
+  it(`agrees with a naive evaluation of any policy on any request ${verifies('contract:8:first-match', 'contract:8:deny-wins', 'contract:8:strictest', 'contract:8:undo-range')}`, () => {
     fc.assert(
       fc.property(policyArbitrary, factsArbitrary, (policy, facts) => {
-        const { decision, ruleId, version, terms } = decidePolicy(policy, facts);
-        const { effect, rule } = naive(policy, facts);
+        const { decision, ruleId, version, terms, undoSeconds } = decidePolicy(policy, facts);
+        const { effect, rule, undo } = naive(policy, facts);
         const expected = { decision: effect.decision, ruleId: rule, version: policy.version };
         expect({ decision, ruleId, version }).to.deep.equal(expected);
+        expect(undoSeconds).to.equal(undo);
         expect(terms).to.deep.equal(effect.decision === 'require' ? effect : null);
       }),
       { numRuns: 2_000 },

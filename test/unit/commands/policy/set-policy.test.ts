@@ -79,12 +79,18 @@ describe('setting the policy', () => {
     ]);
   });
 
-  it('refuses an undo, which nothing here waits for', () => {
+  it(`takes an undo of up to an hour where something may run ${verifies('contract:8:undo-range')}`, () => {
     for (const decision of ['allow', 'require']) {
-      const issues = issuesOf({ rules: [rule({}, { decision, undo_seconds: 30 })] });
-      expect(issues['rules.0.then.undo_seconds']).to.match(/cannot be held back for an undo/);
-      expect(read({ rules: [rule({}, { decision, undo_seconds: 0 })] }).rules).to.have.length(1);
+      const [taken] = read({ rules: [rule({}, { decision, undo_seconds: 3_600 })] }).rules;
+      expect(taken?.then).to.include({ decision, undo_seconds: 3_600 });
+      for (const undo_seconds of [3_601, -1, 0.5]) {
+        const issues = issuesOf({ rules: [rule({}, { decision, undo_seconds })] });
+        expect(Object.keys(issues)).to.deep.equal(['rules.0.then.undo_seconds']);
+      }
     }
+    expect(issuesOf({ rules: [rule({}, { decision: 'deny', undo_seconds: 5 })] })).to.have.property(
+      'rules.0.then',
+    );
   });
 
   it('knows the mailboxes, members and agents of the organisation, and no others', async () => {

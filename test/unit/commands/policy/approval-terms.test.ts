@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import { PolicyEffect } from '../../../../commands/kernel/policy-document.ts';
+import { type CheckMode, defaultTerms, termsFor } from '../../../../commands/policy/approval-terms.ts';
+import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const decided = (written: object): PolicyDecision => {
+  const effect = PolicyEffect.parse(written);
+  return {
+    decision: effect.decision,
+    terms: effect.decision === 'require' ? effect : null,
+    undoSeconds: effect.decision === 'deny' ? 0 : (effect.undo_seconds ?? 0),
+    ruleId: 'r',
+    version: 1,
+  };
+};
+const ALLOW = decided({ decision: 'allow' });
+const REQUIRE = decided({ decision: 'require', quorum: 2, approver_role: 'admin', exclude_owner: true });
+
+describe('the terms of a check', () => {
+  it(`are one approver, a day to decide and an hour to commit where nothing else is said ${verifies('contract:8:default-terms')}`, () => {
+    expect(termsFor('request_approval', ALLOW)).to.deep.equal({
+      quorum: 1,
+      approver_role: 'approver',
+      exclude_owner: false,
+      decision_ttl: 86_400,
+      commit_ttl: 3_600,
+      auto_commit: false,
+      undo_seconds: 0,
+    });
+    expect(defaultTerms()).to.include({ decision: 'require', quorum: 1 });
+  });
+
+  const TABLE: readonly [CheckMode, PolicyDecision, number, boolean][] = [
+    ['execute_or_request_approval', REQUIRE, 2, true],
+    ['request_approval', REQUIRE, 2, false],
+    ['prepare', REQUIRE, 2, false],
+    ['request_approval', ALLOW, 1, false],
+    ['prepare', ALLOW, 0, false],
+  ];
+  for (const [mode, decision, quorum, auto_commit] of TABLE) {
+    it(`in mode ${mode}, where policy says ${decision.decision}, want ${String(quorum)} and run by themselves: ${String(auto_commit)} ${verifies('contract:8:auto-commit')}`, () => {
+      expect(termsFor(mode, decision)).to.include({ quorum, auto_commit });
+    });
+  }
+
+  it(`are the rule's own before the mode's ${verifies('contract:8:auto-commit')}`, () => {
+    for (const mode of ['execute_or_request_approval', 'request_approval', 'prepare'] as const) {
+      for (const auto_commit of [true, false]) {
+        const rule = decided({ decision: 'require', auto_commit, decision_ttl: 60, commit_ttl: 120 });
+        expect(termsFor(mode, rule)).to.include({ auto_commit, decision_ttl: 60, commit_ttl: 120 });
+      }
+    }
+  });
+
+  it('hold the undo of the rule, also where it allows', () => {
+    const allow = decided({ decision: 'allow', undo_seconds: 30 });
+    expect(termsFor('prepare', allow).undo_seconds).to.equal(30);
+    expect(termsFor('prepare', decided({ decision: 'require', undo_seconds: 40 })).undo_seconds).to.equal(40);
+  });
+
+  it('do not exist for what is denied', () => {
+    expect(() => termsFor('prepare', decided({ decision: 'deny' }))).to.throw(/no terms/);
+  });
+});
