@@ -1,10 +1,9 @@
 /** A draft for a caller: what he must not see does not exist, a grant without the verb is told so. */
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
-import { loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import { type PastFact, readEvent } from '../kernel/event.ts';
 import type { ExpectedRevision } from '../kernel/ports.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
 import { draft, type DraftState } from './draft.ts';
@@ -49,28 +48,6 @@ export async function loadDraft(who: Who, id: string, needed: readonly MailboxSc
   const { state, revision } = await loadAggregate(who.ports.events, draft, id);
   return { id, state, revision, ...mailboxFor(who, state.mailboxId, needed) };
 }
-
-/** As `loadDraft`, folded up to what had occurred by then; today's rights decide. Throws `not_found` for a time before it. */
-export async function loadDraftAsOf(
-  who: Who,
-  id: string,
-  needed: readonly MailboxScope[],
-  asOf: Date,
-): Promise<LoadedDraft> {
-  const now = await loadDraft(who, id, needed);
-  const stored = await who.ports.events.readStream(streamOf(draft, id));
-  const facts = stored.map(
-    (event) => readEvent(draft.catalogue, event) as Parameters<typeof draft.evolve>[1] | null,
-  );
-  const state = facts
-    .filter((fact) => fact !== null && hasOccurred(fact, asOf))
-    .reduce((before, fact) => (fact === null ? before : draft.evolve(before, fact)), draft.initial);
-  if (state.current === null) throw notFound('draft');
-  return { ...now, state };
-}
-
-const hasOccurred = ({ meta }: Pick<PastFact, 'meta'>, asOf: Date): boolean =>
-  Date.parse(meta.occurred_at) <= asOf.getTime();
 
 /** The version a request says it rests on: in its input or as `If-Match`. Throws `invalid_request` when both differ. */
 export function expectedVersionOf(

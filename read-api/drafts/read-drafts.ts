@@ -2,36 +2,32 @@
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
-import { DRAFT_STATUSES } from '../../commands/drafts/draft.ts';
+import { draft, DRAFT_STATUSES, type DraftState } from '../../commands/drafts/draft.ts';
 import { loadBody } from '../../commands/drafts/draft-body.ts';
 import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelope.ts';
 import { DraftId } from '../../commands/drafts/draft-input.ts';
 import { attachmentPayload, Draft, DraftContent, draftPayload } from '../../commands/drafts/draft-payload.ts';
-import {
-  assertScopes,
-  loadDraft,
-  loadDraftAsOf,
-  type LoadedDraft,
-} from '../../commands/drafts/load-draft.ts';
+import { assertScopes, loadDraft } from '../../commands/drafts/load-draft.ts';
 import { listDraftStates } from '../../projections/drafts.ts';
+import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
 
-const AsOf = z.iso
-  .datetime({ offset: true })
-  .optional()
-  .describe('The draft as it was at this time (RFC 3339).');
 const Status = z.enum(DRAFT_STATUSES).optional();
 
-const OneInput = z.strictObject({ draft_id: DraftId, as_of: AsOf });
+const OneInput = z.strictObject({ draft_id: DraftId, as_of: AsOfField });
 type OneInput = z.output<typeof OneInput>;
 
-const loadOne = (context: Context, { draft_id, as_of }: OneInput): Promise<LoadedDraft> =>
-  as_of === undefined
-    ? loadDraft(context, draft_id, ['drafts:read'])
-    : loadDraftAsOf(context, draft_id, ['drafts:read'], new Date(as_of));
+/** The draft now or at an earlier moment. Throws `not_found`, also for a moment before it; `insufficient_scope`. */
+async function stateOf(context: Context, { draft_id, as_of }: OneInput): Promise<DraftState> {
+  const { ports } = context;
+  const moment = momentAsOf(ports.clock, as_of);
+  const { state } = await loadDraft(context, draft_id, ['drafts:read']);
+  const then = moment === null ? state : await loadAsOf(ports.events, draft, draft_id, moment);
+  if (then === null) throw notFound('draft');
+  return then;
+}
 
-async function contentOf({ ports }: Context, { state }: LoadedDraft): Promise<DraftContent> {
-  const { current } = state;
+async function contentOf({ ports }: Context, { current }: DraftState): Promise<DraftContent> {
   if (current === null) throw notFound('draft');
   const envelope = await openEnvelope(ports.personal, current);
   const body = await loadBody(ports.content, current.content_id);
@@ -112,8 +108,8 @@ export const readDraft = defineCapability<OneInput, Draft>({
   output: Draft,
   etag: ({ version }) => String(version),
   handle: async (input, context) => {
-    const { id, state } = await loadOne(context, input);
-    return await draftPayload(context.ports, id, state);
+    const state = await stateOf(context, input);
+    return await draftPayload(context.ports, input.draft_id, state);
   },
 });
 
@@ -130,7 +126,7 @@ export const readDraftContent = defineCapability<OneInput, DraftContent>({
   idempotency: { kind: 'none' },
   input: OneInput,
   output: DraftContent,
-  handle: async (input, context) => contentOf(context, await loadOne(context, input)),
+  handle: async (input, context) => contentOf(context, await stateOf(context, input)),
 });
 
 const ToolInput = z.strictObject({
@@ -154,7 +150,7 @@ async function oneOrMany(input: ToolInput, context: Context): Promise<ToolOutput
   if (extra !== undefined) throw misplaced(extra, 'This narrows the list; leave it out with draft_id.');
   const loaded = await loadDraft(context, draft_id, ['drafts:read']);
   const shown = await draftPayload(context.ports, loaded.id, loaded.state);
-  return withContent ? { ...shown, content: await contentOf(context, loaded) } : shown;
+  return withContent ? { ...shown, content: await contentOf(context, loaded.state) } : shown;
 }
 
 const misplaced = (path: string, message: string): GatewayError =>

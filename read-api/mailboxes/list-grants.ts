@@ -1,19 +1,18 @@
 /** GET /mailboxes/:mailbox_id/grants: who may use a mailbox, now or at an earlier moment. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { readEvent } from '../../commands/kernel/event.ts';
-import { InstantField } from '../../commands/kernel/future-instant.ts';
-import type { EventStore } from '../../commands/kernel/ports.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
 import { MailboxIdParameter } from '../../commands/kernel/select.ts';
 import { describeGrant, Grant } from '../../commands/mailboxes/grant-payload.ts';
-import { mailbox, type MailboxRecord } from '../../commands/mailboxes/mailbox.ts';
+import { mailbox } from '../../commands/mailboxes/mailbox.ts';
+import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
 import { collectionOf, pageFields } from '../page.ts';
 import { pageOfEntries } from '../page-of-entries.ts';
 
 const Grants = collectionOf(Grant);
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
-  as_of: InstantField.optional().describe('The grants as they stood then; who may ask is decided as of now.'),
+  as_of: AsOfField,
   ...pageFields,
 });
 
@@ -30,25 +29,16 @@ export const listGrants = defineCapability<z.output<typeof Input>, z.output<type
   input: Input,
   output: Grants,
   handle: async (input, context) => {
-    const { mailbox_id: mailboxId, as_of: asOf } = input;
-    const until = asOf === undefined ? null : new Date(asOf);
-    const { grants } = await mailboxUntil(context.ports.events, mailboxId, until);
-    const binding = { route: 'grants', query: { mailboxId, asOf: until?.toISOString() ?? null } };
-    return pageOfEntries(context, binding, input, {
-      entries: [...grants.values()],
+    const { mailbox_id: mailboxId } = input;
+    const moment = momentAsOf(context.ports.clock, input.as_of);
+    const asOf = moment?.toISOString() ?? null;
+    const then = await loadAsOf(context.ports.events, mailbox, mailboxId, moment);
+    if (then === null) throw notFound('mailbox');
+    const binding = { route: 'grants', query: { mailboxId, asOf } };
+    const { items, page } = pageOfEntries(context, binding, input, {
+      entries: [...then.grants.values()],
       describe: (grant) => describeGrant(mailboxId, grant),
     });
+    return { items, page: { ...page, as_of: asOf ?? page.as_of } };
   },
 });
-
-/** The mailbox folded up to and with events that occurred at `until`; null = all of them. */
-async function mailboxUntil(events: EventStore, id: string, until: Date | null): Promise<MailboxRecord> {
-  const stored = await events.readStream(`${mailbox.category}-${id}`);
-  return stored.reduce((state, event) => {
-    const fact = readEvent(mailbox.catalogue, event);
-    const later = until !== null && fact !== null && new Date(fact.meta.occurred_at) > until;
-    return fact === null || later
-      ? state
-      : mailbox.evolve(state, fact as Parameters<typeof mailbox.evolve>[1]);
-  }, mailbox.initial);
-}

@@ -22,6 +22,10 @@ export const contractPolicy = {
     'email_act',
     "A rule's auto_commit beats that of the mode; by itself runs only execute_or_request_approval.",
   ],
+  'contract:17:as-of': [
+    ['read_draft', 'list_grants'],
+    '?as_of= folds up to occurred_at <= as_of; authorisation is of today; a time to come is refused.',
+  ],
   'contract:8:recipients': [
     'send_draft',
     'External is outside the domains of own mailboxes; a first contact that nobody knows of is one.',

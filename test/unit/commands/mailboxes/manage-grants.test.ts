@@ -99,13 +99,21 @@ describe('grants', () => {
     expect(refused).to.deep.include({ code: 'insufficient_scope', details: { required: ['messages:read'] } });
   });
 
-  it('are told as they stood at an earlier moment', async () => {
+  it(`are told as they stood at an earlier moment ${verifies('contract:17:as-of')}`, async () => {
     const before = gateway.clock.now().toISOString();
     gateway.clock.advance(1_000);
     const { id } = await give();
     expect((await list({ as_of: before })).map((grant) => grant.id)).not.to.include(id);
     expect(await list({ as_of: before })).to.have.length(1);
-    expect(await list({ as_of: gateway.clock.now().toISOString() })).to.have.length(2);
+    const now = gateway.clock.now().toISOString();
+    expect(await list({ as_of: now })).to.have.length(2);
+    const answer = await gateway.call<{ page: { as_of: string } }>(listGrants, {
+      mailbox_id: mailboxId,
+      as_of: now,
+    });
+    expect(answer.page.as_of).to.equal(now);
+    expect(await rejection(list({ as_of: '2020-01-01T00:00:00Z' }))).to.include({ code: 'not_found' });
+    expect(await rejection(list({ as_of: '2030-01-01T00:00:00Z' }))).to.include({ code: 'invalid_request' });
   });
 
   it('are not seen by a token without the scope, nor on an unknown mailbox', async () => {
