@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineEvent } from '../kernel/event.ts';
 import { sealedText } from '../kernel/event-fields.ts';
+import { approvalEvents } from './approvals/approval-events.ts';
 
 export const ACTION_TYPES = ['move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags'] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
@@ -49,7 +50,7 @@ export const OperationSubmitted = defineEvent({
     mailbox_id: z.string(),
     capability: z.string(),
     fingerprint: z.string(),
-    mode: z.enum(['execute', 'execute_or_request_approval']),
+    mode: z.enum(['execute', 'execute_or_request_approval', 'request_approval', 'prepare']),
     reason: sealedText.nullable(),
     run_id: z.string(),
     targets: z.array(OperationTarget),
@@ -134,5 +135,6 @@ export const operationEvents = [
   ActionOutcomesRecorded,
   ActionsReconciled,
   OperationCompleted,
+  ...approvalEvents,
 ] as const;
 export type OperationEvent = (typeof operationEvents)[number];

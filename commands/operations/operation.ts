@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type PastFact } from '../kernel/event.ts';
+import type { ApprovalEvent } from './approvals/approval-events.ts';
+import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
 import {
   type ActionStep,
   ACTION_TYPES,
@@ -30,6 +32,8 @@ export interface OperationState {
   readonly completed: boolean;
   /** Null for an operation that sends nothing. */
   readonly send: SendOfOperation | null;
+  /** Null for an operation that ran without being checked. */
+  readonly approval: ApprovalState | null;
 }
 
 export interface Submission {
@@ -69,6 +73,10 @@ type Steps = {
   ) => Partial<OperationState>;
 };
 
+const checked = ({ approval }: OperationState, fact: PastFact<ApprovalEvent>): Partial<OperationState> => ({
+  approval: evolveApproval(approval, fact),
+});
+
 const steps: Steps = {
   OperationSubmitted: (_, { data, meta }) => ({
     mailboxId: data.mailbox_id,
@@ -88,6 +96,19 @@ const steps: Steps = {
     results: (results ?? []).map((old) => data.results.find((item) => sameItem(item, old)) ?? old),
   }),
   OperationCompleted: () => ({ completed: true }),
+  ApprovalRequested: checked,
+  ApprovalVoteCast: checked,
+  ApprovalGranted: checked,
+  CommitScheduled: checked,
+  CommitStarted: checked,
+  CommitAttemptFailed: checked,
+  ApprovalRejected: checked,
+  ApprovalCancelled: checked,
+  ApprovalExpired: checked,
+  ApprovalSuperseded: checked,
+  ApprovalInvalidated: checked,
+  ApprovalCommitted: checked,
+  ApprovalCommitFailed: checked,
 };
 
 export const operation: Aggregate<OperationState, OperationEvent> = {
@@ -104,6 +125,7 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     results: null,
     completed: false,
     send: null,
+    approval: null,
   },
   evolve: (state, fact) => {
     // A type's step takes that type's fact; the compiler cannot tie the two together.
