@@ -58,6 +58,8 @@ export class ConnectionPool {
   /** What the server counts: a connection until its goodbye is over. */
   readonly #counted = new Set<ImapConnection>();
   readonly #goodbyes = new Set<Promise<void>>();
+  /** While the watch holds it. */
+  #watched: ImapConnection | null = null;
   #ended = false;
 
   constructor(options: PoolOptions) {
@@ -86,6 +88,7 @@ export class ConnectionPool {
     slots.onWatchWanted = onWanted;
     await slots.take('watch', signal);
     let connection = await this.#orFree('watch', () => this.#openFor());
+    this.#watched = connection;
     let isHeld = true;
     return {
       get connection() {
@@ -96,16 +99,19 @@ export class ConnectionPool {
       },
       giveWay: async () => {
         isHeld = false;
+        this.#watched = null;
         this.#keep(connection);
         slots.free('watch');
         await slots.take('watch', signal);
         const open = async (): Promise<ImapConnection> => this.#takeIdle() ?? (await this.#openFor());
         connection = await this.#orFree('watch', open);
+        this.#watched = connection;
         isHeld = true;
       },
       release: () => {
         if (!isHeld) return;
         isHeld = false;
+        this.#watched = null;
         this.#dismiss(connection);
         slots.free('watch');
       },
@@ -113,8 +119,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Lends nothing more: idle connections end now, lent ones when they come back (`now`: at once), and who waits is
-   * told to try again.
+   * Lends nothing more: idle connections and that of the watch end now, lent ones when they come back (`now`: at once), and
+   * who waits is told to try again.
    */
   end(now = false): void {
     this.#ended = true;
@@ -124,6 +130,8 @@ export class ConnectionPool {
       else this.#dismiss(connection);
     }
     if (now) for (const connection of this.#counted) connection.close();
+    // It never comes back by itself: it would go on telling what a login sees that is none any more.
+    else if (this.#watched) this.#dismiss(this.#watched);
     this.#slots.end();
   }
 

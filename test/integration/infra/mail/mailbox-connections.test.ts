@@ -5,6 +5,7 @@ import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-p
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
 import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
 
@@ -181,6 +182,16 @@ describe('connections to a mailbox', () => {
     });
     await under.mail((session) => session.query(queryOf()));
     expect(proxy.connections - before).to.equal(2);
+    under.gateway.close();
+  });
+
+  it('ends the connection of the watch at once: nobody else will take it back', async () => {
+    const under = mailGateway(viaProxy, 'anna', { providerConnections: 3 });
+    const wait = { onWanted: () => undefined, signal: new AbortController().signal };
+    const watch = await under.gateway.openWatch('mbx_test', wait);
+    await under.gateway.disconnect('mbx_test');
+    await eventually(() => !watch.connection.isUsable);
+    watch.release();
     under.gateway.close();
   });
 
