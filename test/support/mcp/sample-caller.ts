@@ -37,6 +37,7 @@ export function sampleCaller(traits: CallerTraits = {}): Caller {
       revokedAt: null,
       secretHash: null,
     },
+    session: null,
     role: null,
     orgScopes: new Set(),
     mailboxes: new Map(mailboxIds.map((id) => [id, { scopes: held, folderRoles: null, quotas: null }])),
