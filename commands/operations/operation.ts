@@ -2,12 +2,14 @@
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type PastFact } from '../kernel/event.ts';
+import type { Sealed } from '../kernel/ports.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
 import {
   type ActionStep,
   ACTION_TYPES,
   type ItemResult,
+  type OperationDecided,
   type OperationEvent,
   operationEvents,
   type OperationTarget,
@@ -21,6 +23,8 @@ export interface OperationState {
   readonly mailboxId: string | null;
   /** Who asked for what, and when; null until something was submitted. */
   readonly submitted: Submission | null;
+  /** What policy said first; a commit asks it again. */
+  readonly decided: PastFact<typeof OperationDecided>['data'] | null;
   /** Of the newest event. */
   readonly updatedAt: string | null;
   readonly fingerprint: string | null;
@@ -40,6 +44,8 @@ export interface Submission {
   readonly orgId: string | null;
   readonly by: EventMetadata['actor'];
   readonly capability: string;
+  /** Sealed under the requester's key. */
+  readonly reason: Sealed | null;
   readonly at: string;
 }
 
@@ -83,9 +89,15 @@ const steps: Steps = {
     fingerprint: data.fingerprint,
     runId: data.run_id,
     targets: data.targets,
-    submitted: { orgId: meta.org_id, by: meta.actor, capability: data.capability, at: meta.occurred_at },
+    submitted: {
+      orgId: meta.org_id,
+      by: meta.actor,
+      capability: data.capability,
+      reason: data.reason,
+      at: meta.occurred_at,
+    },
   }),
-  OperationDecided: () => ({}),
+  OperationDecided: (_, { data }) => ({ decided: data }),
   ActionsIntended: (_, { data }) => ({ steps: data.steps }),
   SendIntended: (_, fact) => ({ send: intendedSend(fact) }),
   SendOutcomeRecorded: ({ send }, { data }) => ({ send: send && { ...send, recorded: data, outcome: data } }),
@@ -117,6 +129,7 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
   initial: {
     mailboxId: null,
     submitted: null,
+    decided: null,
     updatedAt: null,
     fingerprint: null,
     runId: null,
