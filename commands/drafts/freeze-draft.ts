@@ -9,6 +9,7 @@ import { messageOf, newMessageId } from './compose-draft.ts';
 import { recipientsOf } from './draft-envelope.ts';
 import type { DraftPorts } from './draft-ports.ts';
 import { needsSmtpUtf8, wireAddress } from './mail-address.ts';
+import { type FrozenMessage, measured } from './sending/build-send-manifest.ts';
 
 /** `contract.md` 15: of the encoded message. */
 export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
@@ -29,12 +30,20 @@ export interface Freeze {
  * what `beginSend` does not keep within a day is swept. Throws `payload_too_large`, `invalid_request` without a recipient,
  * `message_stale` when a received attachment went away, and what the mail server and the stores throw.
  */
-export async function freezeDraft(
+export const freezeDraft = async (
+  ports: DraftPorts,
+  freeze: Freeze,
+): Promise<z.input<typeof DraftFrozen.data>> => (await freezeMessage(ports, freeze)).frozen;
+
+/** The same with what the message was made of, for the manifest of a check. Throws like `freezeDraft`. */
+export async function freezeMessage(
   ports: DraftPorts,
   { draftId, operationId, mailbox, state }: Freeze,
-): Promise<z.input<typeof DraftFrozen.data>> {
+): Promise<FrozenMessage> {
   const messageId = newMessageId(ports, mailbox);
-  const { envelope, message, from } = await messageOf(ports, mailbox, state, messageId);
+  const composed = await messageOf(ports, mailbox, state, messageId);
+  const { envelope, message, from } = composed;
+  const { attachments, read } = measured(message.attachments);
   const smtp = smtpEnvelope(
     from.email,
     recipientsOf(envelope).map(({ email }) => email),
@@ -44,9 +53,9 @@ export async function freezeDraft(
   const owner = { mailboxId: mailbox.id, draftId };
   const mime = await ports.content.put(
     { id: ports.ids.newUuid(), owner, maxBytes: MAX_MESSAGE_BYTES, ...facts },
-    ports.composer.compose(message),
+    ports.composer.compose({ ...message, attachments }),
   );
-  return {
+  const frozen = {
     operation_id: operationId,
     version: state.current?.version ?? 0,
     content_hash: state.current?.content_hash ?? '',
@@ -61,6 +70,7 @@ export async function freezeDraft(
     recipient_count: smtp.to.length,
     frozen_at: ports.clock.now().toISOString(),
   };
+  return { frozen, smtp, composed, read };
 }
 
 /** Addresses in their wire form, each recipient once. */

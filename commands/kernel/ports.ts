@@ -28,6 +28,8 @@ export interface Clock {
 export interface Ids {
   newId(prefix: IdPrefix): string;
   newUuid(): string;
+  /** 128 random bits in hex: what keeps a hash from being guessed. */
+  newNonce(): string;
   /** The id an Idempotency-Key stands for, in the scope (org, principal). */
   idForKey(prefix: IdPrefix, orgId: string, principalId: string, key: string): string;
   /** HMAC-SHA-256 of `text` as hex, for stream names that must not tell what they reserve. */

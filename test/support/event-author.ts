@@ -11,6 +11,7 @@ import type { Fact } from '../../commands/kernel/event.ts';
 export const randomIds: Ids = {
   newId: (prefix) => uuidToId(prefix, randomUUID()),
   newUuid: () => randomUUID(),
+  newNonce: () => randomUUID().replaceAll('-', ''),
   idForKey: (prefix, ...parts) => `${prefix}_${parts.join('-')}`,
   reservationName: (text) => text,
 };

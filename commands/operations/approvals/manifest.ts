@@ -49,8 +49,10 @@ export const SendManifest = z.object({
     message_id: z.string(),
     in_reply_to: z.string().nullable(),
     references: z.array(z.string()),
+    /** The writer's own ones, in the order of the message. */
+    other: z.array(z.object({ name: z.string(), value: z.string() })),
   }),
-  /** SHA-256 of the text as it was written, in hex. */
+  /** SHA-256 of the canonical JSON `{html, text}` of both parts as they are sent, in hex. */
   body_sha256: z.string(),
   attachments: z.array(
     z.object({
@@ -69,8 +71,17 @@ export type SendManifest = z.output<typeof SendManifest>;
 export const Manifest = z.discriminatedUnion('kind', [ActionsManifest, SendManifest]);
 export type Manifest = z.output<typeof Manifest>;
 
-/** The bytes that are hashed and kept (RFC 8785). */
-export const manifestText = (manifest: Manifest): string => canonicalJson(manifest);
+/** The bytes that are hashed and kept (RFC 8785). Throws for text that is no Unicode (a lone surrogate), as 3.2.2.2 wants. */
+export function manifestText(manifest: Manifest): string {
+  const text = canonicalJson(manifest);
+  if (isWellFormed(JSON.parse(text))) return text;
+  throw new Error('a manifest holds half a surrogate pair');
+}
+
+const isWellFormed = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.isWellFormed()
+    : value === null || typeof value !== 'object' || Object.values(value).every(isWellFormed);
 
 /** SHA-256 of the manifest's bytes, in hex. */
 export const contentHashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -58,6 +58,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
     ids: {
       newId: (prefix) => `${prefix}_${randomUUID()}`,
       newUuid: () => randomUUID(),
+      newNonce: () => randomUUID().replaceAll('-', ''),
       idForKey: (prefix, ...parts) => `${prefix}_${parts.join('-')}`,
       reservationName: (text) => text,
     },

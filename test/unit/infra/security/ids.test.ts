@@ -32,6 +32,11 @@ describe('ids', () => {
     expect(new Set([id, ...others]).size).to.equal(5);
   });
 
+  it('make nonces of 128 bits', () => {
+    expect(ids.newNonce()).to.match(/^[0-9a-f]{32}$/);
+    expect(ids.newNonce()).not.to.equal(ids.newNonce());
+  });
+
   it('name a reservation without telling what it is of', () => {
     const name = ids.reservationName('ann@example.com');
     expect(name).to.match(/^[0-9a-f]{64}$/);
