@@ -1,7 +1,7 @@
 /** An operation's state and the answer it gives. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, type EventMetadata, type PastFact } from '../kernel/event.ts';
+import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../kernel/event.ts';
 import type { Sealed } from '../kernel/ports.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
@@ -59,6 +59,9 @@ export interface SendOfOperation {
   readonly recorded: SendOutcome | null;
   readonly outcome: SendOutcome | null;
 }
+
+/** One of its events, not yet written. */
+export type OperationFact = Fact<OperationEvent>;
 
 const intendedSend = ({ data, meta }: PastFact<typeof SendIntended>): SendOfOperation => ({
   draftId: data.draft_id,

@@ -1,39 +1,30 @@
-/**
- * The one way mail is changed. Selection resolved and connection held before the first append, so that a refusal leaves
- * no operation and the key free; then two appends, intent before the effect and outcome after it.
- */
-import type { MailboxAccess } from '../kernel/access.ts';
+/** From a request to its answer: prepared, then previewed or run. Two equal keys meet at the first append, and one wins. */
 import type { Context } from '../kernel/capability.ts';
-import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
-import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
-import type { Expectation } from '../kernel/mail-echoes.ts';
+import { streamOf } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../kernel/errors.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
-import { type StoredEvent, WrongExpectedRevision } from '../kernel/ports.ts';
-import { assertFolderAllowed } from '../kernel/searched-folders.ts';
-import type { ActSelect, Cardinality } from '../kernel/select.ts';
+import type { StoredEvent } from '../kernel/ports.ts';
+import { checkActions } from './actions.ts';
 import { answerInTime } from './answer-in-time.ts';
-import { type Action, checkActions, destinationOf, relocates, stepOf } from './actions.ts';
-import { authorizeOperation, type Mode } from './authorize-operation.ts';
-import { decideActionPolicy } from '../policy/decide-for-caller.ts';
-import type { PolicyDecision } from '../policy/decide-policy.ts';
-import { operation, type OperationReply, replyOf, summarise } from './operation.ts';
-import type { ActionStep, ItemResult } from './operation-events.ts';
-import { intendedChanges, remainingChanges } from './own-changes.ts';
+import { authorizeOperation } from './authorize-operation.ts';
+import { appendFirst, decidedFact, submittedFact } from './first-append.ts';
+import { operation, type OperationFact, type OperationReply, replyOf } from './operation.ts';
+import { operationIdOf } from './operation-id.ts';
+import {
+  admitOperation,
+  assertSupported,
+  type OperationRequest,
+  prepareOperation,
+  type Prepared,
+} from './prepare-operation.ts';
 import { previewOperation } from './preview-operation.ts';
 import { replayOperation } from './replay-operation.ts';
-import { runActions } from './run-actions.ts';
-import { checkSelect, resolveSelection, type Target } from './selection.ts';
+import { runOperation } from './run-operation.ts';
+import { checkSelect } from './selection.ts';
 
-export interface OperationRequest {
-  readonly capability: string;
-  readonly mailboxId: string;
-  readonly actions: readonly Action[];
-  readonly select: ActSelect;
-  readonly cardinality: Cardinality | undefined;
-  readonly mode: Mode;
-  readonly reason: string | undefined;
+/** Set once something of the operation is in the stream: from then on a failure is told, and no refusal. */
+interface Started {
+  isAppended: boolean;
 }
 
 /**
@@ -53,11 +44,15 @@ async function runOrReplay(
   request: OperationRequest,
   operationId: string,
 ): Promise<OperationReply> {
-  const started = { appended: false };
+  const started: Started = { isAppended: false };
   try {
-    return await startOperation(context, request, operationId, started);
+    const admitted = admitOperation(context, request, operationId);
+    return await context.ports.mail.withMailbox(admitted.mailbox.id, 'interactive', async (mail) => {
+      const prepared = await prepareOperation(mail, context, admitted);
+      return await answer(mail, context, prepared, started);
+    });
   } catch (error) {
-    if (started.appended) throw error;
+    if (started.isAppended) throw error;
     const stored = await readEarlier(context, operationId);
     if (stored.length > 0) return await replayOperation(context, operationId, stored);
     throw error;
@@ -73,183 +68,52 @@ async function readEarlier(
   return await ports.events.readStream(streamOf(operation, operationId));
 }
 
-async function startOperation(
-  context: Context,
-  request: OperationRequest,
-  operationId: string,
-  started: { appended: boolean },
-): Promise<OperationReply> {
-  const { ports, caller } = context;
-  const mailbox = ports.directory.state.mailboxes.get(request.mailboxId);
-  const access = caller.mailboxes.get(request.mailboxId);
-  if (!mailbox || !access) throw notFound('mailbox');
-  if (mailbox.state === 'paused') {
-    throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
-  }
-  const steps = resolveSteps(context, mailbox, access, request.actions);
-  return await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
-    runWith(mail, context, { request, operationId, mailbox, access, steps, started }),
-  );
-}
-
 /** The key stands for an operation that was written before; `submitOperation` answers with it. */
 const usedBefore = (): GatewayError => new GatewayError('conflict', 'This Idempotency-Key was used before.');
 
-interface Prepared {
-  readonly request: OperationRequest;
-  readonly operationId: string;
-  readonly mailbox: MailboxEntry;
-  readonly access: MailboxAccess;
-  readonly steps: readonly ActionStep[];
-  readonly started: { appended: boolean };
-}
-
-const operationIdOf = ({ request, caller, ports }: Context): string =>
-  request.idempotencyKey === null
-    ? ports.ids.newId('opn')
-    : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
-
-function resolveSteps(
-  { ports }: Context,
-  mailbox: MailboxEntry,
-  access: MailboxAccess,
-  actions: readonly Action[],
-): readonly ActionStep[] {
-  return actions.map((action) => {
-    const destination = destinationOf(mailbox, action, ports.locators);
-    if (destination) assertFolderAllowed(access, mailbox, destination);
-    return stepOf(action, destination);
-  });
-}
-
-async function runWith(mail: MailSession, context: Context, prepared: Prepared): Promise<OperationReply> {
-  const { request, mailbox, access } = prepared;
-  const selection = { access, select: request.select, cardinality: request.cardinality ?? {} };
-  const targets = await resolveSelection(mail, context, mailbox, selection);
-  const actions = request.actions.map(({ type }) => type);
-  const policy = decideActionPolicy(context, mailbox.id, actions, targets.length);
-  if (authorizeOperation(request.mode, policy) === 'preview') {
-    if ((await readEarlier(context, prepared.operationId)).length > 0) throw usedBefore();
-    return previewOperation(context, prepared, targets, policy);
-  }
-  if (request.actions.some(relocates) && !mail.capabilities.move && !mail.capabilities.uidPlus) {
-    throw new GatewayError(
-      'operation_unsupported',
-      'This mail server offers neither MOVE nor UIDPLUS: a message cannot be moved without risk to others.',
-    );
-  }
-  const { ports } = context;
-  const holding = holdLease(ports.leases, prepared.operationId);
-  const originator = { mailboxId: mailbox.id, operationId: prepared.operationId };
-  const expecting = ports.mailEchoes.expect(originator, intendedChanges(prepared.steps, targets));
-  try {
-    const observing = observeTargets(mail, prepared);
-    const [steps, expectation, lease] = await Promise.all([observing, expecting, holding]);
-    return await execute(mail, context, { ...prepared, steps }, { targets, policy, expectation, lease });
-  } finally {
-    // Whoever was first with this key expects its own changes.
-    if (!prepared.started.appended)
-      inPeace(
-        ports,
-        expecting.then((expectation) => expectation.settle([])),
-      );
-    inPeace(
-      ports,
-      holding.then((lease) => lease?.release()),
-    );
-  }
-}
-
-/** Notes what each destination looks like before the effect, for whoever has to look afterwards. */
-async function observeTargets(
-  mail: MailSession,
-  { mailbox, steps }: Prepared,
-): Promise<readonly ActionStep[]> {
-  const observed: ActionStep[] = [];
-  for (const step of steps) {
-    const folder = mailbox.folders.find(({ number }) => number === step.folder);
-    const status = folder && (await mail.folderStatus(folder));
-    observed.push(
-      status ? { ...step, target_uid_validity: status.uidValidity, target_uid_next: status.uidNext } : step,
-    );
-  }
-  return observed;
-}
-
-interface Decided {
-  readonly targets: readonly Target[];
-  readonly policy: PolicyDecision;
-  /** Null when another request runs this operation. */
-  readonly lease: HeldLease | null;
-  /** Of the changes about to be made: the feed tells them as this operation's. */
-  readonly expectation: Expectation;
-}
-
-async function execute(
+async function answer(
   mail: MailSession,
   context: Context,
   prepared: Prepared,
-  decided: Decided,
+  started: Started,
 ): Promise<OperationReply> {
-  const { ports } = context;
-  const { operationId, started } = prepared;
-  const { lease } = decided;
-  const intent = lease && (await appendIntent(context, prepared, decided));
-  // Another request with this key is or was first.
-  if (lease === null || intent === null) return await replayFirst(context, operationId);
-  started.appended = true;
-  const { expectation, targets } = decided;
-  const { mailbox, steps } = prepared;
-  mail.guardWrites(() => {
-    lease.assertHeld();
-  });
-  try {
-    const results = await runActions(mail, { mailbox, steps, targets, locators: ports.locators });
-    lease.assertHeld();
-    const remaining = remainingChanges(steps, targets, results, ports.locators);
-    const [isTold] = await Promise.all([
-      appendOutcomes(context, operationId, intent, results),
-      expectation.settle(remaining),
-    ]);
-    if (isTold) return replyOf(operationId, results);
-  } catch (error) {
-    if (!(error instanceof LeaseLost)) throw error;
-    await expectation.settle(intendedChanges(steps, targets));
+  const { operationId, request, steps, targets, policy } = prepared;
+  if (authorizeOperation(request.mode, policy) === 'preview') {
+    if ((await readEarlier(context, operationId)).length > 0) throw usedBefore();
+    return previewOperation(context, prepared, targets, policy);
   }
-  // This process was held up for so long that its work was judged as cut off.
-  return await replayFirst(context, operationId);
+  assertSupported(mail.capabilities, steps);
+  return await runDirectly(mail, context, prepared, started);
 }
 
-/** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */
-function inPeace({ log }: Context['ports'], work: Promise<void>): void {
-  work.catch((error: unknown) => {
-    log.warn('the end of an operation could not be noted', { error: String(error) });
-  });
-}
-
-/** False when another process found the lease run out and settled the operation by looking. */
-async function appendOutcomes(
+async function runDirectly(
+  mail: MailSession,
   context: Context,
-  operationId: string,
-  intent: bigint,
-  results: readonly ItemResult[],
-): Promise<boolean> {
-  try {
-    const { position } = await appendFacts(context.ports, context.author, {
-      stream: streamOf(operation, operationId),
-      expected: intent,
-      catalogue: operation.catalogue,
-      facts: [
-        { type: 'ActionOutcomesRecorded', data: { results } },
-        { type: 'OperationCompleted', data: { summary: summarise(results) } },
-      ],
-    });
-    context.notePosition(position);
-    return true;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return false;
-    throw error;
-  }
+  prepared: Prepared,
+  started: Started,
+): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, request, mailbox, steps, targets, policy } = prepared;
+  const { capability, mode, reason } = request;
+  if (mode === 'preview') throw new Error('a preview is not run');
+  const asked = { mailboxId: mailbox.id, capability, mode, reason, targets };
+  const submitted = await submittedFact(context, asked);
+  const end = await runOperation(mail, ports, author, {
+    operationId,
+    mailbox,
+    steps,
+    targets,
+    begin: async (observed) => {
+      const intended: OperationFact = { type: 'ActionsIntended', data: { steps: [...observed] } };
+      const first = await appendFirst(context, operationId, [submitted, decidedFact(policy), intended]);
+      started.isAppended = first !== null;
+      return first?.revision ?? null;
+    },
+    ending: () => [],
+  });
+  if (end === 'not_begun' || end === 'overtaken') return await replayFirst(context, operationId);
+  context.notePosition(end.position);
+  return replyOf(operationId, end.results);
 }
 
 const replayFirst = async (context: Context, operationId: string): Promise<OperationReply> =>
@@ -258,39 +122,3 @@ const replayFirst = async (context: Context, operationId: string): Promise<Opera
     operationId,
     await context.ports.events.readStream(streamOf(operation, operationId)),
   );
-
-/** The revision of the intent, or null when the stream exists already. */
-async function appendIntent(
-  { ports, author, fingerprint }: Context,
-  { request, operationId, mailbox, steps }: Prepared,
-  { targets, policy }: Decided,
-): Promise<bigint | null> {
-  const reason =
-    request.reason === undefined ? null : await ports.personal.seal(author.actor.id, request.reason);
-  const submitted = {
-    mailbox_id: mailbox.id,
-    capability: request.capability,
-    fingerprint,
-    mode: request.mode,
-    reason,
-    run_id: ports.leases.runId,
-    targets: targets.map(({ message_id, rfc_message_id, stale }) => ({ message_id, rfc_message_id, stale })),
-  };
-  const decision = { decision: policy.decision, rule_id: policy.ruleId, policy_version: policy.version };
-  try {
-    const { revision } = await appendFacts(ports, author, {
-      stream: streamOf(operation, operationId),
-      expected: 'no-stream',
-      catalogue: operation.catalogue,
-      facts: [
-        { type: 'OperationSubmitted', data: submitted },
-        { type: 'OperationDecided', data: decision },
-        { type: 'ActionsIntended', data: { steps } },
-      ],
-    });
-    return revision;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
-}

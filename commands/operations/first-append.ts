@@ -1,0 +1,61 @@
+/** The first append of an operation: what was asked and what policy said. Expecting no stream, it claims the key. */
+import type { Context } from '../kernel/capability.ts';
+import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
+import { type Appended, WrongExpectedRevision } from '../kernel/ports.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import type { Mode } from './authorize-operation.ts';
+import { operation, type OperationFact } from './operation.ts';
+import type { OperationTarget } from './operation-events.ts';
+
+export interface Submitted {
+  readonly mailboxId: string;
+  readonly capability: string;
+  readonly mode: Exclude<Mode, 'preview'>;
+  /** Kept in the audit trail, sealed under the requester's key. */
+  readonly reason: string | undefined;
+  readonly targets: readonly OperationTarget[];
+}
+
+/** What was asked for, by whom the envelope says. */
+export async function submittedFact(
+  { ports, author, fingerprint }: Pick<Context, 'ports' | 'author' | 'fingerprint'>,
+  { mailboxId, capability, mode, reason, targets }: Submitted,
+): Promise<OperationFact> {
+  return {
+    type: 'OperationSubmitted',
+    data: {
+      mailbox_id: mailboxId,
+      capability,
+      fingerprint,
+      mode,
+      reason: reason === undefined ? null : await ports.personal.seal(author.actor.id, reason),
+      run_id: ports.leases.runId,
+      targets: targets.map(({ message_id, rfc_message_id, stale }) => ({
+        message_id,
+        rfc_message_id,
+        stale,
+      })),
+    },
+  };
+}
+
+export const decidedFact = ({ decision, ruleId, version }: PolicyDecision): OperationFact => ({
+  type: 'OperationDecided',
+  data: { decision, rule_id: ruleId, policy_version: version },
+});
+
+/** Null when the stream exists already: another request was first with this key. */
+export async function appendFirst(
+  { ports, author }: Pick<Context, 'ports' | 'author'>,
+  operationId: string,
+  facts: readonly OperationFact[],
+): Promise<Appended | null> {
+  try {
+    const stream = streamOf(operation, operationId);
+    const { catalogue } = operation;
+    return await appendFacts(ports, author, { stream, expected: 'no-stream', catalogue, facts });
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}

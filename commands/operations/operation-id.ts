@@ -1,0 +1,15 @@
+/** How an operation is called: one random part, shared with its check (`contract.md` 1). */
+import type { Context } from '../kernel/capability.ts';
+import { withPrefix } from '../kernel/ids.ts';
+
+/** The id of the operation a request submits: that of its Idempotency-Key, or a fresh one. */
+export const operationIdOf = ({ request, caller, ports }: Context): string =>
+  request.idempotencyKey === null
+    ? ports.ids.newId('opn')
+    : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
+
+/** The check of an operation. */
+export const approvalIdOf = (operationId: string): string => withPrefix('chk', operationId);
+
+/** The operation of a check, by the check's id; whatever else is given makes an id that no operation has. */
+export const operationOfApproval = (approvalId: string): string => withPrefix('opn', approvalId);

@@ -1,0 +1,90 @@
+/**
+ * Everything about an operation that is known before its first append: rights, folders, messages, policy. It only reads,
+ * so whatever is refused here leaves no operation and the key free.
+ */
+import type { MailboxAccess } from '../kernel/access.ts';
+import type { Context } from '../kernel/capability.ts';
+import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { MailSession } from '../kernel/mail-port.ts';
+import type { ServerCapabilities } from '../kernel/server-capabilities.ts';
+import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import type { ActSelect, Cardinality } from '../kernel/select.ts';
+import { decideActionPolicy } from '../policy/decide-for-caller.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import { type Action, destinationOf, relocates, stepOf } from './actions.ts';
+import type { Mode } from './authorize-operation.ts';
+import type { ActionStep, ActionType } from './operation-events.ts';
+import { resolveSelection, type Target } from './selection.ts';
+
+export interface OperationRequest {
+  readonly capability: string;
+  readonly mailboxId: string;
+  readonly actions: readonly Action[];
+  readonly select: ActSelect;
+  readonly cardinality: Cardinality | undefined;
+  readonly mode: Mode;
+  readonly reason: string | undefined;
+}
+
+/** A request whose mailbox and folders the caller may use. */
+export interface Admitted {
+  readonly request: OperationRequest;
+  readonly operationId: string;
+  readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
+  readonly steps: readonly ActionStep[];
+}
+
+/** Its messages are found, and policy has spoken. */
+export interface Prepared extends Admitted {
+  readonly targets: readonly Target[];
+  readonly policy: PolicyDecision;
+}
+
+/** Before a connection is borrowed. Throws `not_found`, `conflict` while the mailbox is paused, `folder_role_missing`. */
+export function admitOperation(context: Context, request: OperationRequest, operationId: string): Admitted {
+  const { ports, caller } = context;
+  const mailbox = ports.directory.state.mailboxes.get(request.mailboxId);
+  const access = caller.mailboxes.get(request.mailboxId);
+  if (!mailbox || !access) throw notFound('mailbox');
+  assertNotPaused(mailbox);
+  const steps = request.actions.map((action) => {
+    const destination = destinationOf(mailbox, action, ports.locators);
+    if (destination) assertFolderAllowed(access, mailbox, destination);
+    return stepOf(action, destination);
+  });
+  return { request, operationId, mailbox, access, steps };
+}
+
+/** Throws `conflict`. */
+export function assertNotPaused({ state }: MailboxEntry): void {
+  if (state === 'paused')
+    throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
+}
+
+/** Finds the messages and asks the policy. Throws `cardinality_violation`, `not_found`, and what the mail port throws. */
+export async function prepareOperation(
+  mail: MailSession,
+  context: Context,
+  admitted: Admitted,
+): Promise<Prepared> {
+  const { request, mailbox, access } = admitted;
+  const selection = { access, select: request.select, cardinality: request.cardinality ?? {} };
+  const targets = await resolveSelection(mail, context, mailbox, selection);
+  const actions = request.actions.map(({ type }) => type);
+  return { ...admitted, targets, policy: decideActionPolicy(context, mailbox.id, actions, targets.length) };
+}
+
+/** Throws `operation_unsupported` for what this mail server cannot do without risk to other messages. */
+export function assertSupported(
+  { move, uidPlus }: ServerCapabilities,
+  steps: readonly { readonly action: ActionType }[],
+): void {
+  if (steps.some(({ action }) => relocates({ type: action })) && !move && !uidPlus) {
+    throw new GatewayError(
+      'operation_unsupported',
+      'This mail server offers neither MOVE nor UIDPLUS: a message cannot be moved without risk to others.',
+    );
+  }
+}
