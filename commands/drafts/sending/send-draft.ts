@@ -9,10 +9,10 @@ import type { OperationReply } from '../../operations/operation.ts';
 import { decideSendPolicy } from '../../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import { assertVersion } from '../decide-draft.ts';
-import { attachmentsOf, openEnvelope, recipientsOf } from '../draft-envelope.ts';
 import { freezeDraft } from '../freeze-draft.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
 import { replaySend } from './replay-send.ts';
+import { sendContentOf } from './send-content.ts';
 import { assertQuotaLeft } from './send-quota.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
 
@@ -81,18 +81,5 @@ export function assertSendable({ state: { status }, mailbox }: LoadedDraft): voi
 }
 
 /** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */
-export async function askPolicy(
-  context: Context,
-  { state: { current }, mailbox }: LoadedDraft,
-): Promise<PolicyDecision> {
-  const envelope = current && (await openEnvelope(context.ports.personal, current));
-  if (current === null || envelope === null)
-    throw new GatewayError('conflict', 'The content of this draft was erased.');
-  return decideSendPolicy(context, mailbox, {
-    recipients: recipientsOf(envelope).map(({ email }) => email),
-    attachments: attachmentsOf(current, envelope).map(({ content_type, size }) => ({
-      contentType: content_type,
-      size,
-    })),
-  });
-}
+export const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
+  decideSendPolicy(context, mailbox, await sendContentOf(context.ports.personal, state));

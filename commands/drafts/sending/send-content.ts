@@ -1,0 +1,20 @@
+/** What a send of a draft would carry, as policy looks at it. */
+import { GatewayError } from '../../kernel/errors.ts';
+import type { PersonalData } from '../../kernel/ports.ts';
+import type { SendContent } from '../../policy/decide-for-caller.ts';
+import { attachmentsOf, openEnvelope, recipientsOf } from '../draft-envelope.ts';
+import type { DraftState } from '../draft.ts';
+
+/** Every recipient and attachment of the draft as it stands. Throws `conflict` when its content was erased. */
+export async function sendContentOf(personal: PersonalData, { current }: DraftState): Promise<SendContent> {
+  const envelope = current && (await openEnvelope(personal, current));
+  if (current === null || envelope === null)
+    throw new GatewayError('conflict', 'The content of this draft was erased.');
+  return {
+    recipients: recipientsOf(envelope).map(({ email }) => email),
+    attachments: attachmentsOf(current, envelope).map(({ content_type, size }) => ({
+      contentType: content_type,
+      size,
+    })),
+  };
+}
