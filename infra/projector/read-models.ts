@@ -1,4 +1,5 @@
 /** Every read model there is, in the order in which one subscription feeds them. */
+import { approvals } from '../../projections/approvals.ts';
 import { audit } from '../../projections/audit.ts';
 import { directory } from '../../projections/directory.ts';
 import { drafts } from '../../projections/drafts.ts';
@@ -7,4 +8,12 @@ import { operations } from '../../projections/operations.ts';
 import { sends } from '../../projections/sends.ts';
 import type { Projection } from '../../projections/projection.ts';
 
-export const READ_MODELS: readonly Projection[] = [directory, operations, messageMoves, drafts, sends, audit];
+export const READ_MODELS: readonly Projection[] = [
+  directory,
+  operations,
+  approvals,
+  messageMoves,
+  drafts,
+  sends,
+  audit,
+];

@@ -1,0 +1,72 @@
+/** Checks that something is to be done about: whose time has come, or whose mailbox is gone. */
+import { withPrefix } from '../commands/kernel/ids.ts';
+import type { Sql } from '../commands/kernel/ports.ts';
+
+export interface OpenApproval {
+  readonly operationId: string;
+  readonly mailboxId: string;
+  readonly orgId: string | null;
+  /** Null for a check that sends nothing. */
+  readonly draftId: string | null;
+}
+
+/** What is asked of the open checks. */
+export interface DueApprovalsQuery {
+  readonly now: Date;
+  readonly limit: number;
+  /** Operations that are left out. */
+  readonly except: readonly string[];
+}
+
+/** Checks whose time is over and whose stream does not say so yet, the longest over first. */
+export const listOverdueApprovals = (sql: Sql, query: DueApprovalsQuery): Promise<readonly OpenApproval[]> =>
+  listOpen(sql, query, { condition: 'expires_at <= $3', order: 'expires_at' });
+
+/** Checks the gateway commits by itself, whose moment has come, the longest due first. */
+export const listDueCommits = (sql: Sql, query: DueApprovalsQuery): Promise<readonly OpenApproval[]> =>
+  listOpen(sql, query, {
+    condition: 'commit_at is not null and commit_at <= $3 and expires_at > $3',
+    order: 'commit_at',
+  });
+
+/** Open checks on these mailboxes, oldest first. */
+export const listOpenApprovalsOn = (
+  sql: Sql,
+  mailboxIds: readonly string[],
+  query: DueApprovalsQuery,
+): Promise<readonly OpenApproval[]> =>
+  listOpen(sql, query, {
+    condition: 'mailbox_id = any($4::text[]) and expires_at > $3',
+    order: 'created_at',
+    parameters: [mailboxIds],
+  });
+
+interface Wanted {
+  /** `$3` is the moment; `$4` and on are `parameters`. */
+  readonly condition: string;
+  readonly order: string;
+  readonly parameters?: readonly unknown[];
+}
+
+async function listOpen(
+  sql: Sql,
+  { now, limit, except }: DueApprovalsQuery,
+  { condition, order, parameters = [] }: Wanted,
+): Promise<readonly OpenApproval[]> {
+  const rows = await sql.query<{
+    id: string;
+    mailbox_id: string;
+    org_id: string | null;
+    draft_id: string | null;
+  }>(
+    `select id, mailbox_id, org_id, draft_id from read.approval
+     where ended is null and not committing and ${condition} and id <> all($1::text[]) order by ${order}, id limit $2`,
+    [except.map((id) => withPrefix('chk', id)), limit, now, ...parameters],
+  );
+  return rows.map(({ id, mailbox_id, org_id, draft_id }) => ({
+    operationId: withPrefix('opn', id),
+    mailboxId: mailbox_id,
+    orgId: org_id,
+    draftId: draft_id,
+  }));
+}
