@@ -28,6 +28,7 @@ import {
 import { createAgent } from '../commands/organisation/add-agent.ts';
 import { createToken } from '../commands/organisation/issue-token.ts';
 import { deleteToken } from '../commands/organisation/withdraw-token.ts';
+import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
 import { defineRegistry } from './capability-registry.ts';
@@ -46,6 +47,9 @@ import { listMessages } from './messages/list-messages.ts';
 import { getOperation, listOperations } from './operations/read-operations.ts';
 import { getAgent, listAgents } from './organisation/agents.ts';
 import { getToken, listTokens } from './organisation/tokens.ts';
+import { getPolicy } from './policy/get-policy.ts';
+import { listPolicyVersions } from './policy/list-policy-versions.ts';
+import { simulatePolicy } from './policy/simulate-policy.ts';
 import { awaitEmail } from './waiting/await-email.ts';
 import { monitorInbox } from './waiting/monitor-inbox.ts';
 
@@ -102,6 +106,10 @@ export const capabilities = defineRegistry([
   listAgents,
   createAgent,
   getAgent,
+  getPolicy,
+  putPolicy,
+  listPolicyVersions,
+  simulatePolicy,
   listOperations,
   getOperation,
   listAuditEvents,

@@ -77,15 +77,21 @@ const Domain = z
   .string()
   .max(255)
   .transform(wireForm)
-  .refine(isDomain, 'Not a domain: write example.com, or *.example.com for what lies below it.');
+  .pipe(
+    z.string().refine(isDomain, 'Not a domain: write example.com, or *.example.com for what lies below it.'),
+  );
 
 const ContentType = z
   .string()
   .max(200)
   .transform((type) => type.toLowerCase())
-  .refine(
-    (type) => /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/.test(type),
-    'Not a content type: write application/pdf, image/* or */*.',
+  .pipe(
+    z
+      .string()
+      .refine(
+        (type) => /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/.test(type),
+        'Not a content type: write application/pdf, image/* or */*.',
+      ),
   );
 
 /** All conditions given must hold; one that is absent holds always. */
@@ -107,8 +113,12 @@ export const PolicyCondition = z.strictObject({
 });
 export type PolicyCondition = z.output<typeof PolicyCondition>;
 
+export const RuleId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'An id is of a-z, 0-9, dot, dash and underscore.');
+
 export const PolicyRule = z.strictObject({
-  id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'An id is of a-z, 0-9, dot, dash and underscore.'),
+  id: RuleId,
   when: PolicyCondition,
   then: PolicyEffect,
 });

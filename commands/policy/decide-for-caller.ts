@@ -4,15 +4,17 @@ import type { DirectoryState, MailboxEntry } from '../kernel/directory.ts';
 import { type Policy, type PolicyAction, wireForm } from '../kernel/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
 import { decidePolicy, type PolicyDecision } from './decide-policy.ts';
-import type { AttachmentFacts, RecipientFacts } from './policy-facts.ts';
+import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';
 
 type Asking = Pick<Context, 'caller' | 'ports'>;
+/** Who acts where, as far as policy is concerned. */
+export type Acting = Pick<PolicyFacts, 'mailboxId' | 'actor' | 'principalId'>;
 
 /** The organisation's own policy, or the built-in one. */
 export const policyInForce = ({ policies }: Pick<DirectoryState, 'policies'>, orgId: string): Policy =>
   policies.get(orgId) ?? BUILT_IN_POLICY;
 
-const whoAsks = ({ caller }: Asking, mailboxId: string) => ({
+const whoAsks = ({ caller }: Asking, mailboxId: string): Acting => ({
   mailboxId,
   actor: caller.actor,
   principalId: caller.principal.id,
@@ -39,24 +41,38 @@ export interface SendContent {
   readonly attachments: readonly AttachmentFacts[];
 }
 
-/** What policy says of sending this from the mailbox. Nobody knows yet who was written to before, so all are first contacts. */
+/** What policy says of sending this from the mailbox. */
 export function decideSendPolicy(
   asking: Asking,
   mailbox: Pick<MailboxEntry, 'id'>,
-  { recipients, attachments }: SendContent,
+  content: SendContent,
 ): PolicyDecision {
   const { state } = asking.ports.directory;
-  const own = ownDomains(state, asking.caller.org.id);
+  const orgId = asking.caller.org.id;
+  return decidePolicy(
+    policyInForce(state, orgId),
+    factsOfSend(state, orgId, whoAsks(asking, mailbox.id), content),
+  );
+}
+
+/** A send as policy looks at it. Nobody knows yet who was written to before, so all are first contacts. */
+export function factsOfSend(
+  state: DirectoryState,
+  orgId: string,
+  acting: Acting,
+  { recipients, attachments }: SendContent,
+): PolicyFacts {
+  const own = ownDomains(state, orgId);
   const recipientFacts = recipients.map((address): RecipientFacts => {
     const domain = domainOf(address);
     return { domain, external: !own.has(domain), firstContact: true };
   });
-  return decidePolicy(policyInForce(state, asking.caller.org.id), {
-    ...whoAsks(asking, mailbox.id),
+  return {
+    ...acting,
     actions: ['send'],
     bulkCount: 1,
     send: { recipients: recipientFacts, attachments: attachments.map(bareType) },
-  });
+  };
 }
 
 const domainOf = (address: string): string => wireForm(address.slice(address.lastIndexOf('@') + 1));

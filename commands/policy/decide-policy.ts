@@ -20,12 +20,26 @@ export interface PolicyDecision {
   readonly version: number;
 }
 
+/** One case of a request, and what the policy says of it alone. */
+export interface DecidedCase {
+  readonly case: PolicyCase;
+  readonly decision: PolicyDecision;
+}
+
+/** Each action, kind of recipient and kind of attachment on its own. At least one. */
+export const decideCases = (policy: Policy, facts: PolicyFacts): readonly DecidedCase[] =>
+  casesOf(facts).map((one) => ({ case: one, decision: decideCase(policy, one) }));
+
 /**
  * The strictest decision over every action, recipient and attachment: what one of them may not do, the request may not
  * do, and a rule that allows must allow all of them.
  */
-export function decidePolicy(policy: Policy, facts: PolicyFacts): PolicyDecision {
-  const decisions = casesOf(facts).map((one) => decideCase(policy, one));
+export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision =>
+  decisionOver(decideCases(policy, facts));
+
+/** What holds for the request that these are the cases of. */
+export function decisionOver(cases: readonly DecidedCase[]): PolicyDecision {
+  const decisions = cases.map(({ decision }) => decision);
   return {
     ...strictest(decisions),
     undoSeconds: Math.max(...decisions.map(({ undoSeconds }) => undoSeconds)),

@@ -19,10 +19,16 @@ export const PolicySet = defineEvent({
 
 export const policyEvents = [PolicySet] as const;
 
+/** A policy, and who set it when; null of the built-in one. */
+export interface PolicyVersion extends Policy {
+  readonly setAt: string | null;
+  readonly setBy: string | null;
+}
+
 /** Its stream is `policy-<org>`. */
-export const policy: Aggregate<Policy, typeof PolicySet> = {
+export const policy: Aggregate<PolicyVersion, typeof PolicySet> = {
   category: 'policy',
   catalogue: catalogueOf(policyEvents),
-  initial: BUILT_IN_POLICY,
-  evolve: (_, { data }) => data,
+  initial: { ...BUILT_IN_POLICY, setAt: null, setBy: null },
+  evolve: (_, { data, meta }) => ({ ...data, setAt: meta.occurred_at, setBy: meta.actor.id }),
 };

@@ -23,8 +23,28 @@ export const contractPolicy = {
     "A rule's auto_commit beats that of the mode; by itself runs only execute_or_request_approval.",
   ],
   'contract:17:as-of': [
-    ['read_draft', 'list_grants'],
+    ['read_draft', 'list_grants', 'get_policy'],
     '?as_of= folds up to occurred_at <= as_of; authorisation is of today; a time to come is refused.',
+  ],
+  'contract:8:names-issue': [
+    'set_policy',
+    'What is wrong with a policy is named by its path and the id of its rule.',
+  ],
+  'contract:17:policy': [
+    ['get_policy', 'set_policy'],
+    'GET and PUT /org/policy: a strong ETag of the version, If-Match, 412 for a stale one; version 0 is built in.',
+  ],
+  'contract:17:policy-versions': [
+    'list_policy_versions',
+    'GET /org/policy/versions: who set which version when, and which rules it added, removed and changed.',
+  ],
+  'contract:17:policy-simulate': [
+    'simulate_policy',
+    'POST /org/policy/simulate {operation}: what policy would decide, and by which rules; nothing runs.',
+  ],
+  'contract:3:policy-manage': [
+    ['set_policy', 'simulate_policy'],
+    'policy:manage exists only in a session stepped up in the last 15 minutes, never in a token.',
   ],
   'contract:8:recipients': [
     'send_draft',

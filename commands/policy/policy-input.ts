@@ -1,0 +1,135 @@
+/** A policy as a person writes it, and everything that can be wrong with it, each with the rule it is in. */
+import { z } from 'zod';
+import type { DirectoryState } from '../kernel/directory.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { PolicyEffect, type PolicyRule, PolicyRules, RuleId } from '../kernel/policy-document.ts';
+import { isReserved } from './built-in-policy.ts';
+
+interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+const Document = z
+  .strictObject({
+    version: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('The version this one was made from; refused when it is old.'),
+    rules: PolicyRules,
+    default: PolicyEffect.nullable()
+      .default(null)
+      .describe('Where no rule matches; null = the built-in policy.'),
+  })
+  .superRefine(({ rules }, context) => {
+    for (const issue of rules.flatMap((rule, index) => ruleIssues(rule, index, rules)))
+      context.addIssue({ code: 'custom', path: [...issue.path], message: issue.message });
+  });
+
+/** Strict; an issue inside a rule says in its message which one, for a position in a list is hard to find. */
+export const PolicyDocument = z.preprocess((written, context) => {
+  const parsed = Document.safeParse(written);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues.flatMap(eachKey)) {
+    context.issues.push({ ...issue, message: inItsRule(issue, rulesOf(written)), input: undefined });
+  }
+  return z.NEVER;
+}, Document);
+export type PolicyDocument = z.output<typeof Document>;
+
+/** One issue for each field that is not known, as every request has it. */
+const eachKey = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({
+        code: 'custom',
+        path: [...issue.path, key],
+        message: 'This field is not known here; remove it or correct its spelling.',
+        params: {},
+      }))
+    : [issue];
+
+const rulesOf = (written: unknown): readonly unknown[] => {
+  const { rules } = z
+    .object({ rules: z.array(z.unknown()) })
+    .catch({ rules: [] })
+    .parse(written);
+  return rules;
+};
+
+const Named = z.object({ id: RuleId });
+
+/** An id that is none is not repeated: it may be anything. */
+function inItsRule({ path: [root, index], message }: Issue, rules: readonly unknown[]): string {
+  const named = Named.safeParse(root === 'rules' ? rules[Number(index)] : null);
+  return named.success ? `Rule ${named.data.id}: ${message}` : message;
+}
+
+const OF_A_SEND = [
+  'recipient_domains',
+  'external_recipient',
+  'first_contact',
+  'recipient_count',
+  'attachment_types',
+  'attachment_size',
+] as const;
+
+/** What makes a rule a mistake although each of its fields is fine. */
+function ruleIssues({ id, when }: PolicyRule, index: number, rules: readonly PolicyRule[]): readonly Issue[] {
+  const issues: Issue[] = [];
+  if (isReserved(id))
+    issues.push({ path: ['rules', index, 'id'], message: 'This id is kept for the built-in policy.' });
+  if (rules.findIndex((other) => other.id === id) < index) {
+    issues.push({ path: ['rules', index, 'id'], message: 'Another rule has this id.' });
+  }
+  const condition = OF_A_SEND.find((name) => when[name] !== undefined);
+  if (condition && when.actions && !when.actions.includes('send')) {
+    const message = 'Only a send has recipients and attachments: this rule would never match.';
+    issues.push({ path: ['rules', index, 'when', condition], message });
+  }
+  return issues;
+}
+
+/** Ids that name nobody and nothing: a rule about a misspelt mailbox would silently protect none. */
+function unknownIds(state: DirectoryState, orgId: string, { rules }: PolicyDocument): readonly Issue[] {
+  const message = 'There is no such id in this organisation.';
+  const isMailbox = (id: string): boolean => state.mailboxes.get(id)?.orgId === orgId;
+  const isPrincipal = (id: string): boolean =>
+    state.roles.has(`${orgId}/${id}`) || state.agents.get(id)?.orgId === orgId;
+  return rules.flatMap(({ when }, index) =>
+    ([['mailbox_ids', isMailbox], ['principal_ids', isPrincipal]] as const).flatMap(([field, isKnown]) =>
+      (when[field] ?? []).flatMap((id, at): readonly Issue[] =>
+        isKnown(id) ? [] : [{ path: ['rules', index, 'when', field, at], message }],
+      ),
+    ),
+  ); // prettier-ignore
+}
+
+/** `invalid_request` with `details.issues`. */
+export const invalidPolicy = (issues: readonly Issue[]): GatewayError =>
+  new GatewayError('invalid_request', 'The policy does not have the expected shape; see details.issues.', {
+    details: {
+      issues: issues.map(({ path, message }) => ({
+        path: path.map(String).join('.'),
+        code: 'custom',
+        message,
+      })),
+    },
+  });
+
+/** Refuses a policy that names mailboxes or principals the organisation does not have, with `invalid_request`. `at` = where it stands. */
+export function assertIdsKnown(
+  state: DirectoryState,
+  orgId: string,
+  document: PolicyDocument,
+  at: readonly string[] = [],
+): void {
+  const unknown = unknownIds(state, orgId, document);
+  if (unknown.length === 0) return;
+  throw invalidPolicy(
+    unknown.map((issue) => ({
+      path: [...at, ...issue.path],
+      message: inItsRule(issue, document.rules),
+    })),
+  );
+}

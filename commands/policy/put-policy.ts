@@ -1,0 +1,44 @@
+/** PUT /org/policy: a person puts a policy in force, made from the version he read. */
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { policy, type PolicyVersion } from './policy-events.ts';
+import { assertIdsKnown, PolicyDocument } from './policy-input.ts';
+import { describePolicy, OrgPolicy } from './policy-payload.ts';
+import { newVersion, setPolicy } from './set-policy.ts';
+
+export const putPolicy = defineCapability<PolicyDocument, OrgPolicy>({
+  name: 'set_policy',
+  title: 'Set the policy',
+  summary: 'Puts a policy in force; it holds everywhere within a second.',
+  description:
+    'The whole policy: rules in their order, and what holds where none matches. If-Match or version names the one it was ' +
+    'made from. The same policy again changes nothing. Every version stays readable.',
+  effect: 'write',
+  access: { any: ['policy:manage'] },
+  rest: { method: 'put', path: '/org/policy' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: (_, __, context, settled) =>
+      settled ? inForce(context).then(describePolicy) : Promise.resolve(null),
+  },
+  input: PolicyDocument,
+  output: OrgPolicy,
+  etag: ({ version }) => String(version),
+  ifMatch: true,
+  handle: async (document, context) => {
+    const { ports, caller, author, request } = context;
+    assertIdsKnown(ports.directory.state, caller.org.id, document);
+    const change = { ...document, ifMatch: request.ifMatch };
+    newVersion(await inForce(context), change);
+    await context.claim('req');
+    const { position } = await setPolicy(ports, author, caller.org.id, change);
+    context.notePosition(position);
+    return describePolicy(await inForce(context));
+  },
+});
+
+async function inForce({ ports, caller }: Context): Promise<PolicyVersion> {
+  const { state } = await loadAggregate(ports.events, policy, caller.org.id);
+  return state;
+}

@@ -1,0 +1,202 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
+import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { simulatePolicy } from '../../../../read-api/policy/simulate-policy.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { policyArbitrary } from '../../../support/policy-arbitrary.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { invokeAsOwner } from '../../../support/signed-in-person.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+interface Simulation {
+  readonly decision: string;
+  readonly rule_id: string;
+  readonly version: number;
+  readonly undo_seconds: number;
+  readonly terms: object | null;
+  readonly cases: readonly { readonly rule_id: string; readonly recipient: { domain: string } | null }[];
+}
+
+describe('simulating the policy', () => {
+  let gateway: MemoryGateway;
+  let mailboxId: string;
+  before(async () => {
+    gateway = await startMemoryGateway();
+    const nowhere = { host: 'imap.example.com', port: 993, security: 'tls' };
+    const auth = { type: 'password', username: 'anna', password: 'secret' };
+    const mailbox = { email: 'anna@own.example', imap: nowhere, smtp: nowhere, auth };
+    mailboxId = (await gateway.call<{ id: string }>(createMailbox, mailbox)).id;
+  });
+
+  const simulate = async (operation: object, asked: object = {}) => {
+    const input = { mailbox_id: mailboxId, operation, ...asked };
+    return (await invokeAsOwner(gateway, simulatePolicy, input)).output as Simulation;
+  };
+  const acting = (...types: readonly string[]) => ({
+    type: 'message_actions',
+    select: { message_ids: ['msg_1', 'msg_2'] },
+    actions: types.map((type) => (type === 'move' ? { type, folder: 'archive' } : { type })),
+  });
+  const sending = (...recipients: readonly string[]) => ({ type: 'send', recipients });
+  const own = (id: string, when: object, then: object) => ({ id, when, then });
+
+  it(`answers what the policy in force says of who would ask ${verifies('contract:17:policy-simulate')}`, async () => {
+    expect(await simulate(sending('bob@example.com'))).to.deep.include({
+      decision: 'allow',
+      rule_id: 'default.person',
+      version: 0,
+      terms: null,
+      actor: 'person',
+      principal_id: gateway.org.userId,
+    });
+    const byAgent = await simulate(sending('bob@example.com'), { principal_id: gateway.org.agentId });
+    expect(byAgent).to.deep.include({
+      decision: 'require',
+      rule_id: 'default.irreversible',
+      actor: 'agent',
+      terms: {
+        quorum: 1,
+        approver_role: 'approver',
+        exclude_owner: false,
+        decision_ttl: 86_400,
+        commit_ttl: 3_600,
+        auto_commit: null,
+      },
+    });
+    expect(await simulate(acting('archive'), { actor: 'delegated' })).to.deep.include({
+      decision: 'allow',
+      rule_id: 'default.reversible',
+      actor: 'delegated',
+      bulk_count: 2,
+    });
+  });
+
+  it(`tries a policy that is not in force, and tells which rule each case met ${verifies('contract:17:policy-simulate')}`, async () => {
+    const policy = {
+      rules: [
+        own('partners', { recipient_domains: ['partner.example'] }, { decision: 'allow', undo_seconds: 60 }),
+        own('outside', { external_recipient: true }, { decision: 'require', quorum: 2, auto_commit: false }),
+      ],
+    };
+    const before = gateway.events.all.length;
+    const told = await simulate(sending('a@partner.example', 'b@else.example', 'anna@own.example'), {
+      policy,
+    });
+    expect(told).to.deep.include({ decision: 'require', rule_id: 'outside', version: 1, undo_seconds: 60 });
+    expect(told.terms).to.include({ quorum: 2, auto_commit: false });
+    expect(told.cases.map(({ rule_id, recipient }) => [recipient?.domain, rule_id])).to.deep.equal([
+      ['partner.example', 'partners'],
+      ['else.example', 'outside'],
+      ['own.example', 'default.person'],
+    ]);
+    expect(gateway.events.all.length).to.equal(before);
+  });
+
+  it('decides as the policy itself, whatever it says', async () => {
+    const ofHere = { mailbox_ids: [mailboxId], principal_ids: [gateway.org.agentId] };
+    await fc.assert(
+      fc.asyncProperty(
+        policyArbitrary,
+        fc.uniqueArray(fc.constantFrom('own.example', 'mail.own.example', 'other.example'), { minLength: 1 }),
+        fc.subarray([
+          { content_type: 'image/png', size: 50 },
+          { content_type: 'application/pdf', size: 5 },
+        ]),
+        async ({ rules, default: otherwise }, domains, attachments) => {
+          const here = rules.map(({ when, ...rule }) => ({
+            ...rule,
+            when: {
+              ...when,
+              ...(when.mailbox_ids && { mailbox_ids: ofHere.mailbox_ids }),
+              ...(when.principal_ids && { principal_ids: ofHere.principal_ids }),
+              ...(when.actions && { actions: [...new Set([...when.actions, 'send' as const])] }),
+            },
+          }));
+          const policy = { version: 1, rules: here, default: otherwise };
+          const told = await simulate(
+            { ...sending(...domains.map((domain) => `x@${domain}`)), attachments },
+            { principal_id: gateway.org.agentId, policy: { rules: here, default: otherwise } },
+          );
+          const decided = decidePolicy(policy, {
+            actions: ['send'],
+            mailboxId,
+            actor: 'agent',
+            principalId: gateway.org.agentId,
+            bulkCount: 1,
+            send: {
+              recipients: domains.map((domain) => ({
+                domain,
+                external: domain !== 'own.example',
+                firstContact: true,
+              })),
+              attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
+            },
+          });
+          expect([told.decision, told.rule_id, told.undo_seconds]).to.deep.equal([
+            decided.decision,
+            decided.ruleId,
+            decided.undoSeconds,
+          ]);
+          expect(told.cases.some(({ rule_id }) => rule_id === told.rule_id)).to.equal(true);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('counts the messages that are named, or as many as are said', async () => {
+    const policy = { rules: [own('bulk', { bulk_count: { min: 100 } }, { decision: 'deny' })] };
+    const all = { ...acting('trash'), select: { folder: 'inbox' } };
+    expect(await simulate(all, { policy, bulk_count: 100 })).to.include({
+      decision: 'deny',
+      rule_id: 'bulk',
+    });
+    expect(await simulate(acting('trash'), { policy })).to.include({ decision: 'allow' });
+    expect(await rejection(simulate(all))).to.include({ code: 'invalid_request' });
+    expect(await rejection(simulate(sending('a@b.example'), { bulk_count: 2 }))).to.include({
+      code: 'invalid_request',
+    });
+  });
+
+  it('refuses what names nobody and nothing of the organisation', async () => {
+    const operation = acting('archive');
+    for (const asked of [{ mailbox_id: 'mbx_none' }, { principal_id: 'usr_none' }]) {
+      expect(await rejection(simulate(operation, asked))).to.include({ code: 'not_found' });
+    }
+    const agent = { principal_id: gateway.org.agentId, actor: 'person' };
+    expect(await rejection(simulate(operation, agent))).to.include({ code: 'invalid_request' });
+    const policy = { rules: [own('lost', { principal_ids: ['agt_none'] }, { decision: 'deny' })] };
+    expect(await rejection(simulate(operation, { policy }))).to.deep.include({
+      code: 'invalid_request',
+      details: {
+        issues: [
+          {
+            path: 'policy.rules.0.when.principal_ids.0',
+            code: 'custom',
+            message: 'Rule lost: There is no such id in this organisation.',
+          },
+        ],
+      },
+    });
+    expect(await rejection(simulate({ type: 'draft_send', draft_id: 'drf_none' }))).to.include({
+      code: 'not_found',
+    });
+  });
+
+  it(`is for a person who may change the policy ${verifies('contract:3:policy-manage')}`, async () => {
+    const input = { mailbox_id: mailboxId, operation: acting('archive') };
+    expect(await rejection(gateway.call(simulatePolicy, input))).to.include({ code: 'insufficient_scope' });
+  });
+
+  it('tells of a policy that is set as its version', async () => {
+    const { ports, org } = gateway;
+    const rules = [own('no', { actions: ['trash'] }, { decision: 'deny' })];
+    const document = readPolicyDocument(ports.directory.state, org.orgId, { rules });
+    await setPolicy(ports, systemAuthor(ports, org.orgId), org.orgId, document);
+    expect(await simulate(acting('trash'))).to.include({ decision: 'deny', rule_id: 'no', version: 1 });
+    expect(await simulate(acting('trash'), { policy: { rules: [] } })).to.include({ version: 2 });
+  });
+});
