@@ -2,6 +2,7 @@
  * Every rule of the interface, and those of the contract about what exists. An owner is the name of a capability, whose
  * rules count once it is registered, or `transport` or `kernel`, whose rules always count. Tests cite ids by `verifies`.
  */
+import { contractApprovals } from './requirements/contract-approvals.ts';
 import { contractCallers } from './requirements/contract-callers.ts';
 import { contractDrafts } from './requirements/contract-drafts.ts';
 import { contractMail } from './requirements/contract-mail.ts';
@@ -18,6 +19,7 @@ import type { Requirement } from './requirements/requirement.ts';
 const table = {
   ...interfaceRules,
   ...interfaceRoutes,
+  ...contractApprovals,
   ...contractCallers,
   ...contractDrafts,
   ...contractMail,

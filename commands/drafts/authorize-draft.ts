@@ -21,6 +21,7 @@ export type Admit = (write: DraftWrite) => Promise<string>;
 export const admittedAs =
   (context: Context, prefix: IdPrefix): Admit =>
   async ({ mailboxId, action }) => {
-    authorizeOperation('execute', decideActionPolicy(context, mailboxId, [action]));
+    const policy = decideActionPolicy(context, mailboxId, [action]);
+    authorizeOperation({ mode: 'execute', policy, mayRequest: false });
     return await context.claim(prefix);
   };

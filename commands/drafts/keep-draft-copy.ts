@@ -168,7 +168,7 @@ async function removeCopies(desk: Desk, outdated: readonly DraftCopy[]): Promise
       const { uidValidity, uid } = copy;
       const leave = { kind: 'leaves', folder: folder.number, uidValidity, uid, moved: false } as const;
       const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId: null }, [leave]);
-      const outcome = (await mail.removeOwn(folder, uidValidity, [uid])).get(uid);
+      const outcome = (await mail.expungeMessages(folder, uidValidity, [uid])).get(uid);
       const isGone =
         outcome?.outcome === 'done' || (outcome?.outcome === 'failed' && outcome.reason === 'missing');
       await echo.settle(outcome?.outcome === 'failed' ? [] : [leave]);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../kernel/errors.ts';
+import type { MailboxScope } from '../kernel/scopes.ts';
 import { Cardinality, MailboxIdParameter } from '../kernel/select.ts';
 import { type Mode, MODES } from '../operations/authorize-operation.ts';
 import { OperationReply } from '../operations/operation.ts';
@@ -39,8 +40,8 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   description:
     'message_actions changes messages named by ids from email_query, or by folder and filter; the others write a ' +
     'draft, and draft_send sends one, once. authorization.mode "preview" shows what would happen and changes nothing. ' +
-    'Where policy wants an approval every other mode answers approval_required: nobody can be asked yet, so ' +
-    'request_approval and prepare never run anything. Always read status and each ' +
+    'Where policy wants an approval the default mode asks for one: the answer is awaiting_approval, and monitor_approval ' +
+    'tells when a person decided. pending_commit waits for approval_commit. Always read status and each ' +
     'result: ids change when a message moves (new_message_id). Not for reading (email_query). Example: ' +
     '{"operation":{"type":"message_actions","select":{"message_ids":["msg_…"]},"actions":[{"type":"archive"}]},' +
     '"idempotency_key":"archive-1"}',
@@ -53,12 +54,13 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
       'messages:archive',
       'messages:spam',
       'messages:trash',
+      'messages:expunge',
       'drafts:write',
       'drafts:discard',
       'drafts:send',
     ],
     mailbox: (input) => input.mailbox_id,
-    needs: ({ operation }) => scopesToAct(operation),
+    needs: (input) => [...scopesToAct(input.operation), ...scopesToAsk(modeOf(input))],
   },
   rest: { method: 'post', path: '/mailboxes/:mailbox_id/email.act' },
   tool: {
@@ -85,6 +87,10 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
       : await writeDraft(context, { ...asked, operation });
   },
 });
+
+/** In the default mode it is needed only where policy wants an approval, which is not known yet. */
+const scopesToAsk = (mode: Mode): readonly MailboxScope[] =>
+  mode === 'request_approval' || mode === 'prepare' ? ['approvals:request'] : [];
 
 /** True for what has a stream of its own; a draft that is written has that of its key. */
 const isOperation = (operation: ActOperation) =>

@@ -265,10 +265,10 @@ export interface MailSession {
     at: Date,
   ): Promise<{ readonly uidValidity: number; readonly uid: number } | null>;
   /**
-   * Takes messages out of a folder for good; only for ones the gateway put there itself. Throws `operation_unsupported`
+   * Takes exactly these messages out of a folder for good, whatever else is marked there. Throws `operation_unsupported`
    * without UIDPLUS; outcomes as of the actions above.
    */
-  removeOwn(
+  expungeMessages(
     folder: FolderRef,
     uidValidity: number,
     uids: readonly number[],

@@ -34,6 +34,7 @@ export const Action = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('not_spam') }),
   z.strictObject({ type: z.literal('archive') }),
   z.strictObject({ type: z.literal('set_flags'), ...flagFields }),
+  z.strictObject({ type: z.literal('expunge') }),
 ]);
 export type Action = z.output<typeof Action>;
 
@@ -45,12 +46,20 @@ const SCOPE_OF: Readonly<Record<ActionType, MailboxScope>> = {
   not_spam: 'messages:spam',
   archive: 'messages:archive',
   set_flags: 'messages:flag',
+  expunge: 'messages:expunge',
 };
-export const scopesOf = (actions: readonly Action[]): readonly MailboxScope[] => [
+export const scopesOf = (actions: readonly { readonly type: ActionType }[]): readonly MailboxScope[] => [
   ...new Set(actions.map((action) => SCOPE_OF[action.type])),
 ];
 
 const RELOCATING: ReadonlySet<ActionType> = new Set(['move', 'trash', 'spam', 'not_spam', 'archive']);
+/** Afterwards the message is not at its place any more: nothing can follow. */
+export const takesAway = (action: { readonly type: ActionType }): boolean =>
+  relocates(action) || action.type === 'expunge';
+
+/** What can never be taken back, whoever asks: it runs through a check even where policy allows it (`contract.md` 6). */
+export const neverDirect = ({ type }: { readonly type: ActionType }): boolean => type === 'expunge';
+
 export const relocates = (action: { readonly type: ActionType }): boolean => RELOCATING.has(action.type);
 
 const invalid = (path: string, message: string): GatewayError =>
@@ -60,10 +69,10 @@ const invalid = (path: string, message: string): GatewayError =>
 export function checkActions(actions: readonly Action[]): void {
   actions.forEach((action, index) => {
     const path = `operation.actions.${String(index)}`;
-    if (relocates(action) && index < actions.length - 1) {
+    if (takesAway(action) && index < actions.length - 1) {
       throw invalid(
         path,
-        `A relocating action (${action.type}) must be the last: afterwards the message has another id.`,
+        `A relocating action (${action.type}) must be the last: afterwards the message is not there any more.`,
       );
     }
     if (action.type === 'set_flags' && flagsOf(action).add.length + flagsOf(action).remove.length === 0) {
@@ -107,6 +116,7 @@ export function destinationOf(mailbox: MailboxEntry, action: Action, locators: L
     case 'archive':
       return archiveFolder(mailbox);
     case 'set_flags':
+    case 'expunge':
       return null;
   }
 }

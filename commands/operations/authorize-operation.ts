@@ -1,5 +1,6 @@
 /** Authorization mode × policy → what happens now (`contract.md` 6, first table). Pure. */
 import { GatewayError } from '../kernel/errors.ts';
+import type { CheckMode } from '../policy/approval-terms.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 
 export const MODES = [
@@ -11,34 +12,43 @@ export const MODES = [
 ] as const;
 export type Mode = (typeof MODES)[number];
 
-const policyDetails = ({ decision, ruleId, version }: PolicyDecision) => ({
-  policy: { decision, rule_id: ruleId, version },
-});
+export interface AskedMode {
+  readonly mode: Mode;
+  readonly policy: PolicyDecision;
+  /** The caller holds `approvals:request` on the mailbox. */
+  readonly mayRequest: boolean;
+  /** Not even where policy allows it: an expunge runs through its check. Absent = no. */
+  readonly neverDirect?: boolean;
+}
+
+/** A request becomes a check, with the terms of this mode. */
+export type Admission = 'run' | 'preview' | { readonly request: CheckMode };
 
 /**
- * `run` or `preview`. Throws `policy_denied`; `approval_required` where somebody would have to approve, since nobody can be
- * asked here; `operation_unsupported` for what would be prepared to be committed later.
+ * Throws `policy_denied`; `approval_required` for a mode that only executes; `insufficient_scope` where a check would be
+ * made by somebody who may not ask for one.
  */
-export function authorizeOperation(mode: Mode, policy: PolicyDecision): 'run' | 'preview' {
+export function authorizeOperation(asked: AskedMode): Admission {
+  const { mode, policy, neverDirect = false } = asked;
   if (mode === 'preview') return 'preview';
-  const details = policyDetails(policy);
+  const details = { policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version } };
   if (policy.decision === 'deny') {
     throw new GatewayError('policy_denied', `Policy rule ${policy.ruleId} denies this.`, { details });
   }
-  if (policy.decision === 'require') {
-    const message =
-      `Policy rule ${policy.ruleId} wants a person's approval, and nobody can be asked for one yet: let a person do it, ` +
-      'or have the policy changed. Nothing was done.';
-    throw new GatewayError('approval_required', message, { details });
-  }
-  if (mode === 'request_approval') {
-    const message = 'Nobody can be asked for an approval yet, and policy wants none: use execute.';
-    throw new GatewayError('approval_required', message, { details });
-  }
-  if (mode === 'prepare') {
-    const message =
-      'Nothing can be prepared for a later commit yet: preview shows what would happen, execute does it.';
-    throw new GatewayError('operation_unsupported', message, { details });
-  }
-  return 'run';
+  if (mode === 'request_approval' || mode === 'prepare') return request(asked, mode);
+  const isChecked = neverDirect || policy.decision === 'require';
+  if (!isChecked) return 'run';
+  if (mode === 'execute') throw new GatewayError('approval_required', approvalRequired(asked), { details });
+  return request(asked, neverDirect ? 'prepare' : mode);
+}
+
+const approvalRequired = ({ policy: { decision, ruleId } }: AskedMode): string =>
+  decision === 'require'
+    ? `Policy rule ${ruleId} wants a person's approval, and to execute asks nobody for one. Nothing was done.`
+    : 'This never runs at once: prepare it, then run it with approval_commit. Nothing was done.';
+
+function request({ mayRequest }: AskedMode, mode: CheckMode): Admission {
+  if (mayRequest) return { request: mode };
+  const message = 'This has to be asked for, and this token lacks the scope approvals:request.';
+  throw new GatewayError('insufficient_scope', message, { details: { required: ['approvals:request'] } });
 }

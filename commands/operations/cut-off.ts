@@ -23,7 +23,12 @@ export interface Item {
   /** What is certain already; null for an item that is looked up. */
   readonly known: ItemResult | null;
   /** What lies at the message's old place. */
-  readonly source: { readonly present: boolean; readonly flags: readonly string[] };
+  readonly source: {
+    readonly present: boolean;
+    readonly flags: readonly string[];
+    /** The folder was made anew, or is gone: that nothing lies there says nothing. */
+    readonly isReset: boolean;
+  };
 }
 
 /** The message lay where it should go before anything was done. */

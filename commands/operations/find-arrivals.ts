@@ -1,7 +1,7 @@
 /** Finds, in the targets of a cut-off operation, the messages that its copies and moves brought there. */
 import { GatewayError } from '../kernel/errors.ts';
 import type { FolderRef, MailSession } from '../kernel/mail-port.ts';
-import { relocates } from './actions.ts';
+import { relocates, takesAway } from './actions.ts';
 import { type CutOff, isInPlace, type Item } from './cut-off.ts';
 
 /** The new id of what an item brought; null = nothing arrived; no entry = looking cannot tell. */
@@ -53,8 +53,8 @@ const mayBeOld = ({ capabilities }: MailSession, group: readonly Item[]): boolea
 const takenIds = ({ results }: CutOff): ReadonlySet<string> =>
   new Set((results ?? []).flatMap(({ new_message_id: id }) => (id === undefined ? [] : [id])));
 
-/** Null when the folder is gone. */
-async function validityOf(mail: MailSession, folder: FolderRef): Promise<number | null> {
+/** UIDVALIDITY of a folder now; null when it is gone. */
+export async function validityOf(mail: MailSession, folder: FolderRef): Promise<number | null> {
   try {
     return (await mail.folderStatus(folder)).uidValidity;
   } catch (error) {
@@ -69,7 +69,7 @@ async function validityOf(mail: MailSession, folder: FolderRef): Promise<number 
  */
 function receiversOf(group: readonly Item[], { steps }: CutOff, count: number): readonly Item[] {
   const willLeave = ({ index }: Item): boolean =>
-    steps.slice(index).some(({ action }) => relocates({ type: action }));
+    steps.slice(index).some(({ action }) => takesAway({ type: action }));
   const order = group.toSorted((a, b) => a.index - b.index || inCommand(a, b));
   const left = order.filter((item) => !item.source.present && willLeave(item));
   const others = order.filter((item) => !left.includes(item));

@@ -49,11 +49,12 @@ export async function appendFirst(
   { ports, author }: Pick<Context, 'ports' | 'author'>,
   operationId: string,
   facts: readonly OperationFact[],
+  occurredAt = ports.clock.now(),
 ): Promise<Appended | null> {
   try {
     const stream = streamOf(operation, operationId);
     const { catalogue } = operation;
-    return await appendFacts(ports, author, { stream, expected: 'no-stream', catalogue, facts });
+    return await appendFacts(ports, author, { stream, expected: 'no-stream', catalogue, facts, occurredAt });
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return null;
     throw error;

@@ -1,8 +1,8 @@
 /** What became of the open items of a cut-off operation, judged by source and target as they are now. Only looks. */
-import type { MailSession } from '../kernel/mail-port.ts';
+import type { MailSession, MessageRef } from '../kernel/mail-port.ts';
 import { relocates } from './actions.ts';
 import { type CutOff, isInPlace, type Item } from './cut-off.ts';
-import { type Arrivals, findArrivals } from './find-arrivals.ts';
+import { type Arrivals, findArrivals, validityOf } from './find-arrivals.ts';
 import type { ActionStep, ItemResult, OperationTarget } from './operation-events.ts';
 import { placeIn } from './selection.ts';
 
@@ -61,8 +61,9 @@ async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item
     if (!first) continue;
     const uids = group.map(({ ref }) => ref.uid);
     const { presentUids, flagsByUid } = await mail.look(first.ref.folder, first.ref.uidValidity, uids);
+    const isReset = isTelling(cutOff, uids, presentUids) && (await isMadeAnew(mail, first.ref));
     for (const { target, ref } of group) {
-      const source = { present: presentUids.has(ref.uid), flags: flagsByUid.get(ref.uid) ?? [] };
+      const source = { present: presentUids.has(ref.uid), flags: flagsByUid.get(ref.uid) ?? [], isReset };
       for (const [index, step] of steps.entries()) {
         const told = results?.find((item) => item.message_id === target.message_id && item.step === index);
         const known = told === undefined || told.outcome === 'unknown' ? null : told;
@@ -72,6 +73,13 @@ async function itemsOf(mail: MailSession, cutOff: CutOff): Promise<readonly Item
   }
   return items;
 }
+
+/** Only of an expunge does an empty place tell anything. */
+const isTelling = ({ steps }: CutOff, uids: readonly number[], present: ReadonlySet<number>): boolean =>
+  steps.some(({ action }) => action === 'expunge') && !uids.every((uid) => present.has(uid));
+
+const isMadeAnew = async (mail: MailSession, { folder, uidValidity }: MessageRef): Promise<boolean> =>
+  (await validityOf(mail, folder)) !== uidValidity;
 
 /** The steps of one message. They ran in order: before one that was done all were done, after one that failed none ran. */
 function resultsOf(items: readonly Item[], arrivals: Arrivals): readonly ItemResult[] {
@@ -95,13 +103,17 @@ function resultsOf(items: readonly Item[], arrivals: Arrivals): readonly ItemRes
 
 function judge(item: Item, later: Later, arrivals: Arrivals): Verdict {
   if (item.step.action === 'set_flags') return judgeFlags(item, later);
+  if (item.step.action === 'expunge') return judgeExpunge(item);
   if (!relocates({ type: item.step.action })) return judgeCopy(item, later, arrivals);
   return isInPlace(item) ? judgeInPlace(item) : judgeRelocation(item, arrivals);
 }
 
 function judgeFlags({ source, step }: Item, later: Later): Verdict {
   if (later.isDone) return { outcome: 'done' };
-  if (!source.present) return { outcome: 'unknown' };
+  if (!source.present) {
+    const isExpunged = !source.isReset && later.steps.some(({ action }) => action === 'expunge');
+    return { outcome: isExpunged ? 'done' : 'unknown' };
+  }
   const wanted = later.steps.reduce(withoutFlagsOf, step);
   return hasFlags(source.flags, wanted) ? { outcome: 'done' } : NOT_DONE;
 }
@@ -127,6 +139,12 @@ function judgeCopy(item: Item, later: Later, arrivals: Arrivals): Verdict {
   if (arrived != null) return { outcome: 'done', new_message_id: arrived };
   if (later.isDone) return { outcome: 'done' };
   return arrived === undefined ? { outcome: 'unknown' } : NOT_DONE;
+}
+
+/** UIDs are never given out again (RFC 9051 2.3.1.1): what is gone from its place is gone, one only marked is not. */
+function judgeExpunge({ source }: Item): Verdict {
+  if (source.present) return NOT_DONE;
+  return { outcome: source.isReset ? 'unknown' : 'done' };
 }
 
 function judgeRelocation(item: Item, arrivals: Arrivals): Verdict {

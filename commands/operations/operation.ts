@@ -5,6 +5,7 @@ import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../ke
 import type { Sealed } from '../kernel/ports.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
+import { APPROVAL_STATUSES } from './approvals/approval-status.ts';
 import {
   type ActionStep,
   ACTION_TYPES,
@@ -184,7 +185,12 @@ export type PreviewItem = z.output<typeof PreviewItem>;
 
 /** The answer of every route that changes mail; callers branch on `status`. */
 export const OperationReply = z.object({
-  status: z.enum(['completed', 'preview']).describe('completed: it ran, see results; preview: nothing ran.'),
+  status: z
+    .enum(['completed', 'awaiting_approval', 'pending_commit', 'preview'])
+    .describe(
+      'completed: it ran, see results; awaiting_approval: a person has to decide; pending_commit: it waits for its ' +
+        'commit, or is held back; preview: nothing ran.',
+    ),
   operation_id: z.string().optional(),
   results: z.array(ReplyResult),
   summary: Summary.optional(),
@@ -195,6 +201,17 @@ export const OperationReply = z.object({
       content_hash: z.string(),
       items: z.array(PreviewItem),
       policy: z.object({
+  approval: z
+    .object({
+      id: z.string(),
+      status: z.enum(APPROVAL_STATUSES),
+      content_hash: z.string().describe('Names exactly what would run.'),
+      expires_at: z.string(),
+      commit_by: z.string().nullable().describe('Null until it is granted.'),
+      commit_at: z.string().optional().describe('When the gateway commits by itself.'),
+    })
+    .optional()
+    .describe('The check, where the operation has one.'),
         decision: z.enum(['allow', 'require', 'deny']),
         rule_id: z.string(),
         version: z.int(),

@@ -36,6 +36,7 @@ export function remainingChanges(
 function changesOf(step: ActionStep, { ref, message_id, rfc_message_id }: Target): OwnChange[] {
   const at = { folder: ref.folder.number, uidValidity: ref.uidValidity, uid: ref.uid };
   const moved = relocates({ type: step.action });
+  if (step.action === 'expunge') return [{ kind: 'leaves', ...at, moved }];
   if (step.folder === undefined) {
     return [{ kind: 'flags', ...at, add: step.flags_add ?? [], remove: step.flags_remove ?? [] }];
   }

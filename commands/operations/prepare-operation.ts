@@ -6,6 +6,7 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
+import { roleOfFolder } from '../kernel/folders.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import type { ServerCapabilities } from '../kernel/server-capabilities.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
@@ -76,11 +77,29 @@ export async function prepareOperation(
   return { ...admitted, targets, policy: decideActionPolicy(context, mailbox.id, actions, targets.length) };
 }
 
+interface Planned {
+  readonly mailbox: MailboxEntry;
+  readonly steps: readonly { readonly action: ActionType }[];
+  readonly targets: readonly Pick<Target, 'ref'>[];
+}
+
 /** Throws `operation_unsupported` for what this mail server cannot do without risk to other messages. */
 export function assertSupported(
-  { move, uidPlus }: ServerCapabilities,
-  steps: readonly { readonly action: ActionType }[],
+  { move, uidPlus, sharesMessages }: ServerCapabilities,
+  { mailbox, steps, targets }: Planned,
 ): void {
+  if (steps.some(({ action }) => action === 'expunge')) {
+    if (!uidPlus) {
+      const message = 'This mail server cannot remove single messages (no UIDPLUS).';
+      throw new GatewayError('operation_unsupported', message, { details: { missing: ['UIDPLUS'] } });
+    }
+    if (sharesMessages && !targets.every(({ ref }) => endsForGood(mailbox, ref.folder.number))) {
+      const message =
+        'On this mail server a message ends only in trash or junk; elsewhere an expunge takes away no more than its ' +
+        'place in that folder. Use trash first.';
+      throw new GatewayError('operation_unsupported', message);
+    }
+  }
   if (steps.some(({ action }) => relocates({ type: action })) && !move && !uidPlus) {
     throw new GatewayError(
       'operation_unsupported',
@@ -88,3 +107,8 @@ export function assertSupported(
     );
   }
 }
+
+const endsForGood = (mailbox: MailboxEntry, folderNumber: number): boolean => {
+  const role = roleOfFolder(mailbox, folderNumber);
+  return role === 'trash' || role === 'junk';
+};

@@ -4,6 +4,7 @@ import { type EventMetadata, type PastFact, readEvent } from '../kernel/event.ts
 import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports, StoredEvent } from '../kernel/ports.ts';
+import { originalStatus, replyOfCheck } from './approvals/reply-of-check.ts';
 import { operation, type OperationReply, type OperationState, replyOf } from './operation.ts';
 import type { OperationEvent } from './operation-events.ts';
 import { reconcileOperation } from './reconcile-operation.ts';
@@ -11,7 +12,7 @@ import { systemAuthor } from '../kernel/system-author.ts';
 
 /**
  * Throws `idempotency_key_reused` for another request, `idempotency_in_progress` while the first still runs. When the
- * first was cut off and its lease is gone, its outcome is looked up at once.
+ * first was cut off and its lease is gone, its outcome is looked up at once. A check answers as it stands, whoever works on it.
  */
 export async function replayOperation(
   context: Context,
@@ -24,6 +25,11 @@ export async function replayOperation(
   const { state, orgId } = fold(stored);
   if (state.fingerprint !== fingerprint) throw keyReused();
   context.markReplayed();
+  if (state.approval !== null) {
+    context.notePosition(stored.at(-1)?.position);
+    const reply = replyOfCheck(operationId, state, ports.clock.now());
+    return { ...reply, original_status: originalStatus(state) };
+  }
   if (state.results !== null) {
     context.notePosition(stored.at(-1)?.position);
     return { ...replyOf(operationId, state.results), original_status: 'completed' };

@@ -71,6 +71,7 @@ async function perform(
     const change = { add: step.flags_add ?? [], remove: step.flags_remove ?? [] };
     return await mail.setFlags(folder, uidValidity, uids, change);
   }
+  if (step.action === 'expunge') return await mail.expungeMessages(folder, uidValidity, uids);
   const destination = mailbox.folders.find(({ number }) => number === step.folder);
   if (!destination) throw new GatewayError('internal_error', 'The destination folder is gone.');
   if (step.action === 'copy') return await mail.copyMessages(folder, uidValidity, uids, destination);

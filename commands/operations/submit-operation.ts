@@ -4,10 +4,13 @@ import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import type { StoredEvent } from '../kernel/ports.ts';
-import { checkActions } from './actions.ts';
+import { type CheckMode, termsFor } from '../policy/approval-terms.ts';
+import { checkActions, neverDirect } from './actions.ts';
 import { answerInTime } from './answer-in-time.ts';
+import { fixActions } from './approvals/fix-actions.ts';
+import { requestApproval } from './approvals/request-approval.ts';
 import { authorizeOperation } from './authorize-operation.ts';
-import { appendFirst, decidedFact, submittedFact } from './first-append.ts';
+import { appendFirst, decidedFact, type Submitted, submittedFact } from './first-append.ts';
 import { operation, type OperationFact, type OperationReply, replyOf } from './operation.ts';
 import { operationIdOf } from './operation-id.ts';
 import {
@@ -77,13 +80,46 @@ async function answer(
   prepared: Prepared,
   started: Started,
 ): Promise<OperationReply> {
-  const { operationId, request, steps, targets, policy } = prepared;
-  if (authorizeOperation(request.mode, policy) === 'preview') {
+  const { operationId, request, targets, policy } = prepared;
+  const admission = authorizeOperation({
+    mode: request.mode,
+    policy,
+    mayRequest: prepared.access.scopes.has('approvals:request'),
+    neverDirect: request.actions.some(neverDirect),
+  });
+  if (admission === 'preview') {
     if ((await readEarlier(context, operationId)).length > 0) throw usedBefore();
     return previewOperation(context, prepared, targets, policy);
   }
-  assertSupported(mail.capabilities, steps);
-  return await runDirectly(mail, context, prepared, started);
+  assertSupported(mail.capabilities, prepared);
+  return admission === 'run'
+    ? await runDirectly(mail, context, prepared, started)
+    : await ask(mail, context, prepared, admission.request);
+}
+
+/** Fixes what would happen and lets it wait: nothing in the mailbox changes, and no other message will. */
+async function ask(
+  mail: MailSession,
+  context: Context,
+  prepared: Prepared,
+  mode: CheckMode,
+): Promise<OperationReply> {
+  const { operationId, policy } = prepared;
+  const reply = await requestApproval(context, {
+    operationId,
+    submitted: submittedOf(prepared),
+    policy,
+    terms: termsFor(mode, policy),
+    ...(await fixActions(mail, context, prepared)),
+    supersedes: null,
+  });
+  return reply ?? (await replayFirst(context, operationId));
+}
+
+function submittedOf({ request, mailbox, targets }: Prepared): Submitted {
+  const { capability, mode, reason } = request;
+  if (mode === 'preview') throw new Error('a preview is not submitted');
+  return { mailboxId: mailbox.id, capability, mode, reason, targets };
 }
 
 async function runDirectly(
@@ -93,11 +129,8 @@ async function runDirectly(
   started: Started,
 ): Promise<OperationReply> {
   const { ports, author } = context;
-  const { operationId, request, mailbox, steps, targets, policy } = prepared;
-  const { capability, mode, reason } = request;
-  if (mode === 'preview') throw new Error('a preview is not run');
-  const asked = { mailboxId: mailbox.id, capability, mode, reason, targets };
-  const submitted = await submittedFact(context, asked);
+  const { operationId, mailbox, steps, targets, policy } = prepared;
+  const submitted = await submittedFact(context, submittedOf(prepared));
   const end = await runOperation(mail, ports, author, {
     operationId,
     mailbox,

@@ -21,6 +21,7 @@ import { appendMessage } from './append-message.ts';
 import { prepareFlagChange } from './change-flags.ts';
 import type { Lease } from './connection-pool.ts';
 import { describePart, readBytes } from './download.ts';
+import { prepareExpunge } from './expunge-messages.ts';
 import { fetchPlaces } from './fetch-places.ts';
 import { type FolderCounts, folderCounts } from './folder-counts.ts';
 import { identifyMessages } from './identify-messages.ts';
@@ -29,7 +30,6 @@ import { listFolders } from './list-folders.ts';
 import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
 import type { QueryDeps } from './query-folders.ts';
 import { prepareCopy, prepareMove } from './relocate-messages.ts';
-import { prepareRemoval } from './remove-own.ts';
 import { runQuery } from './run-query.ts';
 
 type Outcome = Promise<ReadonlyMap<number, ActionOutcome>>;
@@ -144,8 +144,8 @@ export class ImapSession implements MailSession {
     });
   }
 
-  removeOwn(folder: FolderRef, uidValidity: number, uids: readonly number[]): Outcome {
-    return this.#act({ folder, uidValidity, uids }, prepareRemoval);
+  expungeMessages(folder: FolderRef, uidValidity: number, uids: readonly number[]): Outcome {
+    return this.#act({ folder, uidValidity, uids }, prepareExpunge);
   }
 
   /** Preparing only reads; the prepared change runs once, and a break in it is an outcome, not an error. */

@@ -108,8 +108,8 @@ export class FakeMailbox implements MailSession {
     return { uid: this.add(ref.path, messageId, flags), uidValidity: this.folder(ref.path).uidValidity };
   }
 
-  async removeOwn(folder: FolderRef, uidValidity: number, uids: readonly number[]) {
-    return this.#change('remove', { folder, uidValidity, uids }, (uid) => {
+  async expungeMessages(folder: FolderRef, uidValidity: number, uids: readonly number[]) {
+    return this.#change('expunge', { folder, uidValidity, uids }, (uid) => {
       this.folder(folder.path).messages.delete(uid);
       return { outcome: 'done', newUid: null, newUidValidity: null };
     });

@@ -6,6 +6,7 @@ import { keyInProgress } from '../../kernel/idempotency.ts';
 import { answerInTime } from '../../operations/answer-in-time.ts';
 import { authorizeOperation } from '../../operations/authorize-operation.ts';
 import type { OperationReply } from '../../operations/operation.ts';
+import { operationIdOf } from '../../operations/operation-id.ts';
 import { decideSendPolicy } from '../../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import { assertVersion } from '../decide-draft.ts';
@@ -40,7 +41,9 @@ async function sendOrReplay(
   assertVersion(state, expectedVersionOf(context, request.expectedVersion));
   assertSendable(found);
   const policy = await askPolicy(context, found);
-  authorizeOperation(request.mode, policy);
+  if (authorizeOperation({ mode: request.mode, policy, mayRequest: true }) !== 'run') {
+    throw new GatewayError('approval_required', 'A person has to approve this send first. Nothing was done.');
+  }
   if (caller.actor === 'agent') await assertQuotaLeft(ports, caller.principal.id, operationId);
   const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
   const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
@@ -59,11 +62,6 @@ function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void
     ports.log.warn('a lease could not be given up', { operation_id: operationId, error: String(error) });
   });
 }
-
-const operationIdOf = ({ request, caller, ports }: Context): string =>
-  request.idempotencyKey === null
-    ? ports.ids.newId('opn')
-    : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
 
 /** What forbids a send now, whoever asks. Throws `draft_locked`, `approval_pending`, `conflict`, `operation_unsupported`. */
 export function assertSendable({ state: { status }, mailbox }: LoadedDraft): void {

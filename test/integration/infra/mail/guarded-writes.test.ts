@@ -31,7 +31,7 @@ for (const capability of [undefined, NO_MOVE, BARE]) {
           ? []
           : [
               (session: MailSession) => session.moveMessages(INBOX, uidValidity, [1], ARCHIVE),
-              (session: MailSession) => session.removeOwn(INBOX, uidValidity, [1]),
+              (session: MailSession) => session.expungeMessages(INBOX, uidValidity, [1]),
             ]),
       ];
       for (const act of acts) {

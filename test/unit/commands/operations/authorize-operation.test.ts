@@ -13,38 +13,73 @@ const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
   version: 3,
 });
 
-/** The first table of `contract.md` 6, while nobody can be asked for an approval. */
-const TABLE: Record<(typeof MODES)[number], Record<PolicyDecision['decision'], string>> = {
-  execute_or_request_approval: { allow: 'run', require: 'approval_required', deny: 'policy_denied' },
+type Table = Record<(typeof MODES)[number], Record<PolicyDecision['decision'], string>>;
+
+/** The first table of `contract.md` 6; a check is written down as the mode whose terms it has. */
+const TABLE: Table = {
+  execute_or_request_approval: {
+    allow: 'run',
+    require: 'check as execute_or_request_approval',
+    deny: 'policy_denied',
+  },
   execute: { allow: 'run', require: 'approval_required', deny: 'policy_denied' },
-  request_approval: { allow: 'approval_required', require: 'approval_required', deny: 'policy_denied' },
-  prepare: { allow: 'operation_unsupported', require: 'approval_required', deny: 'policy_denied' },
+  request_approval: {
+    allow: 'check as request_approval',
+    require: 'check as request_approval',
+    deny: 'policy_denied',
+  },
+  prepare: { allow: 'check as prepare', require: 'check as prepare', deny: 'policy_denied' },
   preview: { allow: 'preview', require: 'preview', deny: 'preview' },
+};
+
+const EXPUNGE: Table = {
+  ...TABLE,
+  execute_or_request_approval: {
+    allow: 'check as prepare',
+    require: 'check as prepare',
+    deny: 'policy_denied',
+  },
+  execute: { allow: 'approval_required', require: 'approval_required', deny: 'policy_denied' },
+};
+
+const answer = (mode: Mode, decision: PolicyDecision['decision'], neverDirect: boolean): string => {
+  try {
+    const admission = authorizeOperation({ mode, policy: decided(decision), mayRequest: true, neverDirect });
+    return typeof admission === 'string' ? admission : `check as ${admission.request}`;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error.details['policy']).to.deep.equal({ decision, rule_id: 'r', version: 3 });
+    return error.code;
+  }
 };
 
 describe(`authorizeOperation ${verifies('contract:6:modes', 'contract:6:approval-required', 'contract:6:denied')}`, () => {
   for (const mode of MODES) {
     for (const decision of ['allow', 'require', 'deny'] as const) {
       it(`${mode} where policy says ${decision}: ${TABLE[mode][decision]}`, () => {
-        const answer = (): string => {
-          try {
-            return authorizeOperation(mode, decided(decision));
-          } catch (error) {
-            if (!(error instanceof GatewayError)) throw error;
-            expect(error.details['policy']).to.deep.equal({ decision, rule_id: 'r', version: 3 });
-            return error.code;
-          }
-        };
-        expect(answer()).to.equal(TABLE[mode][decision]);
+        expect(answer(mode, decision, false)).to.equal(TABLE[mode][decision]);
+      });
+
+      it(`expunge, ${mode} where policy says ${decision}: ${EXPUNGE[mode][decision]} ${verifies('contract:6:expunge-never-direct')}`, () => {
+        expect(answer(mode, decision, true)).to.equal(EXPUNGE[mode][decision]);
       });
     }
   }
 
-  it('says with each refusal what to do next', () => {
-    const said = (mode: Mode, decision: PolicyDecision['decision']): string =>
-      thrown(() => authorizeOperation(mode, decided(decision))).message;
-    expect(said('execute', 'require')).to.match(/rule r .*let a person do it, or have the policy changed/);
-    expect(said('request_approval', 'allow')).to.match(/use execute/);
-    expect(said('prepare', 'allow')).to.match(/preview shows .*, execute does it/);
+  it(`makes a check only for whoever may ask for one ${verifies('contract:6:request-scope')}`, () => {
+    for (const mode of MODES) {
+      for (const decision of ['allow', 'require'] as const) {
+        const asked = { mode, policy: decided(decision), mayRequest: false };
+        if (TABLE[mode][decision].startsWith('check')) {
+          const error = thrown(() => authorizeOperation(asked));
+          expect(error).to.deep.include({
+            code: 'insufficient_scope',
+            details: { required: ['approvals:request'] },
+          });
+        } else if (TABLE[mode][decision] === 'run') {
+          expect(authorizeOperation(asked)).to.equal('run');
+        }
+      }
+    }
   });
 });
