@@ -153,6 +153,8 @@ const rules: AuditRules = {
   DraftEdited: done('draft.edit'),
   DraftDiscarded: done('draft.discard'),
   DraftFrozen: { action: 'draft.send', outcome: 'pending' },
+  DraftReleased: done('draft.release'),
+  SendScheduled: { action: 'draft.send', outcome: 'pending' },
   SendStarted: { action: 'draft.send', outcome: 'pending' },
   SendDataBegun: { action: 'draft.send', outcome: 'pending' },
   SendPostponed: { action: 'draft.send', outcome: 'pending' },

@@ -101,7 +101,7 @@ export async function listUnsentDrafts(
   const rows = await sql.query<{ id: string; org_id: string | null }>(
     `select id, org_id from read.draft
      where mailbox_id = any($1::text[])
-       and (status in ('open', 'in_review', 'send_failed') or (status = 'sending' and state->'send'->>'retryAt' is not null))
+       and (status in ('open', 'in_review', 'send_failed') or (status = 'sending' and coalesce(state->'send'->>'retryAt', state->'send'->>'commitAt') is not null))
      order by updated_at limit $2`,
     [mailboxIds, limit],
   );

@@ -47,7 +47,8 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
     case 'SendIntended':
       await sql.query(
         `insert into ${table} (operation_id, draft_id, mailbox_id, org_id, phase, due_at, updated_at)
-         values ($1, $2, $3, $4, 'intended', $5, $5)`,
+         values ($1, $2, $3, $4, 'intended', $5, $5)
+         on conflict (operation_id) do update set phase = 'intended', told = false, due_at = $5, updated_at = $5`,
         [id, fact.data.draft_id, fact.data.mailbox_id, fact.meta.org_id, at],
       );
       return;
@@ -63,6 +64,10 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
          where draft_id = $1 and phase in ('intended', 'sending', 'waiting')`,
         [id, at],
       );
+      return;
+    case 'CommitAttemptFailed':
+      // Nothing was sent, and its check alone says whether it is tried again.
+      await sql.query(`update ${table} set told = true, updated_at = $2 where operation_id = $1`, [id, at]);
       return;
     case 'SendOutcomeRecorded':
     case 'SendReconciled':
@@ -88,8 +93,15 @@ function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
   switch (type) {
     case 'SendStarted':
       return { operationId: data.operation_id, phase: 'sending', dueAt: now };
+    case 'SendScheduled':
+      return { operationId: data.operation_id, phase: 'waiting', dueAt: data.commit_at };
     case 'SendPostponed':
-      return { operationId: data.operation_id, phase: 'waiting', dueAt: data.retry_at };
+      // Its check is told at once, and decides from then on when it is tried again.
+      return {
+        operationId: data.operation_id,
+        phase: 'waiting',
+        dueAt: data.approval_id === undefined ? data.retry_at : now,
+      };
     case 'DraftSendUnknown':
       return { operationId: data.operation_id, phase: 'unknown', dueAt: now };
     case 'DraftSent':

@@ -1,7 +1,7 @@
 /** What may happen to a draft (`contract.md` 10). Pure. */
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { DraftFact, DraftState, DraftStatus } from './draft.ts';
-import type { DraftVersion } from './draft-events.ts';
+import type { DraftVersion, Release } from './draft-events.ts';
 
 /** A version before it has its number. */
 export type NextVersion = Omit<DraftVersion, 'version'>;
@@ -57,7 +57,7 @@ export function editDraft(
   return [{ type: 'DraftEdited', data: { draft: version, ...claimedAs(claimId) } }];
 }
 
-/** Throws `draft_locked` unless it is surely unsent; one that waits for its next attempt is. Nothing when it is discarded. */
+/** Throws `draft_locked` unless it is surely unsent; one that waits for an attempt is. Nothing when it is discarded. */
 export function discardDraft(
   state: DraftState,
   reason: 'caller' | 'mailbox_removed',
@@ -66,11 +66,24 @@ export function discardDraft(
 ): readonly DraftFact[] {
   if (state.current === null) throw notFound('draft');
   if (state.status === 'discarded') return [];
-  const isWaiting = state.status === 'sending' && state.send?.retryAt != null;
-  if (!isWaiting) assertEditable(state);
+  if (!waitsForAttempt(state)) assertEditable(state);
   assertVersion(state, expected);
   return [{ type: 'DraftDiscarded', data: { reason, ...claimedAs(claimId) } }];
 }
+
+/** True while it is neither out nor on its way: held back, or put off to a later attempt. */
+const waitsForAttempt = ({ status, send }: DraftState): boolean =>
+  status === 'sending' && (send?.retryAt ?? send?.commitAt ?? null) !== null;
+
+/** Lets the draft go from the operation it is frozen for; nothing when it is not, or is being sent. */
+export const releaseDraft = (state: DraftState, operationId: string, why: Release): readonly DraftFact[] =>
+  isFrozenFor(state, operationId)
+    ? [{ type: 'DraftReleased', data: { operation_id: operationId, why } }]
+    : [];
+
+/** True while the draft waits, frozen, for what becomes of this operation's check. */
+export const isFrozenFor = ({ status, send }: DraftState, operationId: string): boolean =>
+  status === 'in_review' && send?.frozen.operation_id === operationId;
 
 const claimedAs = (claimId: string | undefined): { readonly claim_id?: string } =>
   claimId === undefined ? {} : { claim_id: claimId };

@@ -78,7 +78,22 @@ export const DraftFrozen = defineEvent({
     needs_smtputf8: z.boolean(),
     recipient_count: z.int(),
     frozen_at: instant,
+    /** The check that decides about the message; absent for a send that needs none. */
+    approval_id: z.string().optional(),
   }),
 });
 
-export const draftEvents = [DraftStarted, DraftEdited, DraftDiscarded, DraftFrozen] as const;
+/** Why a draft left review without an edit: how its check ended, or that nobody ever asked for one. */
+export const RELEASES = [
+  'rejected', 'cancelled', 'expired', 'superseded', 'invalidated', 'never_requested',
+] as const; // prettier-ignore
+export type Release = (typeof RELEASES)[number];
+
+export const DraftReleased = defineEvent({
+  type: 'DraftReleased',
+  publicName: 'draft.released',
+  summary: 'The check of a draft ended and nothing was sent: the draft is open again.',
+  data: z.object({ operation_id: z.string(), why: z.enum(RELEASES) }),
+});
+
+export const draftEvents = [DraftStarted, DraftEdited, DraftDiscarded, DraftFrozen, DraftReleased] as const;

@@ -41,7 +41,8 @@ export const Draft = z.object({
     .string()
     .nullable()
     .describe('Message-ID it was or will be sent with; null until it is fixed.'),
-  retry_at: z.string().optional().describe('While sending: when it is tried again.'),
+  retry_at: z.string().optional().describe('When it is tried again.'),
+  commit_at: z.string().optional().describe('While sending: it is held back until then and can be discarded.'),
   rejected: z
     .array(
       z.object({ address: z.string().nullable(), smtp_status: z.int(), response: z.string().nullable() }),
@@ -101,7 +102,7 @@ export async function draftPayload(
     in_reply_to: state.inReplyTo,
     content_hash: current.content_hash,
     version: current.version,
-    approval_id: null,
+    approval_id: approvalIdOf(state),
     message_id: messageIdOf(state),
     ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
@@ -115,9 +116,16 @@ export async function draftPayload(
 const messageIdOf = ({ outcome, send }: DraftState): string | null =>
   outcome !== null && 'message_id' in outcome ? outcome.message_id : (send?.frozen.message_id ?? null);
 
+/** The check that is open; what became of one that ended is told by its own id. */
+const approvalIdOf = ({ status, send }: DraftState): string | null =>
+  status === 'in_review' ? (send?.frozen.approval_id ?? null) : null;
+
 /** Of a draft that was discarded while it waited no attempt follows. */
-const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at'> =>
-  status === 'sending' && send?.retryAt != null ? { retry_at: send.retryAt } : {};
+const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at' | 'commit_at'> => {
+  if (status !== 'sending' && status !== 'in_review') return {};
+  const { retryAt = null, commitAt = null } = send ?? {};
+  return { ...(retryAt && { retry_at: retryAt }), ...(commitAt && { commit_at: commitAt }) };
+};
 
 const rejectedOf = (
   personal: PersonalData,

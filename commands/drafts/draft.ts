@@ -27,6 +27,10 @@ export interface Send {
   readonly rejected: DataOf<'SendDataBegun'>['rejected'];
   /** When the next attempt is due; null while one runs or none will follow. */
   readonly retryAt: string | null;
+  /** Why the last attempt was put off: a code of the error table. */
+  readonly putOffBy: string | null;
+  /** Until when a send that nobody checks is held back; null once it began, and where none is. */
+  readonly commitAt: string | null;
   readonly firstAttemptAt: string | null;
   readonly sentAt: string | null;
   readonly copyFiled: boolean;
@@ -87,6 +91,7 @@ const steps: Steps = {
   // Editing ends a failed send: the next freeze gives a new Message-ID.
   DraftEdited: (_, { data }) => ({ current: data.draft, status: 'open', send: null, outcome: null }),
   DraftDiscarded: () => ({ status: 'discarded' }),
+  DraftReleased: () => ({ status: 'open', send: null, outcome: null }),
   DraftFrozen: (_, { data }) => ({
     status: 'in_review',
     outcome: null,
@@ -97,10 +102,16 @@ const steps: Steps = {
       dataBegunAt: null,
       rejected: [],
       retryAt: null,
+      putOffBy: null,
+      commitAt: null,
       firstAttemptAt: null,
       sentAt: null,
       copyFiled: false,
     },
+  }),
+  SendScheduled: (state, { data }) => ({
+    status: 'sending',
+    ...withSend(state, { commitAt: data.commit_at }),
   }),
   SendStarted: (state, { data, meta }) => ({
     status: 'sending',
@@ -110,12 +121,17 @@ const steps: Steps = {
       dataBegunAt: null,
       rejected: [],
       retryAt: null,
+      commitAt: null,
       firstAttemptAt: state.send?.firstAttemptAt ?? meta.occurred_at,
     }),
   }),
   SendDataBegun: (state, { data, meta }) =>
     withSend(state, { dataBegunAt: meta.occurred_at, rejected: data.rejected }),
-  SendPostponed: (state, { data }) => withSend(state, { dataBegunAt: null, retryAt: data.retry_at }),
+  // Under a check the next attempt is another commit, and until then the draft may be edited.
+  SendPostponed: (state, { data }) => ({
+    ...(data.approval_id === undefined ? {} : { status: 'in_review' as const }),
+    ...withSend(state, { dataBegunAt: null, retryAt: data.retry_at, putOffBy: data.code }),
+  }),
   DraftSent: (state, { data, meta }) => ({
     status: 'sent',
     outcome: data,

@@ -43,8 +43,8 @@ export interface ContentStore {
   /** Null when there is none: never stored whole, or erased. */
   describe(id: string): Promise<StoredContent | null>;
   /**
-   * The bytes from an offset on, read as fast as they are taken. Throws `not_found` when the content is gone, and fails
-   * when stored bytes were altered.
+   * The bytes from an offset on, read as fast as they are taken. Throws `not_found` when the content is gone, and
+   * `ContentAltered`.
    */
   open(id: string, from?: number): AsyncIterable<Uint8Array>;
   /** Takes away the expiry of those that are there; the answer names them. */
@@ -54,6 +54,14 @@ export interface ContentStore {
   eraseMailbox(mailboxId: string): Promise<void>;
   /** Erases what nobody kept in time; the answer counts them. */
   eraseExpired(now: Date): Promise<number>;
+}
+
+/** Stored bytes are not what was put there. */
+export class ContentAltered extends Error {
+  constructor(id: string) {
+    super(`content ${id} was altered`);
+    this.name = 'ContentAltered';
+  }
 }
 
 /** A small content as text (UTF-8). Throws like `open`. */

@@ -1,12 +1,10 @@
 /** A requested change of a mailbox, from request to outcome: two appends, intent before and outcome after the effect. */
 import { z } from 'zod';
 import { defineEvent } from '../kernel/event.ts';
-import { sealedText } from '../kernel/event-fields.ts';
+import { instant, sealedText } from '../kernel/event-fields.ts';
 import { approvalEvents } from './approvals/approval-events.ts';
 
-export const ACTION_TYPES = [
-  'move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags', 'expunge',
-] as const; // prettier-ignore
+export const ACTION_TYPES = ['move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags'] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 export const OUTCOMES = ['done', 'failed', 'unknown', 'skipped'] as const;
 export type ItemOutcome = (typeof OUTCOMES)[number];
@@ -79,7 +77,13 @@ export const SendIntended = defineEvent({
   type: 'SendIntended',
   summary:
     'A draft is about to be sent in the version named; what becomes of it stands in the stream of the draft.',
-  data: z.object({ mailbox_id: z.string(), draft_id: z.string(), draft_version: z.int() }),
+  data: z.object({
+    mailbox_id: z.string(),
+    draft_id: z.string(),
+    draft_version: z.int(),
+    /** Of a send that nobody checks and policy holds back: until when. */
+    commit_at: instant.optional(),
+  }),
 });
 
 /** What became of a send. An error has a code of the closed table. */

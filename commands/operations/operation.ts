@@ -54,8 +54,10 @@ export interface Submission {
 export interface SendOfOperation {
   readonly draftId: string;
   readonly draftVersion: number;
+  /** When the first attempt was; under a check there is one for each commit. */
   readonly intendedAt: string;
-  readonly intendedBy: EventMetadata['actor'];
+  /** Until when it is held back to be discarded; null unless policy wants that of a send without a check. */
+  readonly commitAt: string | null;
   /** What was recorded first, and what holds now. */
   readonly recorded: SendOutcome | null;
   readonly outcome: SendOutcome | null;
@@ -64,11 +66,14 @@ export interface SendOfOperation {
 /** One of its events, not yet written. */
 export type OperationFact = Fact<OperationEvent>;
 
-const intendedSend = ({ data, meta }: PastFact<typeof SendIntended>): SendOfOperation => ({
+const intendedSend = (
+  { send }: OperationState,
+  { data, meta }: PastFact<typeof SendIntended>,
+): SendOfOperation => ({
   draftId: data.draft_id,
   draftVersion: data.draft_version,
-  intendedAt: meta.occurred_at,
-  intendedBy: meta.actor,
+  intendedAt: send?.intendedAt ?? meta.occurred_at,
+  commitAt: data.commit_at ?? null,
   recorded: null,
   outcome: null,
 });
@@ -103,7 +108,7 @@ const steps: Steps = {
   }),
   OperationDecided: (_, { data }) => ({ decided: data }),
   ActionsIntended: (_, { data }) => ({ steps: data.steps }),
-  SendIntended: (_, fact) => ({ send: intendedSend(fact) }),
+  SendIntended: (state, fact) => ({ send: intendedSend(state, fact) }),
   SendOutcomeRecorded: ({ send }, { data }) => ({ send: send && { ...send, recorded: data, outcome: data } }),
   SendReconciled: ({ send }, { data }) => ({ send: send && { ...send, outcome: data } }),
   OperationResolved: () => ({}),
@@ -196,11 +201,6 @@ export const OperationReply = z.object({
   summary: Summary.optional(),
   draft_id: z.string().optional(),
   draft: z.record(z.string(), z.unknown()).optional().describe('The draft as it stands now.'),
-  preview: z
-    .object({
-      content_hash: z.string(),
-      items: z.array(PreviewItem),
-      policy: z.object({
   approval: z
     .object({
       id: z.string(),
@@ -212,6 +212,11 @@ export const OperationReply = z.object({
     })
     .optional()
     .describe('The check, where the operation has one.'),
+  preview: z
+    .object({
+      content_hash: z.string(),
+      items: z.array(PreviewItem),
+      policy: z.object({
         decision: z.enum(['allow', 'require', 'deny']),
         rule_id: z.string(),
         version: z.int(),

@@ -1,7 +1,12 @@
 /** The `ContentStore` port on Postgres: chunks of AES-256-GCM, each a row of its own, so that nothing is held whole. */
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { ContentStore, NewContent, StoredContent } from '../../commands/kernel/content-store.ts';
+import {
+  ContentAltered,
+  type ContentStore,
+  type NewContent,
+  type StoredContent,
+} from '../../commands/kernel/content-store.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
 import type { Clock, Log, Sql } from '../../commands/kernel/ports.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
@@ -128,7 +133,7 @@ export class PostgresContentStore implements ContentStore {
       );
       if (!row) throw notFound('content');
       const chunk = openBox(key, row.sealed, chunkContext(id, number));
-      if (chunk === null) throw new Error(`chunk ${String(number)} of content ${id} was altered`);
+      if (chunk === null) throw new ContentAltered(id);
       const start = number * CHUNK_BYTES;
       yield from > start ? chunk.subarray(from - start) : chunk;
     }
@@ -194,7 +199,7 @@ export class PostgresContentStore implements ContentStore {
     if (unwrapped === null) throw new Error(`content ${id} is not sealed under this key file`);
     const key = createSecretKey(unwrapped);
     const sealed = openBox(key, row.sealed_facts, factsContext(id));
-    if (sealed === null) throw new Error(`the facts of content ${id} were altered`);
+    if (sealed === null) throw new ContentAltered(id);
     const facts = Facts.parse(JSON.parse(sealed.toString()));
     const owner = { mailboxId: row.mailbox_id, draftId: row.draft_id };
     const { filename, content_type: contentType, size, sha256 } = facts;

@@ -184,6 +184,8 @@ export const SAMPLE_EVENTS: Samples = {
   },
   SendStarted: { operation_id: 'opn_1', content_hash: 'abc', attempt: 1, run_id: 'run-1', date: at },
   SendDataBegun: { operation_id: 'opn_1', attempt: 1, rejected: [rejected] },
+  DraftReleased: { operation_id: 'opn_1', why: 'rejected' },
+  SendScheduled: { operation_id: 'opn_1', commit_at: at },
   SendPostponed: { operation_id: 'opn_1', attempt: 1, ...refusal, phase: 'envelope', retry_at: at },
   DraftSent: {
     operation_id: 'opn_1',

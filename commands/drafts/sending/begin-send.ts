@@ -2,7 +2,7 @@
 import { appendFacts, type Author, foldFacts, streamOf } from '../../kernel/decide-and-append.ts';
 import type { HeldLease } from '../../kernel/hold-lease.ts';
 import { type ExpectedRevision, type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
-import { draft, type DraftFact, type DraftState } from '../draft.ts';
+import { draft, type DraftFact, type DraftState, type Send } from '../draft.ts';
 import { startAttempt } from './decide-send.ts';
 import type { Attempt } from './run-attempt.ts';
 
@@ -26,34 +26,76 @@ export async function beginSend(
   loaded: DraftAtRevision,
   { frozen, lease }: { readonly frozen: FrozenData; readonly lease: HeldLease },
 ): Promise<Attempt | null> {
-  const kept = await ports.content.keep([frozen.mime_id]);
-  if (!kept.has(frozen.mime_id)) return null;
-  const started = startAttempt({ frozen, attempts: 0 }, ports.leases.runId, ports.clock.now());
-  return await append(ports, author, loaded, {
-    lease,
-    facts: [{ type: 'DraftFrozen', data: frozen }, started],
-  });
+  const started = startAttempt({ frozen, attempts: 0 }, { ...nowOf(ports), commit: null });
+  const begun = await freezeWith(ports, author, loaded, frozen, [started]);
+  return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
 }
 
-/** Begins another attempt with the same bytes. Null when the draft changed: nothing was written then. */
+/** Freezes and holds the message back until then. Null as in `beginSend`. */
+export async function scheduleSend(
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  { frozen, commitAt }: { readonly frozen: FrozenData; readonly commitAt: string },
+): Promise<DraftState | null> {
+  const data = { operation_id: frozen.operation_id, commit_at: commitAt };
+  const begun = await freezeWith(ports, author, loaded, frozen, [{ type: 'SendScheduled', data }]);
+  return begun && begun.state;
+}
+
+/** Freezes the draft for a check. Null as in `beginSend`. */
+export const freezeForCheck = async (
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  frozen: FrozenData,
+): Promise<DraftState | null> => (await freezeWith(ports, author, loaded, frozen, []))?.state ?? null;
+
+/**
+ * Begins an attempt with the bytes that are frozen, as part of a commit where a check decides. Null when the draft
+ * changed: nothing was written then.
+ */
 export async function beginAgain(
   ports: Ports,
   author: Author,
   loaded: DraftAtRevision,
-  lease: HeldLease,
+  { lease, commit }: { readonly lease: HeldLease; readonly commit: number | null },
 ): Promise<Attempt | null> {
   const { send } = loaded.state;
   if (send === null) return null;
-  const started = startAttempt(send, ports.leases.runId, ports.clock.now());
-  return await append(ports, author, loaded, { lease, facts: [started] });
+  const begun = await append(ports, author, loaded, [startAttempt(send, { ...nowOf(ports), commit })]);
+  return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
+}
+
+const nowOf = ({ leases, clock }: Ports): { readonly runId: string; readonly now: Date } => ({
+  runId: leases.runId,
+  now: clock.now(),
+});
+
+interface Begun {
+  readonly state: DraftState;
+  readonly send: Send;
+  readonly revision: bigint;
+}
+
+async function freezeWith(
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  frozen: FrozenData,
+  then: readonly DraftFact[],
+): Promise<Begun | null> {
+  const kept = await ports.content.keep([frozen.mime_id]);
+  if (!kept.has(frozen.mime_id)) return null;
+  return await append(ports, author, loaded, [{ type: 'DraftFrozen', data: frozen }, ...then]);
 }
 
 async function append(
   ports: Ports,
   author: Author,
-  { id, mailboxId, state, revision }: DraftAtRevision,
-  { lease, facts }: { readonly lease: HeldLease; readonly facts: readonly DraftFact[] },
-): Promise<Attempt | null> {
+  { id, state, revision }: DraftAtRevision,
+  facts: readonly DraftFact[],
+): Promise<Begun | null> {
   try {
     const appended = await appendFacts(ports, author, {
       stream: streamOf(draft, id),
@@ -61,9 +103,9 @@ async function append(
       catalogue: draft.catalogue,
       facts,
     });
-    const { send } = foldFacts(draft, state, facts, { author, at: ports.clock.now() });
-    if (send === null) throw new Error('an attempt without a frozen message');
-    return { draftId: id, mailboxId, send, revision: appended.revision, lease };
+    const after = foldFacts(draft, state, facts, { author, at: ports.clock.now() });
+    if (after.send === null) throw new Error('an attempt without a frozen message');
+    return { state: after, send: after.send, revision: appended.revision };
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return null;
     throw error;

@@ -1,9 +1,8 @@
-/** Tells the operation what became of its send; the draft's stream has it first, so this can be repeated. */
+/** Records the outcome of a send in its operation, and with it the end of its check. */
 import { type Author, decideAndAppend, loadAggregate } from '../../kernel/decide-and-append.ts';
-import type { Fact } from '../../kernel/event.ts';
 import type { Ports, Position } from '../../kernel/ports.ts';
-import { operation, type OperationState } from '../../operations/operation.ts';
-import type { operationEvents, SendOutcome } from '../../operations/operation-events.ts';
+import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
+import type { SendOutcome } from '../../operations/operation-events.ts';
 import { giveQuotaBack } from './send-quota.ts';
 
 export interface Closed {
@@ -18,32 +17,48 @@ export async function closeOperation(
   operationId: string,
   outcome: SendOutcome,
 ): Promise<Closed> {
-  if (outcome.outcome === 'failed') await giveBack(ports, author, operationId);
+  if (outcome.outcome === 'failed') {
+    const { state } = await loadAggregate(ports.events, operation, operationId);
+    await giveBack(ports, author, operationId, state);
+  }
   return await decideAndAppend(ports, author, operation, {
     id: operationId,
-    decide: ({ send }) => (send === null ? [] : factsOf(send.outcome, outcome)),
+    decide: (state) => factsOf(state, outcome),
   });
 }
 
-async function giveBack(ports: Ports, author: Author, operationId: string): Promise<void> {
-  const { send } = (await loadAggregate(ports.events, operation, operationId)).state;
-  if (send?.intendedBy.type !== 'agent') return;
+/** A send that surely did not happen counts no longer. Harmless when none was begun. */
+export async function giveBack(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  { send, submitted }: OperationState,
+): Promise<void> {
+  if (send === null || submitted?.by.type !== 'agent') return;
   const intendedAt = new Date(send.intendedAt);
-  await giveQuotaBack(ports, author, send.intendedBy.id, { id: operationId, intendedAt });
+  await giveQuotaBack(ports, author, submitted.by.id, { id: operationId, intendedAt });
 }
 
-type OperationFact = Fact<(typeof operationEvents)[number]>;
-
-function factsOf(before: SendOutcome | null, now: SendOutcome): readonly OperationFact[] {
-  if (before === null) {
+function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {
+  // A check that ended without a commit has said so itself.
+  if (send === null || approval?.committing === false) return [];
+  const ended = approval === null ? [] : endOfCheck(now, approval.attempts);
+  if (send.outcome === null) {
     return [
       { type: 'SendOutcomeRecorded', data: now },
       { type: 'OperationCompleted', data: { summary: summaryOf(now) } },
+      ...ended,
     ];
   }
-  return before.outcome === 'unknown' && now.outcome !== 'unknown'
-    ? [{ type: 'SendReconciled', data: now }]
+  return send.outcome.outcome === 'unknown' && now.outcome !== 'unknown'
+    ? [{ type: 'SendReconciled', data: now }, ...ended]
     : [];
+}
+
+/** Nothing while nobody knows. */
+function endOfCheck({ outcome }: SendOutcome, attempt: number): readonly OperationFact[] {
+  if (outcome === 'unknown') return [];
+  return [{ type: outcome === 'done' ? 'ApprovalCommitted' : 'ApprovalCommitFailed', data: { attempt } }];
 }
 
 /** One message is one item. */

@@ -1,4 +1,6 @@
 /** The frozen message as it goes out: its `Date` is that of the attempt, everything else is as it was frozen. */
+import { createHash } from 'node:crypto';
+import { ContentAltered } from '../../kernel/content-store.ts';
 import type { HeldLease } from '../../kernel/hold-lease.ts';
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
@@ -21,6 +23,22 @@ export async function* datedMessage(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   yield dateHeader(date);
   yield* mime;
+}
+
+/**
+ * The same bytes, and `ContentAltered` in place of their end when they are not those of the hash (SHA-256, hex): no server
+ * takes a message without its end.
+ */
+export async function* asFrozen(
+  { mime_id, mime_sha256 }: { readonly mime_id: string; readonly mime_sha256: string },
+  mime: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const hash = createHash('sha256');
+  for await (const chunk of mime) {
+    hash.update(chunk);
+    yield chunk;
+  }
+  if (hash.digest('hex') !== mime_sha256) throw new ContentAltered(mime_id);
 }
 
 /**

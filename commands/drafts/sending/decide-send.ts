@@ -22,14 +22,14 @@ export type AttemptEnd =
 /** The next attempt to send what the draft is frozen for: the intent of it. */
 export const startAttempt = (
   { frozen, attempts }: Pick<Send, 'frozen' | 'attempts'>,
-  runId: string,
-  now: Date,
+  { runId, now, commit }: { readonly runId: string; readonly now: Date; readonly commit: number | null },
 ): DraftFact => ({
   type: 'SendStarted',
   data: {
     operation_id: frozen.operation_id,
     content_hash: frozen.content_hash,
     attempt: attempts + 1,
+    ...(commit === null ? {} : { commit }),
     run_id: runId,
     date: now.toISOString(),
   },
@@ -134,6 +134,7 @@ const postponed = ({ frozen, attempts }: Send, { failure, response }: Ended, at:
     smtp_status: failure.smtpStatus,
     response,
     retry_at: at.toISOString(),
+    ...(frozen.approval_id === undefined ? {} : { approval_id: frozen.approval_id }),
   },
 });
 

@@ -1,6 +1,7 @@
 /** What is to be done about a send that nobody runs just now, as its operation and its draft tell it. Pure. */
 import type { ErrorCode } from '../../kernel/errors.ts';
 import type { SendTimes } from '../../kernel/ports.ts';
+import type { ApprovalState } from '../../operations/approvals/approval-state.ts';
 import type { SendOfOperation } from '../../operations/operation.ts';
 import type { DraftState, Send } from '../draft.ts';
 
@@ -21,15 +22,25 @@ export type NextStep =
 
 const NOTHING: NextStep = { kind: 'nothing' };
 
+/** An operation that sends: what it intends, and the check it rests on where there is one. */
+export interface SendingOperation {
+  readonly id: string;
+  readonly send: SendOfOperation;
+  readonly approval: ApprovalState | null;
+}
+
 /** The step that comes next. The caller holds the operation's lease, so nobody is in the middle of one. */
 export function nextStep(
-  operation: { readonly id: string; readonly send: SendOfOperation },
+  operation: SendingOperation,
   draft: DraftState,
   times: SendTimes,
   now: Date,
 ): NextStep {
   const { send } = draft;
-  if (send?.frozen.operation_id !== operation.id) return stepWithoutDraft(operation, draft, times, now);
+  const { approval } = operation;
+  if (send?.frozen.operation_id !== operation.id)
+    // Nobody sends what was not frozen for its check.
+    return approval === null ? stepWithoutDraft(operation, draft, times, now) : NOTHING;
   switch (draft.status) {
     case 'sending':
       return stepOfSending(send, times, now);
@@ -37,16 +48,23 @@ export function nextStep(
       return { kind: 'look' };
     case 'sent':
       return send.copyFiled ? NOTHING : { kind: 'file_copy' };
-    case 'open':
     case 'in_review':
+      return approval !== null && isCommitUnbegun(approval, send) ? { kind: 'attempt' } : NOTHING;
+    case 'open':
     case 'send_failed':
     case 'discarded':
       return NOTHING;
   }
 }
 
+/** True when a commit was started and the draft does not know of it yet. */
+export const isCommitUnbegun = (
+  { committing, attempts }: Pick<ApprovalState, 'committing' | 'attempts'>,
+  { started }: Pick<Send, 'started'>,
+): boolean => committing && (started?.commit ?? 0) < attempts;
+
 function stepWithoutDraft(
-  { id, send }: { readonly id: string; readonly send: SendOfOperation },
+  { id, send }: SendingOperation,
   draft: DraftState,
   { giveUpAfterMs }: SendTimes,
   now: Date,
@@ -71,8 +89,8 @@ function stepWithoutDraft(
 function stepOfSending(send: Send, times: SendTimes, now: Date): NextStep {
   if (send.dataBegunAt !== null)
     return { kind: 'judge', from: new Date(Date.parse(send.dataBegunAt) + times.judgeAfterMs) };
-  if (send.retryAt !== null && Date.parse(send.retryAt) > now.getTime())
-    return { kind: 'wait', until: new Date(send.retryAt) };
+  const dueAt = send.retryAt ?? send.commitAt;
+  if (dueAt !== null && Date.parse(dueAt) > now.getTime()) return { kind: 'wait', until: new Date(dueAt) };
   const first = send.firstAttemptAt === null ? now.getTime() : Date.parse(send.firstAttemptAt);
   return { kind: now.getTime() - first > times.giveUpAfterMs ? 'give_up' : 'attempt' };
 }

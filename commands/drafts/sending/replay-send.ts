@@ -3,11 +3,10 @@ import type { Context } from '../../kernel/capability.ts';
 import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import { keyInProgress, keyReused } from '../../kernel/idempotency.ts';
 import type { Ports } from '../../kernel/ports.ts';
-import { operation, type OperationReply } from '../../operations/operation.ts';
-import type { SendOutcome } from '../../operations/operation-events.ts';
+import { operation, type OperationReply, type SendOfOperation } from '../../operations/operation.ts';
 import { draft, type DraftState } from '../draft.ts';
 import { settleSend } from './settle-send.ts';
-import { tellOutcome, willRetry } from './tell-send.ts';
+import { tellHeld, tellOutcome, willRetry } from './tell-send.ts';
 
 /**
  * Null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
@@ -52,6 +51,7 @@ async function tellNow(ports: Ports, told: Told): Promise<OperationReply> {
   const { state } = await loadAggregate(ports.events, operation, told.operationId);
   if (state.send?.outcome != null) return await tell(ports, told, state.send);
   const { send } = told.draft;
+  if (send?.commitAt != null) return { ...(await tellHeld(ports, told)), original_status: 'pending_commit' };
   if (send?.retryAt != null) throw willRetry(ports, told, send.retryAt, { replayed: true });
   const judgedAt =
     send?.dataBegunAt == null
@@ -63,9 +63,10 @@ async function tellNow(ports: Ports, told: Told): Promise<OperationReply> {
 async function tell(
   ports: Ports,
   told: Told,
-  { outcome, recorded }: { readonly outcome: SendOutcome | null; readonly recorded: SendOutcome | null },
+  { outcome, recorded, commitAt }: SendOfOperation,
 ): Promise<OperationReply> {
   if (outcome === null) throw keyInProgress(1);
   const reply = await tellOutcome(ports, told, outcome, { replayed: true });
-  return { ...reply, original_status: recorded?.error?.code ?? 'completed' };
+  const first = commitAt === null ? 'completed' : 'pending_commit';
+  return { ...reply, original_status: recorded?.error?.code ?? first };
 }

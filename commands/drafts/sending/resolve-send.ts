@@ -4,9 +4,8 @@ import { GatewayError, notFound } from '../../kernel/errors.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { operation } from '../../operations/operation.ts';
 import { draft, type DraftFact } from '../draft.ts';
-import { closeOperation } from './close-operation.ts';
+import { concludeSend } from './conclude-send.ts';
 import { givenUp, sent } from './decide-send.ts';
-import { outcomeOf } from './send-outcome.ts';
 
 /**
  * Settles an unknown send as done or not done; the author is the person, and `reason` is kept by the caller of this. A
@@ -30,8 +29,7 @@ export async function resolveSend(
       return [word === 'done' ? sent(now.send, 'person') : givenUp(now.send, 'person')];
     },
   });
-  const outcome = outcomeOf(state, operationId);
-  if (outcome !== null) await closeOperation(ports, author, operationId, outcome);
+  await concludeSend(ports, author, operationId, state);
 }
 
 const notUnknown = (): GatewayError =>

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { appendFacts, type Author, decideAndAppend, streamOf } from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
+import { ContentAltered } from '../../kernel/content-store.ts';
 import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { type ExpectedRevision, type Ports, type Sealed, WrongExpectedRevision } from '../../kernel/ports.ts';
 import {
@@ -11,8 +12,9 @@ import {
   type SubmissionFailureFacts,
 } from '../../kernel/submission-port.ts';
 import { draft, type DraftState, type Send } from '../draft.ts';
-import { dateHeader, datedMessage, whileHeld } from './dated-message.ts';
+import { asFrozen, dateHeader, datedMessage, whileHeld } from './dated-message.ts';
 import { type AttemptEnd, endAttempt, sealRefused } from './decide-send.ts';
+import { ALTERED_CODE } from './send-outcome.ts';
 
 /** An attempt whose `SendStarted` is the last event of the draft's stream. */
 export interface Attempt {
@@ -60,11 +62,15 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
     });
     await appendDataBegun(ports, author, attempt, refused);
     lease.assertHeld();
-    const bytes = datedMessage(date, ports.content.open(frozen.mime_id));
+    const bytes = datedMessage(date, asFrozen(frozen, ports.content.open(frozen.mime_id)));
     const acceptance = await submission.transmit(whileHeld(lease, bytes));
     return { kind: 'accepted', acceptance, refused };
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return { kind: 'overtaken' };
+    if (isAltered(error)) {
+      ports.log.error('a frozen message was altered; it is not sent', { draft_id: attempt.draftId });
+      return { kind: 'failed', facts: ALTERED };
+    }
     if (error instanceof SubmissionFailure) return { kind: 'failed', facts: error.facts };
     // Not a byte of the message is out: what failed here was ours.
     if (!(error instanceof LeaseLost) && !(error instanceof GatewayError))
@@ -95,6 +101,20 @@ async function appendDataBegun(
     ],
   });
 }
+
+/** Whoever reads for the server may put its own error around it. */
+const isAltered = (error: unknown): boolean =>
+  error instanceof ContentAltered || (error instanceof Error && isAltered(error.cause));
+
+/** Short of its end, so nothing was sent; and no other attempt would find better bytes. */
+const ALTERED: SubmissionFailureFacts = {
+  phase: 'data',
+  verdict: 'never',
+  code: ALTERED_CODE,
+  smtpStatus: null,
+  response: null,
+  refused: [],
+};
 
 const ownFailure = (error: unknown, phase: 'connect' | 'envelope'): SubmissionFailureFacts => ({
   phase,

@@ -12,6 +12,12 @@ export const RejectedRecipient = z.object({
 });
 export type RejectedRecipient = z.output<typeof RejectedRecipient>;
 
+export const SendScheduled = defineEvent({
+  type: 'SendScheduled',
+  summary: 'The frozen message is held back until the time named; until then the draft can be discarded.',
+  data: z.object({ operation_id: z.string(), commit_at: instant }),
+});
+
 export const SendStarted = defineEvent({
   type: 'SendStarted',
   summary: 'An attempt to send the frozen message is about to be made: the intent.',
@@ -20,6 +26,8 @@ export const SendStarted = defineEvent({
     content_hash: z.string(),
     /** Counts from 1 per frozen message. */
     attempt: z.int().min(1),
+    /** The commit of the check that the attempt is part of, counted from 1; absent where there is no check. */
+    commit: z.int().min(1).optional(),
     run_id: z.string(),
     /** The `Date` header of this attempt; left out of the hash. */
     date: instant,
@@ -44,6 +52,8 @@ export const SendPostponed = defineEvent({
     smtp_status: z.int().nullable(),
     response: sealedText.nullable(),
     retry_at: instant,
+    /** The check that commits it again; absent where there is none. */
+    approval_id: z.string().optional(),
   }),
 });
 
@@ -99,6 +109,7 @@ export const SentCopyFiled = defineEvent({
 });
 
 export const sendEvents = [
+  SendScheduled,
   SendStarted,
   SendDataBegun,
   SendPostponed,

@@ -2,6 +2,9 @@
 import type { SendOutcome } from '../../operations/operation-events.ts';
 import type { DraftState, SendEnd } from '../draft.ts';
 
+/** Of a send whose stored message is not what was frozen; no server is asked with another meaning of it. */
+export const ALTERED_CODE = 'conflict';
+
 /** What the draft's stream tells of one operation's send; null while it is not over. */
 export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
   const end = draft.sendEnds[operationId];
@@ -48,6 +51,7 @@ const GIVEN_UP = {
 
 /** By code: refusals that another attempt with the same message would only meet again. */
 const FINAL: Readonly<Record<string, string>> = {
+  [ALTERED_CODE]: 'The stored message is not the one that was fixed; it was not sent. Edit the draft and send it again.',
   provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
   mailbox_auth_failed:
     'The mail server refuses the stored credentials; store new ones and send the draft again.',

@@ -7,15 +7,15 @@ import { ERROR_TABLE, GatewayError, notFound } from '../../kernel/errors.ts';
 import { type HeldLease, holdLease } from '../../kernel/hold-lease.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { systemAuthor } from '../../kernel/system-author.ts';
-import { operation, type SendOfOperation } from '../../operations/operation.ts';
+import { operation } from '../../operations/operation.ts';
 import type { SendOutcome } from '../../operations/operation-events.ts';
 import { draft, type DraftFact, type DraftState } from '../draft.ts';
 import { freezeDraft } from '../freeze-draft.ts';
-import { beginAgain, beginSend, type DraftAtRevision } from './begin-send.ts';
+import { beginAgain, beginSend, type DraftAtRevision, scheduleSend } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
+import { concludeSend } from './conclude-send.ts';
 import { givenUp, sent, unknown } from './decide-send.ts';
-import { type NextStep, nextStep } from './next-step.ts';
-import { outcomeOf } from './send-outcome.ts';
+import { type NextStep, nextStep, type SendingOperation } from './next-step.ts';
 import { runAttempt } from './run-attempt.ts';
 import { findSentCopy } from './sent-copy.ts';
 
@@ -32,8 +32,7 @@ export interface SettledSend {
 }
 
 interface Work {
-  readonly operationId: string;
-  readonly send: SendOfOperation;
+  readonly operation: SendingOperation;
   readonly loaded: DraftAtRevision;
   readonly lease: HeldLease;
   readonly author: Author;
@@ -44,15 +43,15 @@ export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend)
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return { draft: null, dueAt: null };
   try {
-    const { send } = (await loadAggregate(ports.events, operation, operationId)).state;
+    const { send, approval } = (await loadAggregate(ports.events, operation, operationId)).state;
     if (send === null) return { draft: null, dueAt: null };
     const author = systemAuthor(ports, orgId);
     const loaded = await loadDraft(ports, send.draftId);
-    const step = nextStep({ id: operationId, send }, loaded.state, ports.server.sendTimes, ports.clock.now());
-    const work = { operationId, send, loaded, lease, author };
-    const { state, refusal } = await take(ports, step, work);
-    const outcome = refusal === null ? outcomeOf(state, operationId) : failedWith(refusal);
-    if (outcome !== null) await closeOperation(ports, author, operationId, outcome);
+    const sending = { id: operationId, send, approval };
+    const step = nextStep(sending, loaded.state, ports.server.sendTimes, ports.clock.now());
+    const { state, refusal } = await take(ports, step, { operation: sending, loaded, lease, author });
+    if (refusal === null) await concludeSend(ports, author, operationId, state);
+    else await closeOperation(ports, author, operationId, failedWith(refusal));
     return { draft: state, dueAt: dueAtOf(step, state) };
   } finally {
     await lease.release();
@@ -67,7 +66,8 @@ const failedWith = ({ code, message }: { readonly code: string; readonly message
 
 function dueAtOf(step: NextStep, { send }: DraftState): Date | null {
   if (step.kind === 'wait') return step.until;
-  return send?.retryAt == null ? null : new Date(send.retryAt);
+  const dueAt = send?.retryAt ?? send?.commitAt ?? null;
+  return dueAt === null ? null : new Date(dueAt);
 }
 
 async function loadDraft(ports: Ports, id: string): Promise<DraftAtRevision> {
@@ -107,14 +107,20 @@ const begun = (state: DraftState): Taken => ({ state, refusal: null });
 
 /** A draft that cannot be made a message any more is told as any refusal; what may pass is tried again later. */
 async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
-  const { operationId, loaded, lease, author } = work;
+  const { operation: sending, loaded, lease, author } = work;
   const { id: draftId, mailboxId, state } = loaded;
+  const { commitAt } = sending.send;
   const mailbox = ports.directory.state.mailboxes.get(mailboxId);
   try {
     if (!mailbox) throw notFound('mailbox');
-    const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
-    const attempt = await beginSend(ports, author, loaded, { frozen, lease });
-    if (attempt !== null) return begun(await runAttempt(ports, author, attempt));
+    const frozen = await freezeDraft(ports, { draftId, operationId: sending.id, mailbox, state });
+    if (commitAt !== null && Date.parse(commitAt) > ports.clock.now().getTime()) {
+      const held = await scheduleSend(ports, author, loaded, { frozen, commitAt });
+      if (held !== null) return begun(held);
+    } else {
+      const attempt = await beginSend(ports, author, loaded, { frozen, lease });
+      if (attempt !== null) return begun(await runAttempt(ports, author, attempt));
+    }
     await ports.content.erase([frozen.mime_id]);
     return begun(state);
   } catch (error) {
@@ -123,8 +129,10 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
   }
 }
 
-async function again(ports: Ports, { loaded, lease, author }: Work): Promise<DraftState> {
-  const attempt = await beginAgain(ports, author, loaded, lease);
+async function again(ports: Ports, work: Work): Promise<DraftState> {
+  const { loaded, lease, author } = work;
+  const commit = work.operation.approval?.attempts ?? null;
+  const attempt = await beginAgain(ports, author, loaded, { lease, commit });
   return attempt === null ? loaded.state : await runAttempt(ports, author, attempt);
 }
 
@@ -155,14 +163,14 @@ async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promi
 }
 
 /** Adds to the send exactly as it was loaded. */
-async function write(ports: Ports, { loaded, author, operationId }: Work, fact: FactOf): Promise<DraftState> {
+async function write(ports: Ports, { loaded, author, operation: { id } }: Work, fact: FactOf): Promise<DraftState> {
   const { status, send } = loaded.state;
   const decided = await decideAndAppend(ports, author, draft, {
     id: loaded.id,
     decide: (now): readonly DraftFact[] =>
       now.status === status &&
       now.send?.attempts === send?.attempts &&
-      now.send?.frozen.operation_id === operationId
+      now.send?.frozen.operation_id === id
         ? [fact(now.send)]
         : [],
   });

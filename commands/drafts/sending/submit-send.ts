@@ -1,21 +1,22 @@
 /** The send of a draft from its claim on: operation, intent, first attempt, outcome. */
 import type { Context } from '../../kernel/capability.ts';
-import { appendFacts, loadAggregate, streamOf } from '../../kernel/decide-and-append.ts';
+import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { keyInProgress } from '../../kernel/idempotency.ts';
-import { WrongExpectedRevision } from '../../kernel/ports.ts';
+import type { Position } from '../../kernel/ports.ts';
 import type { Mode } from '../../operations/authorize-operation.ts';
-import { operation, type OperationReply } from '../../operations/operation.ts';
+import { appendFirst, decidedFact, submittedFact } from '../../operations/first-append.ts';
+import type { OperationFact, OperationReply } from '../../operations/operation.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import { draft, type DraftFact, type DraftStatus } from '../draft.ts';
-import { beginSend, type DraftAtRevision } from './begin-send.ts';
+import { beginSend, type DraftAtRevision, scheduleSend } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
 import { replaySend } from './replay-send.ts';
-import { type Attempt, runAttempt } from './run-attempt.ts';
+import { runAttempt } from './run-attempt.ts';
 import { outcomeOf } from './send-outcome.ts';
 import { takeQuota } from './send-quota.ts';
-import { tellOutcome, willRetry } from './tell-send.ts';
+import { tellHeld, tellOutcome, willRetry } from './tell-send.ts';
 
 export interface SendRequest {
   readonly capability: string;
@@ -46,8 +47,8 @@ export const locked = (status: DraftStatus): GatewayError =>
   });
 
 /**
- * Writes the claim and the intent, runs the first attempt and tells how it ended. Throws `quota_exceeded` before anything
- * is written, and what `sendDraft` tells of a send.
+ * Writes the claim and the intent, runs the first attempt and tells how it ended, or holds the message back where policy
+ * wants that. Throws `quota_exceeded` before anything is written, and what `sendDraft` tells of a send.
  */
 export async function submitSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   try {
@@ -61,10 +62,26 @@ export async function submitSend(context: Context, prepared: PreparedSend): Prom
 
 async function claimAndSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author, caller } = context;
-  const { operationId, loaded } = prepared;
+  const { operationId, policy } = prepared;
   if (caller.actor === 'agent') await takeQuota(ports, author, caller.principal.id, operationId);
-  if (!(await claim(context, prepared))) return await replayFirst(context, operationId);
-  const attempt = await beginUnchanged(context, prepared, loaded);
+  const commitAt = heldUntil(ports.clock.now(), policy);
+  const first = await appendFirst(context, operationId, await intentOf(context, prepared, commitAt));
+  if (first === null) return await replayFirst(context, operationId);
+  return commitAt === null
+    ? await sendNow(context, prepared)
+    : await holdBack(context, prepared, { commitAt, position: first.position });
+}
+
+/** Null for what policy does not hold back. */
+const heldUntil = (now: Date, { undoSeconds }: PolicyDecision): string | null =>
+  undoSeconds === 0 ? null : new Date(now.getTime() + undoSeconds * 1_000).toISOString();
+
+async function sendNow(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, loaded, frozen, lease } = prepared;
+  const attempt = await asLoaded(context, prepared, (now) =>
+    beginSend(ports, author, now, { frozen, lease }),
+  );
   if (attempt === null) return await closeChanged(context, prepared);
   const state = await runAttempt(ports, author, attempt);
   const told = { operationId, draftId: loaded.id, draft: state };
@@ -77,19 +94,36 @@ async function claimAndSend(context: Context, prepared: PreparedSend): Promise<O
   return await tellOutcome(ports, told, outcome, { replayed: false });
 }
 
+/** Frozen and left to the worker, which begins it when its time has come. */
+async function holdBack(
+  context: Context,
+  prepared: PreparedSend,
+  { commitAt, position }: { readonly commitAt: string; readonly position: Position },
+): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, loaded, frozen } = prepared;
+  const state = await asLoaded(context, prepared, (now) =>
+    scheduleSend(ports, author, now, { frozen, commitAt }),
+  );
+  if (state === null) return await closeChanged(context, prepared);
+  context.notePosition(position);
+  return await tellHeld(ports, { operationId, draftId: loaded.id, draft: state });
+}
+
 /** Events that leave the version and the state as they are (a copy filed in Drafts) do not keep it from being sent. */
 const MOST_TRIES = 5;
 
-async function beginUnchanged(
-  { ports, author }: Context,
-  { frozen, lease }: PreparedSend,
-  first: DraftAtRevision,
-): Promise<Attempt | null> {
+/** What `append` makes of the draft, tried again where it only moved on in its stream. Null when it was changed. */
+async function asLoaded<Appended>(
+  { ports }: Context,
+  { frozen, lease, loaded: first }: PreparedSend,
+  append: (loaded: DraftAtRevision) => Promise<Appended | null>,
+): Promise<Appended | null> {
   let loaded = first;
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
     lease.assertHeld();
-    const attempt = await beginSend(ports, author, loaded, { frozen, lease });
-    if (attempt !== null) return attempt;
+    const appended = await append(loaded);
+    if (appended !== null) return appended;
     const { state, revision } = await loadAggregate(ports.events, draft, loaded.id);
     if (state.status !== loaded.state.status || state.current?.version !== frozen.version) return null;
     loaded = { ...loaded, state, revision };
@@ -124,40 +158,23 @@ async function replayFirst(context: Context, operationId: string): Promise<Opera
   return reply;
 }
 
-/** The operation's first append; false when the key was used by another request. */
-async function claim(
-  { ports, author, fingerprint }: Context,
-  { request, operationId, loaded, policy }: PreparedSend,
-): Promise<boolean> {
-  const submitted = {
-    mailbox_id: loaded.mailboxId,
-    capability: request.capability,
-    fingerprint,
-    mode: request.mode,
-    reason: request.reason === undefined ? null : await ports.personal.seal(author.actor.id, request.reason),
-    run_id: ports.leases.runId,
-    targets: [],
-  };
-  const decided = { decision: policy.decision, rule_id: policy.ruleId, policy_version: policy.version };
+/** The operation's first append. */
+async function intentOf(
+  context: Context,
+  { request, loaded, policy }: PreparedSend,
+  commitAt: string | null,
+): Promise<readonly OperationFact[]> {
+  const { capability, mode, reason } = request;
+  const asked = { mailboxId: loaded.mailboxId, capability, mode, reason, targets: [] };
   const intended = {
     mailbox_id: loaded.mailboxId,
     draft_id: loaded.id,
     draft_version: loaded.state.current?.version ?? 0,
+    ...(commitAt === null ? {} : { commit_at: commitAt }),
   };
-  try {
-    await appendFacts(ports, author, {
-      stream: streamOf(operation, operationId),
-      expected: 'no-stream',
-      catalogue: operation.catalogue,
-      facts: [
-        { type: 'OperationSubmitted', data: submitted },
-        { type: 'OperationDecided', data: decided },
-        { type: 'SendIntended', data: intended },
-      ],
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return false;
-    throw error;
-  }
+  return [
+    await submittedFact(context, asked),
+    decidedFact(policy),
+    { type: 'SendIntended', data: intended },
+  ];
 }

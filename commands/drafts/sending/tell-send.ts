@@ -49,6 +49,18 @@ export async function tellOutcome(
   });
 }
 
+/** The reply of a send that is held back: discard_draft ends it until then. */
+export const tellHeld = async (
+  ports: Ports,
+  { operationId, draftId, draft }: ToldSend,
+): Promise<OperationReply> => ({
+  status: 'pending_commit',
+  operation_id: operationId,
+  results: [],
+  draft_id: draftId,
+  draft: await draftPayload(ports, draftId, draft),
+});
+
 /** The server's own words; nobody else may read them, since they name recipients. */
 async function refusalsOf(ports: Ports, { draft, operationId }: ToldSend): Promise<Record<string, unknown>> {
   const end = draft.sendEnds[operationId];

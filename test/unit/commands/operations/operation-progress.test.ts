@@ -23,7 +23,7 @@ const ofSend = (outcome: SendOutcome['outcome'] | null): string =>
         draftId: 'drf_1',
         draftVersion: 1,
         intendedAt: '2026-01-01T00:00:00.000Z',
-        intendedBy: { type: 'agent', id: 'agt_1', token_id: null, session_id: null },
+        commitAt: null,
         recorded: null,
         outcome: outcome && { outcome, error: null },
       },

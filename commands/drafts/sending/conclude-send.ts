@@ -1,0 +1,96 @@
+/** Tells an operation what its draft knows of the send. The draft's stream has it first, so this can be repeated. */
+import { type Author, decideAndAppend, loadAggregate } from '../../kernel/decide-and-append.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import type { ApprovalState } from '../../operations/approvals/approval-state.ts';
+import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
+import { isFrozenFor } from '../decide-draft.ts';
+import type { DraftState } from '../draft.ts';
+import { type Closed, closeOperation, giveBack } from './close-operation.ts';
+import { isCommitUnbegun } from './next-step.ts';
+import { ALTERED_CODE, outcomeOf } from './send-outcome.ts';
+
+/** Nothing is written while the send is not over and no commit of its check has ended. */
+export async function concludeSend(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  draft: DraftState,
+): Promise<Closed> {
+  const outcome = outcomeOf(draft, operationId);
+  if (outcome !== null && outcome.outcome !== 'failed')
+    return await closeOperation(ports, author, operationId, outcome);
+  const { state, position } = await loadAggregate(ports.events, operation, operationId);
+  if (endOfCommit(state, operationId, draft).length === 0)
+    return outcome === null
+      ? { state, position }
+      : await closeOperation(ports, author, operationId, outcome);
+  if (!isPutOff(state.approval, operationId, draft)) await giveBack(ports, author, operationId, state);
+  return await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: (now) => endOfCommit(now, operationId, draft),
+  });
+}
+
+/** A commit that surely sent nothing: it is tried again later, or there is nothing left to be committed. */
+export function endOfCommit(
+  { approval }: Pick<OperationState, 'approval'>,
+  operationId: string,
+  draft: DraftState,
+): readonly OperationFact[] {
+  if (approval?.committing !== true) return [];
+  if (isPutOff(approval, operationId, draft)) return putOff(approval, draft);
+  const end = draft.sendEnds[operationId];
+  if (end?.kind === 'failed' && end.data.code === ALTERED_CODE)
+    return [attemptFailed(approval, ALTERED), invalidated('manifest_mismatch')];
+  const isOurs = draft.status !== 'discarded' && draft.send?.frozen.operation_id === operationId;
+  if (end !== undefined || isOurs) return [];
+  return [attemptFailed(approval, OVERTAKEN), overtaken(draft)];
+}
+
+/** The commit's attempt was made, and the draft waits for another one. */
+const isPutOff = (approval: ApprovalState | null, operationId: string, draft: DraftState): boolean =>
+  approval?.committing === true &&
+  isFrozenFor(draft, operationId) &&
+  draft.send?.retryAt != null &&
+  !isCommitUnbegun(approval, draft.send);
+
+function putOff(approval: ApprovalState, { send }: DraftState): readonly OperationFact[] {
+  const error = { code: send?.putOffBy ?? 'mailbox_unavailable', message: PUT_OFF };
+  const data = { commit_at: send?.retryAt ?? '', why: 'retry' } as const;
+  return [attemptFailed(approval, error), { type: 'CommitScheduled', data }];
+}
+
+/** `contract.md` 8: after a failed attempt a check expires 24 hours after that attempt began. */
+const ANOTHER_ATTEMPT_WITHIN_MS = 24 * 3_600_000;
+
+const attemptFailed = (
+  { attempts, commitStartedAt, requestedAt }: ApprovalState,
+  error: { readonly code: string; readonly message: string },
+): OperationFact => ({
+  type: 'CommitAttemptFailed',
+  data: {
+    attempt: attempts,
+    error: { ...error },
+    expires_at: new Date(
+      Date.parse(commitStartedAt ?? requestedAt) + ANOTHER_ATTEMPT_WITHIN_MS,
+    ).toISOString(),
+  },
+});
+
+/** What the check of a draft becomes that is not frozen for it any more: edited, or thrown away. */
+export const overtaken = ({ status, current }: DraftState): OperationFact =>
+  status === 'discarded'
+    ? invalidated('draft_discarded')
+    : { type: 'ApprovalSuperseded', data: { draft_version: current?.version ?? 0 } };
+
+export const invalidated = (reason: 'draft_discarded' | 'manifest_mismatch'): OperationFact => ({
+  type: 'ApprovalInvalidated',
+  data: { reason, policy: null },
+});
+
+const PUT_OFF = 'The mail server does not take the message just now; nothing was sent.';
+const ALTERED = {
+  code: 'approval_invalidated',
+  message: 'The stored message is not the one that was approved; nothing was sent.',
+};
+const OVERTAKEN = { code: 'draft_locked', message: 'The draft was changed first; nothing was sent.' };
