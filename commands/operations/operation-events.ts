@@ -4,7 +4,9 @@ import { defineEvent } from '../kernel/event.ts';
 import { instant, sealedText } from '../kernel/event-fields.ts';
 import { approvalEvents } from './approvals/approval-events.ts';
 
-export const ACTION_TYPES = ['move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags'] as const;
+export const ACTION_TYPES = [
+  'move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags', 'expunge',
+] as const; // prettier-ignore
 export type ActionType = (typeof ACTION_TYPES)[number];
 export const OUTCOMES = ['done', 'failed', 'unknown', 'skipped'] as const;
 export type ItemOutcome = (typeof OUTCOMES)[number];
