@@ -1,5 +1,6 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
 import { accountEvents, EmailReserved } from './accounts/account.ts';
+import { sessionEvents } from './accounts/session.ts';
 import { quotaEvents } from './drafts/sending/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
 import { sendEvents } from './drafts/sending/send-events.ts';
@@ -20,6 +21,7 @@ export const allEvents = [
   ...organisationEvents,
   ...accountEvents,
   EmailReserved,
+  ...sessionEvents,
   ...agentEvents,
   ...tokenEvents,
   ...policyEvents,

@@ -84,8 +84,9 @@ class OwnAccessStream implements AccessStream {
   async record(entry: AccessEntry): Promise<void> {
     if (entry.type === RequestRefused.type) {
       const { org_id, actor } = EventMetadata.parse(entry.metadata);
-      if (actor.token_id !== null && !this.#counts.admits(actor.token_id)) {
-        this.#count(String(entry.data['code']), actor.token_id, org_id);
+      const credential = actor.token_id ?? actor.session_id;
+      if (credential !== null && !this.#counts.admits(credential)) {
+        this.#count(String(entry.data['code']), credential, org_id);
         return;
       }
     }

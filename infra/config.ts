@@ -163,6 +163,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
       jsonBodyBytes: settings.LIMIT_JSON_BODY_BYTES,
       mcpResultBytes: settings.LIMIT_MCP_RESULT_BYTES,
       sendsPerHour: settings.LIMIT_AGENT_SENDS_PER_HOUR,
+      signInsPerMinute: settings.LIMIT_SIGN_INS_PER_MINUTE,
     },
     sendTimes: {
       retryAfterMs: settings.SEND_RETRY_AFTER_SECONDS.map((seconds) => seconds * 1_000),

@@ -1,5 +1,11 @@
 /** The directory as maps that change in place, with the indexes that every request looks into. */
-import type { DirectoryState, GrantEntry, TokenEntry } from '../commands/kernel/directory.ts';
+import type {
+  DirectoryState,
+  GrantEntry,
+  PersonSessionsEntry,
+  SessionEntry,
+  TokenEntry,
+} from '../commands/kernel/directory.ts';
 import type { Entity, EntityKey, LookUp } from '../projections/directory-entities.ts';
 
 /** Entities by kind and id. `state` shows the same maps, read only. */
@@ -10,6 +16,9 @@ export class DirectoryMaps {
   readonly #agents = new Map<string, DirectoryStateValue<'agents'>>();
   readonly #tokens = new Map<string, TokenEntry>();
   readonly #tokenIdByHash = new Map<string, string>();
+  readonly #sessions = new Map<string, SessionEntry>();
+  readonly #sessionIdByHash = new Map<string, string>();
+  readonly #personSessions = new Map<string, PersonSessionsEntry>();
   readonly #mailboxes = new Map<string, DirectoryStateValue<'mailboxes'>>();
   readonly #mailboxIdByNumber = new Map<number, string>();
   readonly #grants = new Map<string, GrantEntry>();
@@ -24,6 +33,9 @@ export class DirectoryMaps {
     agents: this.#agents,
     tokens: this.#tokens,
     tokenIdByHash: this.#tokenIdByHash,
+    sessions: this.#sessions,
+    sessionIdByHash: this.#sessionIdByHash,
+    personSessions: this.#personSessions,
     mailboxes: this.#mailboxes,
     mailboxIdByNumber: this.#mailboxIdByNumber,
     grants: this.#grants,
@@ -64,6 +76,9 @@ export class DirectoryMaps {
       case 'policy':
         this.#policies.set(entity.value.id, entity.value);
         return;
+      case 'sessions':
+        this.#putSessions(entity.value);
+        return;
       case 'grant':
         this.#putGrant(entity.value);
     }
@@ -74,6 +89,7 @@ export class DirectoryMaps {
     if (token && token.secretHash !== null) this.#tokenIdByHash.delete(token.secretHash);
     const grant = kind === 'grant' ? this.#grants.get(id) : undefined;
     if (grant) this.#unlinkGrant(grant);
+    if (kind === 'sessions') this.#unlinkSessions(id);
     this.#mapOf(kind).delete(id);
   }
 
@@ -92,7 +108,24 @@ export class DirectoryMaps {
       mailbox: this.#mailboxes,
       grant: this.#grants,
       policy: this.#policies,
+      sessions: this.#personSessions,
     }[kind];
+  }
+
+  #putSessions(entry: PersonSessionsEntry): void {
+    this.#unlinkSessions(entry.id);
+    this.#personSessions.set(entry.id, entry);
+    for (const session of entry.sessions) {
+      this.#sessions.set(session.id, session);
+      this.#sessionIdByHash.set(session.secretHash, session.id);
+    }
+  }
+
+  #unlinkSessions(personId: string): void {
+    for (const { id, secretHash } of this.#personSessions.get(personId)?.sessions ?? []) {
+      this.#sessions.delete(id);
+      this.#sessionIdByHash.delete(secretHash);
+    }
   }
 
   #putGrant(grant: GrantEntry): void {

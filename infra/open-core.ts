@@ -28,8 +28,11 @@ import { PostgresMcpSessions } from './postgres/mcp-sessions.ts';
 import { createIds } from './security/ids.ts';
 import { createLocators } from './security/locators.ts';
 import { createPersonalData } from './security/personal-data.ts';
+import { createOneTimeLinks } from './security/one-time-links.ts';
 import { createSecrets } from './security/secrets.ts';
+import { createSignInAttempts } from './security/sign-in-attempts.ts';
 import { createTokens } from './security/tokens.ts';
+import { createSessionUse } from './session-use.ts';
 import { SmtpGateway } from './smtp/smtp-gateway.ts';
 import { systemClock } from './system-clock.ts';
 import { version } from './version.ts';
@@ -82,6 +85,9 @@ async function openPorts(
     ...ground,
     ...openSendingAndDrafts(options, storage, ground),
     tokens: createTokens({ baseUrl, signingKeys: storage.vault.signingKeys, clock }),
+    attempts: createSignInAttempts({ sql: storage.sql, clock, perMinute: config.limits.signInsPerMinute }),
+    links: createOneTimeLinks({ sql: storage.sql, clock }),
+    sessionUse: createSessionUse(storage.sql, clock),
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
     server: {
       baseUrl,

@@ -1,4 +1,6 @@
 /** What `npm start` and `npm run store` do: one process in its roles, from the environment until it is asked to end. */
+import { isUnfounded } from '../commands/found-organisation.ts';
+import { newSetUpLink } from '../commands/set-up-organisation.ts';
 import { loadConfig, type Environment, runsStoresOnly } from './config.ts';
 import { sentenceOf } from './config-sentences.ts';
 import { endRequested } from './end-signals.ts';
@@ -42,17 +44,18 @@ async function untilEnded(env: Environment): Promise<void> {
     });
   }
   if (gateway === null) say(`Listening on ${stores.eventStoreUrl} (for any EventStoreDB client)`);
-  else greet(gateway);
+  else await greet(gateway);
   say(`Stopping (${await ended})`);
 }
 
-function greet({ address, baseUrl, hasFaces, ports }: Gateway): void {
+async function greet({ address, baseUrl, hasFaces, ports }: Gateway): Promise<void> {
   if (!hasFaces) {
     say(`Listening on ${address} (health only)`);
     return;
   }
   say(`Listening on ${address} (REST ${baseUrl}/api/v1, MCP ${baseUrl}/mcp)`);
-  if (ports.directory.state.organisations.size === 0) {
+  if (await isUnfounded(ports)) {
     say('There is no organisation yet: npm run admin -- bootstrap --org NAME --email ADDR');
+    say(`Or set it up in a browser, within 24 hours: ${await newSetUpLink(ports)}`);
   }
 }

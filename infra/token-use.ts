@@ -3,6 +3,9 @@ import type { Clock, Log, Sql } from '../commands/kernel/ports.ts';
 import { BoundedMap } from './bounded-map.ts';
 
 const NOTE_EVERY_MS = 60_000;
+/** Of a session that is over nobody asks any more; tokens keep their last use. */
+const FORGET_SESSIONS_AFTER_MS = 24 * 60 * 60_000;
+const FORGET_EVERY_MS = 60 * 60_000;
 const WRITE_EVERY_MS = 2_000;
 /** Tokens whose last note is remembered; a forgotten one is only noted once more. */
 const REMEMBERED = 10_000;
@@ -20,6 +23,7 @@ export interface TokenUse {
 export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
   const notedAt = new BoundedMap<string, number>(REMEMBERED);
   const unwritten = new Map<string, Date>();
+  let forgotAt = -Infinity;
 
   const write = async (): Promise<void> => {
     const uses = [...unwritten];
@@ -30,6 +34,13 @@ export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
       [uses.map(([tokenId]) => tokenId), uses.map(([, usedAt]) => usedAt.toISOString())],
     );
     for (const [tokenId, usedAt] of uses) if (unwritten.get(tokenId) === usedAt) unwritten.delete(tokenId);
+    const now = clock.now().getTime();
+    if (now - forgotAt < FORGET_EVERY_MS) return;
+    forgotAt = now;
+    const before = new Date(now - FORGET_SESSIONS_AFTER_MS);
+    await sql.query("delete from work.token_use where token_id like 'ses\\_%' and last_used_at < $1", [
+      before,
+    ]);
   };
   const writeOrWarn = (): Promise<void> =>
     write().catch((error: unknown) => {

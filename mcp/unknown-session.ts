@@ -1,5 +1,6 @@
 /** A request for a session that is not the caller's is a refusal of somebody known: it goes to the audit trail. */
 import { refusalEntry } from '../commands/kernel/access-events.ts';
+import { credentialIds } from '../commands/kernel/credential-ids.ts';
 import type { Ports } from '../commands/kernel/ports.ts';
 import { GatewayError } from '../commands/kernel/errors.ts';
 import type { Visitor } from '../read-api/http/door.ts';
@@ -19,8 +20,7 @@ export async function unknownSession(
     actor: {
       type: caller.actor,
       id: caller.principal.id,
-      token_id: caller.token.id,
-      session_id: null,
+      ...credentialIds(caller.token.id),
       ...(client === null ? {} : { client }),
     },
     surface: 'mcp' as const,

@@ -6,6 +6,7 @@ import type {
   MailboxEntry,
   OrganisationEntry,
   PersonEntry,
+  PersonSessionsEntry,
   PolicyEntry,
   TokenEntry,
 } from '../commands/kernel/directory.ts';
@@ -14,6 +15,7 @@ import type { Sealed, StoredEvent } from '../commands/kernel/ports.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { UNREADABLE } from '../commands/policy/built-in-policy.ts';
 import { changeMailbox } from './directory-mailbox.ts';
+import { changeSessions, isSessionFact } from './directory-sessions.ts';
 import { type Open, splitStreamName } from './projection.ts';
 
 /** Streams whose events the directory is made of. */
@@ -22,6 +24,7 @@ export const DIRECTORY_STREAMS = [
   'account-',
   'agent-',
   'token-',
+  'session-',
   'mailbox-',
   'policy-',
 ] as const;
@@ -37,6 +40,7 @@ export interface EntityTypes {
   role: RoleEntry;
   agent: AgentEntry;
   token: TokenEntry;
+  sessions: PersonSessionsEntry;
   mailbox: MailboxEntry;
   grant: GrantEntry;
   policy: PolicyEntry;
@@ -79,6 +83,8 @@ export function keysOf(
       return [{ kind: 'agent', id }];
     case 'token':
       return [{ kind: 'token', id }];
+    case 'session':
+      return 'user_id' in fact.data ? [{ kind: 'sessions', id: fact.data.user_id }] : [];
     case 'mailbox':
       return 'grant_id' in fact.data
         ? [
@@ -124,6 +130,7 @@ export async function changesOf(
     case 'PolicySet':
       return put({ kind: 'policy', value: { id, ...fact.data } });
     default:
+      if (isSessionFact(fact)) return put({ kind: 'sessions', value: changeSessions(id, fact, lookUp) });
       return category === 'mailbox' ? await mailboxChanges(id, fact, lookUp, open) : NOTHING;
   }
 }

@@ -60,7 +60,7 @@ class Entities {
 
 export const directory: Projection = {
   name: 'directory',
-  version: 1,
+  version: 2,
   tables: ['directory'],
   create: (tableOf) => [
     `create table ${tableOf('directory')} (kind text not null, id text not null, body json not null, primary key (kind, id))`,

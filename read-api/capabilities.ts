@@ -1,4 +1,8 @@
 /** Every capability that exists. One that is not here has no route, no tool, no scope check and no documentation. */
+import { changePassword } from '../commands/accounts/change-password.ts';
+import { createSessionToken } from '../commands/accounts/session-token.ts';
+import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';
+import { stepUpSession } from '../commands/accounts/step-up.ts';
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
@@ -31,6 +35,7 @@ import { deleteToken } from '../commands/organisation/withdraw-token.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
+import { getSession, listSessions } from './auth/sessions.ts';
 import { defineRegistry } from './capability-registry.ts';
 import { getDraft, listDrafts, readDraft, readDraftContent } from './drafts/read-drafts.ts';
 import { queryEmail } from './email/query-email.ts';
@@ -114,5 +119,13 @@ export const capabilities = defineRegistry([
   getOperation,
   listAuditEvents,
   getAuditEvent,
+  getSession,
+  listSessions,
+  deleteSession,
+  revokeSessions,
+  signOut,
+  stepUpSession,
+  createSessionToken,
+  changePassword,
   getOpenapi,
 ]);

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact } from '../kernel/event.ts';
 import { sealedText } from '../kernel/event-fields.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Sealed } from '../kernel/ports.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { Ports, Sealed } from '../kernel/ports.ts';
 
 export const AccountRegistered = defineEvent({
   type: 'AccountRegistered',
@@ -18,13 +18,20 @@ export const EmailReserved = defineEvent({
   data: z.object({ owner_id: z.string() }),
 });
 
-export const accountEvents = [AccountRegistered] as const;
+export const PasswordSet = defineEvent({
+  type: 'PasswordSet',
+  summary: 'A person got a password, or another one. Its hash lies in the vault, never in an event.',
+  data: z.object({ by: z.enum(['setup', 'link', 'change']) }),
+});
+
+export const accountEvents = [AccountRegistered, PasswordSet] as const;
+type AccountEvent = (typeof accountEvents)[number];
 
 export interface AccountState {
   readonly registered: boolean;
 }
 
-export const account: Aggregate<AccountState, typeof AccountRegistered> = {
+export const account: Aggregate<AccountState, AccountEvent> = {
   category: 'account',
   catalogue: catalogueOf(accountEvents),
   initial: { registered: false },
@@ -35,10 +42,23 @@ export const account: Aggregate<AccountState, typeof AccountRegistered> = {
 export function registerAccount(
   state: AccountState,
   command: { readonly email: Sealed; readonly name: Sealed },
-): readonly Fact<typeof AccountRegistered>[] {
+): readonly Fact<AccountEvent>[] {
   if (state.registered) throw new GatewayError('conflict', 'This account exists already.');
   return [{ type: 'AccountRegistered', data: command }];
 }
+
+/** Throws `not_found` for an account nobody registered. */
+export function setPassword(
+  state: AccountState,
+  by: 'setup' | 'link' | 'change',
+): readonly Fact<AccountEvent>[] {
+  if (!state.registered) throw notFound('account');
+  return [{ type: 'PasswordSet', data: { by } }];
+}
+
+/** The name of the reservation of an address, the same however it is written. */
+export const emailKey = ({ ids }: Pick<Ports, 'ids'>, email: string): string =>
+  ids.reservationName(email.trim().toLowerCase());
 
 export interface EmailReservation {
   readonly ownerId: string | null;

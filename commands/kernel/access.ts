@@ -8,11 +8,13 @@ import type {
   GrantEntry,
   OrganisationEntry,
   PersonEntry,
+  SessionEntry,
   TokenEntry,
 } from './directory.ts';
 import {
   AGENT_ORG_SCOPES,
   isMailboxScope,
+  MAILBOX_SCOPES,
   type OrgScope,
   ROLE_SCOPES,
   type Role,
@@ -27,9 +29,10 @@ export type ActorKind = 'person' | 'delegated' | 'agent' | 'system';
 export interface Caller {
   readonly actor: ActorKind;
   readonly principal: { readonly kind: 'user' | 'agent'; readonly id: string; readonly name: string };
-  /** The person behind a delegated token or an agent. */
+  /** The person behind a delegated token or an agent; null for a person's own session. */
   readonly onBehalfOf: string | null;
   readonly org: { readonly id: string; readonly name: string };
+  /** What the request came with; a session is told as the token it works like, under its own id. */
   readonly token: TokenEntry;
   /** Set for a person who is signed in; null for every token. */
   readonly session: CallerSession | null;
@@ -112,15 +115,53 @@ function mailboxAccess(
   return access;
 }
 
-function orgScopes(token: TokenEntry, role: Role | null): ReadonlySet<Scope> {
-  const held: readonly OrgScope[] = role === null ? [] : ROLE_SCOPES[role];
+function orgScopes(token: TokenEntry, role: Role, session: CallerSession | null): ReadonlySet<Scope> {
+  const held = ROLE_SCOPES[role];
   const cap =
     token.principalKind === 'agent' ? AGENT_ORG_SCOPES.filter((scope) => held.includes(scope)) : held;
   return new Set(
     token.scopes.filter(
       (scope): scope is OrgScope =>
-        !isMailboxScope(scope) && cap.includes(scope) && !SESSION_ONLY_SCOPES.includes(scope),
+        !isMailboxScope(scope) &&
+        cap.includes(scope) &&
+        (session !== null || !SESSION_ONLY_SCOPES.includes(scope)),
     ),
+  );
+}
+
+/** True while the password counts as just given (`contract.md` 18). */
+export const isFresh = (session: Pick<CallerSession, 'steppedUpUntil'> | null, now: Date): boolean =>
+  session?.steppedUpUntil != null && Date.parse(session.steppedUpUntil) > now.getTime();
+
+/** A session as the token it works like: whatever the person's role and grants give, and some of it only for minutes. */
+const tokenInSession = (session: SessionEntry, role: Role, now: Date): TokenEntry => ({
+  id: session.id,
+  orgId: session.orgId,
+  principalId: session.userId,
+  principalKind: 'user',
+  name: 'Session',
+  surface: 'rest',
+  scopes: [
+    ...MAILBOX_SCOPES,
+    ...ROLE_SCOPES[role].filter((scope) => !SESSION_ONLY_SCOPES.includes(scope) || isFresh(session, now)),
+  ],
+  mailboxIds: null,
+  expiresAt: session.expiresAt,
+  createdAt: session.startedAt,
+  createdBy: session.userId,
+  revokedAt: session.endedAt,
+  secretHash: null,
+});
+
+/** The person signed in, by a session that was found valid. Null when it is no longer of the organisation. */
+export function callerInSession(state: DirectoryState, session: SessionEntry, now: Date): Caller | null {
+  const standing = standingOf(state, {
+    orgId: session.orgId,
+    principalId: session.userId,
+    principalKind: 'user',
+  });
+  return (
+    standing && describeCaller(state, tokenInSession(session, standing.role, now), standing, { now, session })
   );
 }
 
@@ -130,7 +171,7 @@ function orgScopes(token: TokenEntry, role: Role | null): ReadonlySet<Scope> {
  */
 export function callerOf(state: DirectoryState, token: TokenEntry, now: Date): Caller | null {
   const standing = standingOf(state, token);
-  return standing && describeCaller(state, token, standing, now);
+  return standing && describeCaller(state, token, standing, { now, session: null });
 }
 
 /** Who is behind a token, all of them still of its organisation. */
@@ -141,7 +182,10 @@ interface Standing {
   readonly agent: AgentEntry | null;
 }
 
-function standingOf(state: DirectoryState, token: TokenEntry): Standing | null {
+function standingOf(
+  state: DirectoryState,
+  token: Pick<TokenEntry, 'orgId' | 'principalId' | 'principalKind'>,
+): Standing | null {
   const org = state.organisations.get(token.orgId);
   const agent = token.principalKind === 'agent' ? (state.agents.get(token.principalId) ?? null) : null;
   const personId = token.principalKind === 'agent' ? agent?.ownerId : token.principalId;
@@ -155,21 +199,22 @@ function describeCaller(
   state: DirectoryState,
   token: TokenEntry,
   { org, person, role, agent }: Standing,
-  now: Date,
+  { now, session }: { readonly now: Date; readonly session: SessionEntry | null },
 ): Caller {
+  const signedIn = session && { id: session.id, steppedUpUntil: session.steppedUpUntil };
   const mailboxes = mailboxAccess(state, token, agent?.ownerId ?? null, now);
-  const ofOrg = orgScopes(token, role);
+  const ofOrg = orgScopes(token, role, signedIn);
   const everywhere = new Set<Scope>(ofOrg);
   for (const { scopes } of mailboxes.values()) for (const scope of scopes) everywhere.add(scope);
   return {
-    actor: agent ? 'agent' : 'delegated',
+    actor: agent ? 'agent' : session ? 'person' : 'delegated',
     principal: agent
       ? { kind: 'agent', id: agent.id, name: agent.name }
       : { kind: 'user', id: person.id, name: person.name },
-    onBehalfOf: person.id,
+    onBehalfOf: session ? null : person.id,
     org,
     token,
-    session: null,
+    session: signedIn,
     role: agent ? null : role,
     orgScopes: ofOrg,
     mailboxes,

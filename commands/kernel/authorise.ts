@@ -1,28 +1,41 @@
 /** Scope checks of one call: what is missing is named, what must not be seen does not exist. */
-import { type Caller, managesEveryMailbox } from './access.ts';
-import type { Access, Capability } from './capability.ts';
+import { type Caller, isFresh, managesEveryMailbox } from './access.ts';
+import type { Access, AccessForAll, Capability } from './capability.ts';
 import type { DirectoryState } from './directory.ts';
 import { GatewayError, notFound } from './errors.ts';
-import { isMailboxScope, type Scope } from './scopes.ts';
+import { isMailboxScope, ROLE_SCOPES, type Scope, SESSION_ONLY_SCOPES } from './scopes.ts';
+import { requireSession, stepUpRequired } from './step-up.ts';
 
-const lacks = (required: readonly Scope[]): GatewayError =>
-  new GatewayError('insufficient_scope', `This token lacks the scope ${required.join(' or ')}.`, {
+/** The refusal of a caller without these scopes; a session is told to confirm its password where that alone is missing. */
+export const lacks = ({ session, role }: Caller, required: readonly Scope[]): GatewayError => {
+  const ofRole: readonly Scope[] = session === null || role === null ? [] : ROLE_SCOPES[role];
+  if (required.some((scope) => SESSION_ONLY_SCOPES.includes(scope) && ofRole.includes(scope))) {
+    return stepUpRequired();
+  }
+  return new GatewayError('insufficient_scope', `This token lacks the scope ${required.join(' or ')}.`, {
     details: { required },
   });
+};
 
 /** True when the caller holds what makes the capability visible: its tool is listed, its route is his. */
 export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
-  capability.access === 'any-token' || capability.access.any.some((scope) => caller.scopes.has(scope));
+  typeof capability.access === 'string'
+    ? capability.access === 'any-token' || caller.session !== null
+    : capability.access.any.some((scope) => caller.scopes.has(scope));
 
 /**
- * Throws `insufficient_scope` before the input is even read. Where a mailbox decides, only the token's own scopes can tell
+ * Throws `insufficient_scope` or `step_up_required` before the input is even read. Where a mailbox decides, only the token's own scopes can tell
  * this early: an unseen mailbox must answer `not_found`, whatever the caller's grants on others are.
  */
 export function requireAny(caller: Caller, { access }: Pick<Capability, 'access'>): void {
-  if (access === 'any-token') return;
+  if (access === 'session') requireSession(caller);
+  if (typeof access === 'string' || isFree(caller, access)) return;
   const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
-  if (!access.any.some((scope) => held.has(scope))) throw lacks(access.any);
+  if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
 }
+
+const isFree = ({ session }: Caller, { freeInSession }: Pick<Access<unknown>, 'freeInSession'>): boolean =>
+  freeInSession === true && session !== null;
 
 /**
  * All scopes this input needs. A mailbox of another organisation, or a mail route of a mailbox without a grant, is
@@ -34,13 +47,26 @@ export function authorise(
   capability: Pick<Capability, 'access'>,
   input: unknown,
 ): void {
-  const access = capability.access as Access<unknown> | 'any-token';
-  if (access === 'any-token') return;
+  const access = capability.access as Access<unknown> | AccessForAll;
+  if (typeof access === 'string' || isFree(caller, access)) return;
   const mailboxId = access.mailbox?.(input);
   const held = mailboxId === undefined ? caller.scopes : scopesOn(caller, state, access, mailboxId);
-  if (!access.any.some((scope) => held.has(scope))) throw lacks(access.any);
+  if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
   const missing = (access.needs?.(input) ?? []).filter((scope) => !held.has(scope));
-  if (missing.length > 0) throw lacks(missing);
+  if (missing.length > 0) throw lacks(caller, missing);
+}
+
+/**
+ * Throws `step_up_required` where a session needs a fresh password. Asked once everything else allows the request: nobody
+ * is asked for it in vain.
+ */
+export function requireFreshPassword(
+  { session }: Caller,
+  { access }: Pick<Capability, 'access'>,
+  now: Date,
+): void {
+  if (typeof access === 'string' || !access.steppedUp || session === null) return;
+  if (!isFresh(session, now)) throw stepUpRequired();
 }
 
 function scopesOn(

@@ -59,7 +59,14 @@ export interface Access<Input> {
   readonly mailbox?: (input: Input) => string;
   /** All of these are needed for this input; absent = one of `any`. */
   readonly needs?: (input: Input) => readonly Scope[];
+  /** A person who is signed in needs none of them: own tokens and agents (`contract.md` 3). */
+  readonly freeInSession?: true;
+  /** In a session only while stepped up (`contract.md` 18); tokens have their scopes. */
+  readonly steppedUp?: true;
 }
+
+/** Whatever the scopes: everybody with a credential, or only a person who is signed in. */
+export type AccessForAll = 'any-token' | 'session';
 
 /** Answers a request whose key was used before with the current state; null when nothing was made: then the handler runs. */
 export type Replay<Input, Output> = (
@@ -106,7 +113,7 @@ export interface CapabilityDefinition<Input, Output> {
   /** Written for a model: what it does, when to use it and when not, what comes back. */
   readonly description: string;
   readonly effect: 'read' | 'write';
-  readonly access: Access<Input> | 'any-token';
+  readonly access: Access<Input> | AccessForAll;
   /** Path under `/api/v1`, parameters as `:name`. Null = no route. */
   readonly rest: {
     readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';

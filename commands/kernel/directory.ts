@@ -5,6 +5,7 @@
 import type { FolderRole, HostSettings } from './mail-port.ts';
 import type { Policy } from './policy-document.ts';
 import type { Position } from './position.ts';
+import type { Sealed } from './sealed.ts';
 import type { MailboxScope, Role, Scope } from './scopes.ts';
 
 export interface OrganisationEntry {
@@ -42,6 +43,29 @@ export interface TokenEntry {
   readonly revokedAt: string | null;
   /** SHA-256 of a REST token; null for a JWT. */
   readonly secretHash: string | null;
+}
+
+/** A person who is signed in; what becomes of it when nobody uses it is not told here (`session-use.ts`). */
+export interface SessionEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly userId: string;
+  /** SHA-256 of the bearer. */
+  readonly secretHash: string;
+  readonly startedAt: string;
+  /** At the latest, however often it is used. */
+  readonly expiresAt: string;
+  readonly steppedUpUntil: string | null;
+  readonly endedAt: string | null;
+  /** Address and user agent it was started from, sealed for the person. */
+  readonly client: Sealed | null;
+}
+
+/** The sessions of one person, oldest first; those that were over for a day are left out when another one starts. */
+export interface PersonSessionsEntry {
+  /** The person's. */
+  readonly id: string;
+  readonly sessions: readonly SessionEntry[];
 }
 
 export interface GrantEntry {
@@ -115,6 +139,10 @@ export interface DirectoryState {
   readonly agents: ReadonlyMap<string, AgentEntry>;
   readonly tokens: ReadonlyMap<string, TokenEntry>;
   readonly tokenIdByHash: ReadonlyMap<string, string>;
+  readonly sessions: ReadonlyMap<string, SessionEntry>;
+  readonly sessionIdByHash: ReadonlyMap<string, string>;
+  /** By person. */
+  readonly personSessions: ReadonlyMap<string, PersonSessionsEntry>;
   readonly mailboxes: ReadonlyMap<string, MailboxEntry>;
   readonly mailboxIdByNumber: ReadonlyMap<number, string>;
   readonly grants: ReadonlyMap<string, GrantEntry>;

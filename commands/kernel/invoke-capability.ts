@@ -1,6 +1,6 @@
 /** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
 import type { z } from 'zod';
-import { authorise, requireAny } from './authorise.ts';
+import { authorise, requireAny, requireFreshPassword } from './authorise.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
 import { RequestRefused, refusalEntry, readEntry } from './access-events.ts';
@@ -9,6 +9,7 @@ import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
 import { lastingItemsOf } from './lasting-items.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
+import { credentialIds } from './credential-ids.ts';
 import type { Ports, Position, Sealed } from './ports.ts';
 
 export interface Invocation {
@@ -46,6 +47,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
   requireAny(caller, capability);
   const input: unknown = parseInput(capability.input, invocation.input);
   authorise(caller, ports.directory.state, capability, input);
+  requireFreshPassword(caller, capability, ports.clock.now());
   if (request.idempotencyKey !== null) checkKey(request.idempotencyKey);
   const rule = capability.idempotency;
   if (request.idempotencyKey === null && needsKey(rule, input)) {
@@ -92,7 +94,8 @@ async function run(invocation: Invocation): Promise<Outcome> {
 const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
   rule.kind === 'operation' ? rule.required(input) : rule.kind === 'claim' && rule.required === true;
 
-function parseInput(schema: z.ZodType, input: unknown): unknown {
+/** The input checked against its schema. Throws `invalid_request` with what is wrong, never what was sent. */
+export function parseInput(schema: z.ZodType, input: unknown): unknown {
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   throw new GatewayError(
@@ -145,8 +148,7 @@ function authorOf({ caller, request, client }: Invocation): Author {
     actor: {
       type: caller.actor,
       id: caller.principal.id,
-      token_id: caller.token.id,
-      session_id: null,
+      ...credentialIds(caller.token.id),
       ...(client === null ? {} : { client }),
     },
     surface: request.surface,
@@ -159,8 +161,12 @@ function authorOf({ caller, request, client }: Invocation): Author {
 /** Statuses of refusals that are events, one each (`contract.md` 12). */
 const RECORDED_STATUSES: ReadonlySet<number> = new Set([403, 404, 409, 412, 422, 424]);
 
+/** A wrong password of somebody signed in is a failed sign-in of a known account. */
+const isRecorded = ({ code }: GatewayError): boolean =>
+  code === 'invalid_credentials' || RECORDED_STATUSES.has(ERROR_TABLE[code].status);
+
 async function recordRefusal(invocation: Invocation, error: unknown): Promise<void> {
-  if (!(error instanceof GatewayError) || !RECORDED_STATUSES.has(ERROR_TABLE[error.code].status)) return;
+  if (!(error instanceof GatewayError) || !isRecorded(error)) return;
   const { ports, capability } = invocation;
   const entry = refusalEntry(authorOf(invocation), ports.clock.now(), {
     capability: capability.name,

@@ -1,6 +1,7 @@
-/** Whether a token still stands for somebody: asked at each request, and again by what takes long. */
-import { type Caller, callerOf } from './access.ts';
-import type { DirectoryState, TokenEntry } from './directory.ts';
+/** Whether a credential still stands for somebody: asked at each request, and again by what takes long. */
+import { type Caller, callerInSession, callerOf } from './access.ts';
+import { isSessionId } from './credential-ids.ts';
+import type { DirectoryState, SessionEntry, TokenEntry } from './directory.ts';
 import { GatewayError } from './errors.ts';
 
 /** Throws `token_revoked` or `token_expired`. */
@@ -17,3 +18,41 @@ export function callerBehind(state: DirectoryState, token: TokenEntry, now: Date
   if (caller) return caller;
   throw new GatewayError('token_revoked', "This token's principal is no longer of the organisation.");
 }
+
+/** Throws `token_revoked` or `token_expired`. */
+export function assertSessionLive({ endedAt, expiresAt }: SessionEntry, now: Date): void {
+  if (endedAt !== null) throw sessionOver();
+  if (Date.parse(expiresAt) <= now.getTime()) {
+    throw new GatewayError('token_expired', 'This session has run out; sign in again.');
+  }
+}
+
+/** Who is signed in by a live session. Throws `token_revoked` when that person is no longer of the organisation. */
+export function callerSignedIn(state: DirectoryState, session: SessionEntry, now: Date): Caller {
+  const caller = callerInSession(state, session, now);
+  if (caller) return caller;
+  throw new GatewayError('token_revoked', 'You are no longer of this organisation.');
+}
+
+/** The caller of an earlier moment as it stands now. Throws `token_revoked` or `token_expired`. */
+export function callerNow(state: DirectoryState, before: Caller, now: Date): Caller {
+  if (before.session !== null) {
+    const session = state.sessions.get(before.session.id);
+    if (!session) throw sessionOver();
+    assertSessionLive(session, now);
+    return callerSignedIn(state, session, now);
+  }
+  const token = tokenNow(state, before.token);
+  assertLive(token, now);
+  return callerBehind(state, token, now);
+}
+
+/** A token made from a session is in no list: it lives as long as the session does. */
+function tokenNow({ tokens, sessions }: DirectoryState, token: TokenEntry): TokenEntry {
+  if (!isSessionId(token.id)) return tokens.get(token.id) ?? token;
+  const session = sessions.get(token.id);
+  return { ...token, revokedAt: session ? session.endedAt : token.createdAt };
+}
+
+const sessionOver = (): GatewayError =>
+  new GatewayError('token_revoked', 'This session is over; sign in again.');

@@ -17,6 +17,8 @@ import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
 import type { Sealed } from './sealed.ts';
+import type { AccessTokenClaims, Tokens } from './access-tokens.ts';
+import type { AttemptLimits, OneTimeLinks, SessionUse } from './sign-in-port.ts';
 import type { SubmissionPort } from './submission-port.ts';
 
 export interface Clock {
@@ -129,27 +131,6 @@ export interface PersonalData {
   open(sealed: Sealed): Promise<string | null>;
 }
 
-export interface AccessTokenClaims {
-  readonly tokenId: string;
-  readonly subject: string;
-  readonly orgId: string;
-  readonly scopes: readonly string[];
-  readonly audience: readonly string[];
-  readonly issuedAt: Date;
-  readonly expiresAt: Date;
-}
-
-export interface Tokens {
-  /** A fresh `mgw_` token and the hash to store: 43 base62 and 6 checksum characters. */
-  newRestToken(): { readonly token: string; readonly hash: string };
-  /** SHA-256 (hex) of a well-formed REST token, or null when prefix, length or checksum are wrong. */
-  hashRestToken(token: string): string | null;
-  /** An ES256 JWT with `typ: at+jwt` for the MCP audience. */
-  signAccessToken(claims: Omit<AccessTokenClaims, 'audience'>): Promise<string>;
-  /** The claims of a valid JWT. Throws `GatewayError` `unauthenticated` or `token_expired`. */
-  verifyAccessToken(token: string): Promise<AccessTokenClaims>;
-}
-
 /** A message's place: mailbox and folder by number, so a locator says nothing of names. */
 export interface MessagePlace {
   readonly mailboxNumber: number;
@@ -233,6 +214,8 @@ export interface Limits {
   readonly mcpResultBytes: number;
   /** Of one agent. */
   readonly sendsPerHour: number;
+  /** Of one account, and from one address. */
+  readonly signInsPerMinute: number;
 }
 
 /** How long a send waits for what (`contract.md` 7 and 10). */
@@ -272,6 +255,9 @@ export interface Ports {
   readonly personal: PersonalData;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
+  readonly attempts: AttemptLimits;
+  readonly links: OneTimeLinks;
+  readonly sessionUse: SessionUse;
   readonly locators: Locators;
   readonly leases: Leases;
   readonly mail: MailPort;
@@ -293,4 +279,4 @@ export interface Ports {
   readonly server: ServerInfo;
 }
 
-export type { Position, Sealed };
+export type { AccessTokenClaims, Position, Sealed, Tokens };

@@ -15,6 +15,11 @@ export interface Secrets {
     change: (before: MailCredentials) => Promise<MailCredentials | null>,
   ): Promise<MailCredentials | null>;
   eraseMailCredentials(mailboxId: string): Promise<void>;
-  /** Stores argon2id of the password. */
+  /** Stores argon2id of the password. Throws `overloaded` as `verifyPassword` does. */
   savePassword(userId: string, password: string): Promise<void>;
+  /**
+   * Whether it is the person's password. Takes as long for nobody (null), and for a person who has none. Throws
+   * `overloaded` when too many are being checked.
+   */
+  verifyPassword(userId: string | null, password: string): Promise<boolean>;
 }

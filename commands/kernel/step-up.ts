@@ -1,5 +1,5 @@
 /** Step-up (`contract.md` 18): a person confirmed the password a short while ago, in the session that asks. */
-import type { Caller } from './access.ts';
+import { type Caller, type CallerSession, isFresh } from './access.ts';
 import { GatewayError } from './errors.ts';
 
 export const stepUpRequired = (): GatewayError =>
@@ -10,18 +10,22 @@ export const stepUpRequired = (): GatewayError =>
 
 /** True while the caller is a person's session whose password was given at most 15 minutes ago. */
 export const isSteppedUp = ({ session }: Pick<Caller, 'session'>, now: Date): boolean =>
-  session?.steppedUpUntil != null && Date.parse(session.steppedUpUntil) > now.getTime();
+  isFresh(session, now);
 
-/**
- * For what only a person does in a session. Throws `step_up_required` in a session without a fresh step-up,
- * `insufficient_scope` for every token: no token can become a session.
- */
+/** How long a password counts as just given, after sign-in and step-up alike (`contract.md` 18). */
+export const STEP_UP_MS = 15 * 60_000;
+
+/** The session of a person who is signed in. Throws `insufficient_scope` for every token: none can become a session. */
+export function requireSession({ session }: Pick<Caller, 'session'>): CallerSession {
+  if (session !== null) return session;
+  throw new GatewayError(
+    'insufficient_scope',
+    'Only a person who is signed in may do this: no token is enough.',
+  );
+}
+
+/** For what only a person does. Throws `step_up_required` in a session without a fresh step-up, `insufficient_scope` for tokens. */
 export function requireSteppedUp(caller: Pick<Caller, 'session'>, now: Date): void {
-  if (caller.session === null) {
-    throw new GatewayError(
-      'insufficient_scope',
-      'Only a person who is signed in may do this: no token is enough.',
-    );
-  }
+  requireSession(caller);
   if (!isSteppedUp(caller, now)) throw stepUpRequired();
 }

@@ -31,7 +31,7 @@ export const startProviderAuthorization = defineCapability<z.output<typeof Begin
     'The provider leads back to a page that names the organisation, the mailbox and you; confirming there connects the mailbox. ' +
     'The account has to be the one of the mailbox, and the address is good once, until `expires_at`.',
   effect: 'write',
-  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },
   rest: { method: 'post', path: PATH, status: 200 },
   tool: null,
   idempotency: { kind: 'none' },
@@ -67,7 +67,7 @@ export const endProviderAuthorization = defineCapability<z.output<typeof EndInpu
     'Takes the authorization back at the provider, where it offers that, and erases the tokens here either way. The mailbox waits ' +
     'for a new authorization then.',
   effect: 'write',
-  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },
   rest: { method: 'delete', path: PATH, status: 204 },
   tool: null,
   idempotency: { kind: 'claim', replay: replayNothing },

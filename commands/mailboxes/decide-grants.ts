@@ -1,6 +1,7 @@
 /** Who may do what in a mailbox: one grant per principal, never wider than its giver's own (`contract.md` 3). Pure. */
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { FolderRole } from '../kernel/mail-port.ts';
+import { stepUpRequired } from '../kernel/step-up.ts';
 import {
   assertLive,
   type GrantTerms,
@@ -13,6 +14,8 @@ import {
 export interface Giver {
   readonly principalId: string;
   readonly now: Date;
+  /** In a session: more than the own grant, once the password is fresh. Absent = never. */
+  readonly wider?: 'allowed' | 'after-step-up';
 }
 
 export interface GiveGrant {
@@ -30,7 +33,7 @@ export function assertMayGive(state: MailboxRecord, giver: Giver, command: Omit<
       details: { grant_id: existing.id },
     });
   }
-  assertWithin(liveGrantOf(state, giver), command.terms);
+  assertWithin(state, giver, command.terms);
 }
 
 /** A grant to a principal that has none here. Refuses like `assertMayGive`. */
@@ -60,7 +63,7 @@ export function changeGrant(
   if (!grant) throw notFound('grant');
   const terms: GrantTerms = { ...grant, ...command.change };
   if (isWithin(grant, terms) && isWithin(terms, grant)) return [];
-  if (!isWithin(grant, terms)) assertWithin(liveGrantOf(state, giver), terms);
+  if (!isWithin(grant, terms)) assertWithin(state, giver, terms);
   return [{ type: 'GrantChanged', data: { grant_id: grant.id, ...termsData(terms) } }];
 }
 
@@ -87,14 +90,16 @@ const termsData = ({ scopes, folderRoles, expiresAt }: GrantTerms) => ({
   quotas: null,
 });
 
-function assertWithin(bound: GrantTerms | undefined, terms: GrantTerms): void {
+function assertWithin(state: MailboxRecord, giver: Giver, terms: GrantTerms): void {
+  const bound = liveGrantOf(state, giver);
+  if (giver.wider === 'allowed' || (bound && isWithin(bound, terms))) return;
+  if (giver.wider === 'after-step-up') throw stepUpRequired();
   const required = terms.scopes.filter((scope) => !bound?.scopes.includes(scope));
   if (required.length > 0) {
     throw new GatewayError('insufficient_scope', 'A grant cannot be wider than your own on this mailbox.', {
       details: { required },
     });
   }
-  if (bound && isWithin(bound, terms)) return;
   throw new GatewayError(
     'insufficient_scope',
     'Your own grant on this mailbox is bound to folder roles or ends earlier; the one you give must be too.',

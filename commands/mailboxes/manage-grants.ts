@@ -9,6 +9,7 @@ import { Nothing, replayNothing } from '../kernel/nothing.ts';
 import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
 import { MAILBOX_SCOPES, type MailboxScope, type Preset } from '../kernel/scopes.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
+import { isSteppedUp } from '../kernel/step-up.ts';
 import { changeMailbox } from './change-mailbox.ts';
 import { assertMayGive, changeGrant, type Giver, giveGrant, revokeGrant } from './decide-grants.ts';
 import { describeGrant, Grant } from './grant-payload.ts';
@@ -46,7 +47,8 @@ export const createGrant = defineCapability<z.output<typeof GiveInput>, Grant>({
   title: 'Give a grant',
   summary: 'Gives a member or an agent scopes on a mailbox.',
   description:
-    'Gives a principal scopes on this mailbox; one grant per principal. It cannot be wider than your own grant there, and ' +
+    'Gives a principal scopes on this mailbox; one grant per principal. A token cannot give more than your own grant there, a ' +
+    'session only with a fresh password, and ' +
     "an agent never gets further than its owner's grant reaches.",
   effect: 'write',
   access,
@@ -86,7 +88,8 @@ export const updateGrant = defineCapability<z.output<typeof ChangeInput>, Grant>
   title: 'Change a grant',
   summary: 'Changes scopes, folder roles or end of a grant.',
   description:
-    'Changes the terms that are sent; others stay. Wider only within your own grant on this mailbox.',
+    'Changes the terms that are sent; others stay. Wider only within your own grant on this mailbox, or in a session with a ' +
+    'fresh password.',
   effect: 'write',
   access,
   rest: { method: 'patch', path: '/mailboxes/:mailbox_id/grants/:grant_id' },
@@ -137,10 +140,11 @@ export const deleteGrant = defineCapability<z.output<typeof RevokeInput>, Nothin
   },
 });
 
-const giverOf = ({ caller, ports }: Context): Giver => ({
-  principalId: caller.principal.id,
-  now: ports.clock.now(),
-});
+function giverOf({ caller, ports }: Context): Giver {
+  const giver = { principalId: caller.principal.id, now: ports.clock.now() };
+  if (caller.session === null) return giver;
+  return { ...giver, wider: isSteppedUp(caller, giver.now) ? 'allowed' : 'after-step-up' };
+}
 
 /** A member or an agent of the caller's organisation. Throws `not_found`. */
 function principalOf({ ports, caller }: Context, id: string): { id: string; kind: 'user' | 'agent' } {
@@ -150,13 +154,14 @@ function principalOf({ ports, caller }: Context, id: string): { id: string; kind
   throw notFound('principal');
 }
 
-/** What the giver holds here, and what the grant held before: narrowing is always possible. */
+/** What the giver may give: in a session all, else what it holds here, and what the grant held before: narrowing is always possible. */
 function chosenBy(
   state: MailboxRecord,
   giver: Giver,
   choice: { scopes?: MailboxScope[] | undefined; preset?: Preset | undefined },
   before?: HeldGrant,
 ): readonly MailboxScope[] {
+  if (giver.wider !== undefined) return chosenScopes(choice, MAILBOX_SCOPES);
   const own = [...state.grants.values()].find(({ principalId }) => principalId === giver.principalId);
   const held = new Set([...(own?.scopes ?? []), ...(before?.scopes ?? [])]);
   return chosenScopes(choice, [...held]);

@@ -21,7 +21,7 @@ export const putCredentials = defineCapability<Input, Nothing>({
   summary: 'Stores new credentials of a mailbox; they can never be read again.',
   description: 'Stores new credentials for the hosts as they are and connects the mailbox anew.',
   effect: 'write',
-  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },
   rest: { method: 'put', path: '/mailboxes/:mailbox_id/credentials', status: 204 },
   tool: null,
   idempotency: { kind: 'claim', replay: replayNothing },

@@ -1,5 +1,6 @@
 /** POST /agents: a program that acts under its owner's bounds. */
 import { z } from 'zod';
+import { lacks } from '../kernel/authorise.ts';
 import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import { lineOfText } from '../kernel/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
@@ -22,7 +23,7 @@ export const createAgent = defineCapability<Input, Agent>({
     "Creates an agent owned by a member. It never gets further than its owner's own grants. Give it a grant on a mailbox " +
     'and a token next.',
   effect: 'write',
-  access: { any: ['agents:manage'] },
+  access: { any: ['agents:manage'], freeInSession: true },
   rest: { method: 'post', path: '/agents', status: 201, location: ({ id }) => `/agents/${id}` },
   tool: null,
   idempotency: {
@@ -50,9 +51,11 @@ export const createAgent = defineCapability<Input, Agent>({
   },
 });
 
-/** Throws `not_found` when the person is no member. */
+/** Throws `not_found` when the person is no member, `insufficient_scope` for another's agent in a session without the scope. */
 function ownerOf({ caller, ports }: Context, id: string | undefined): string {
-  const ownerId = id ?? caller.onBehalfOf ?? caller.principal.id;
+  const ownId = caller.onBehalfOf ?? caller.principal.id;
+  const ownerId = id ?? ownId;
+  if (ownerId !== ownId && !caller.scopes.has('agents:manage')) throw lacks(caller, ['agents:manage']);
   if (!ports.directory.state.roles.has(`${caller.org.id}/${ownerId}`)) throw notFound('member');
   return ownerId;
 }

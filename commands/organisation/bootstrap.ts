@@ -10,7 +10,8 @@ export const BootstrapStarted = defineEvent({
   data: z.object({
     org_id: z.string(),
     user_id: z.string(),
-    agent_id: z.string(),
+    /** Null where a person set up the organisation in a browser: then there is none. */
+    agent_id: z.string().nullable(),
     /** HMAC of the owner's address: only the same owner resumes. */
     owner_key: z.string(),
     run_id: z.string(),
@@ -64,7 +65,8 @@ export function startBootstrap(
       'A bootstrap for another owner was cut off; run it again with that address.',
     );
   }
-  return [{ type: 'BootstrapStarted', data: { ...started, run_id: fresh.run_id } }];
+  const agentId = started.agent_id ?? fresh.agent_id;
+  return [{ type: 'BootstrapStarted', data: { ...started, agent_id: agentId, run_id: fresh.run_id } }];
 }
 
 export const bootstrapRunning = (): GatewayError =>

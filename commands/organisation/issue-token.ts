@@ -1,4 +1,4 @@
-/** POST /tokens: a token within the one that asks for it. Wider ones need the admin CLI. */
+/** POST /tokens: a token within the one that asks for it; a person's own session may give whatever its person holds. */
 import { z } from 'zod';
 import { answerWhenKnown } from '../kernel/answer-when-known.ts';
 import { lineOfText } from '../kernel/line-of-text.ts';
@@ -6,7 +6,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../kernel/errors.ts';
 import { futureInstant, InstantField } from '../kernel/future-instant.ts';
-import { managesEveryMailbox } from '../kernel/access.ts';
+import { type Caller, managesEveryMailbox } from '../kernel/access.ts';
 import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
 import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../kernel/scopes.ts';
 import { mintToken } from './mint-token.ts';
@@ -29,7 +29,7 @@ const Input = z.strictObject({
     .min(1)
     .max(500)
     .optional()
-    .describe('Absent = as your own token.'),
+    .describe('Absent = as your own token, in a session all.'),
   expires_at: InstantField.describe(
     'At most a year from now, 90 days for mcp, and not after your own token.',
   ),
@@ -48,9 +48,10 @@ export const createToken = defineCapability<Input, IssuedToken>({
   summary: 'Issues a token for yourself or an agent of yours, within your own.',
   description:
     'Issues a token whose scopes, mailboxes and life lie within the token that asks. The secret is shown once, in this ' +
-    'answer; a repeat with the same Idempotency-Key answers without it. A token never gets `tokens:manage`.',
+    'answer; a repeat with the same Idempotency-Key answers without it. A token gives `tokens:manage` to no other; a stepped-up ' +
+    'session gives whatever its person holds.',
   effect: 'write',
-  access: { any: ['tokens:manage'] },
+  access: { any: ['tokens:manage'], freeInSession: true, steppedUp: true },
   rest: { method: 'post', path: '/tokens', status: 201, location: ({ id }) => `/tokens/${id}` },
   tool: null,
   idempotency: {
@@ -82,19 +83,23 @@ export const createToken = defineCapability<Input, IssuedToken>({
 function termsWithin(context: Context, input: Input) {
   const { caller, ports } = context;
   const now = ports.clock.now();
-  const latest = Math.min(now.getTime() + MAX_LIFE_MS[input.surface], Date.parse(caller.token.expiresAt));
+  // What a session gives may outlive it; what a token gives ends with it.
+  const ownEnd = caller.session === null ? Date.parse(caller.token.expiresAt) : Infinity;
+  const latest = Math.min(now.getTime() + MAX_LIFE_MS[input.surface], ownEnd);
   return {
     principal: principalOf(context, input.principal_id),
     name: input.name,
     surface: input.surface,
-    scopes: chosenScopes(input, caller.token.scopes.filter(mayBePassedOn)),
+    scopes: chosenScopes(input, caller.token.scopes.filter(mayBePassedOn(caller))),
     mailboxIds: mailboxesWithin(context, input.mailbox_ids),
     expiresAt: futureInstant(input.expires_at, 'expires_at', now, new Date(latest)),
   };
 }
 
-const mayBePassedOn = (scope: Scope): boolean =>
-  scope !== 'tokens:manage' && !SESSION_ONLY_SCOPES.includes(scope);
+const mayBePassedOn =
+  ({ session }: Pick<Caller, 'session'>) =>
+  (scope: Scope): boolean =>
+    (session !== null || scope !== 'tokens:manage') && !SESSION_ONLY_SCOPES.includes(scope);
 
 function principalOf(
   { caller, ports }: Context,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
 import { type Role, ROLES } from '../kernel/scopes.ts';
 
 export const OrganisationCreated = defineEvent({
@@ -38,6 +38,18 @@ export const organisation: Aggregate<OrganisationState, OrganisationEvent> = {
     }
   },
 };
+
+/** Another member. Somebody who is one already keeps the role: throws `conflict` for another role, adds nothing for the same. */
+export function addMember(
+  state: OrganisationState,
+  command: { readonly userId: string; readonly role: Role },
+): readonly Fact<OrganisationEvent>[] {
+  if (state.name === null) throw notFound('organisation');
+  const role = state.members.get(command.userId);
+  if (role === command.role) return [];
+  if (role !== undefined) throw new GatewayError('conflict', `This person is a member already, as ${role}.`);
+  return [{ type: 'MemberAdded', data: { user_id: command.userId, role: command.role } }];
+}
 
 /** The organisation with its first owner. Refuses when it exists already. */
 export function createOrganisation(

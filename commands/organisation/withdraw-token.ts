@@ -16,7 +16,7 @@ export const deleteToken = defineCapability<z.output<typeof Input>, Nothing>({
   summary: 'Revokes a token of yours or of your agents; owners and admins any of the organisation.',
   description: 'Revokes a token: every request with it is refused from then on. Also the one that asks.',
   effect: 'write',
-  access: { any: ['tokens:manage'] },
+  access: { any: ['tokens:manage'], freeInSession: true },
   rest: { method: 'delete', path: '/tokens/:token_id', status: 204 },
   tool: null,
   idempotency: { kind: 'claim', replay: replayNothing },

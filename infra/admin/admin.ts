@@ -9,6 +9,7 @@ import type { CorePorts } from '../open-core.ts';
 import { openForAdmin } from './open-for-admin.ts';
 import { openForRebuild } from './open-for-rebuild.ts';
 import { listParked, retryParked } from './parked-events.ts';
+import { personCommand } from './person-command.ts';
 import { policyCommand } from './policy-command.ts';
 import { modelsNamed } from './rebuild-command.ts';
 import { resolveCommand } from './resolve-command.ts';
@@ -23,6 +24,10 @@ const USAGE = `Usage:
       Names the capabilities.
   npm run admin -- policy [FILE] [--org org_…]
       Shows the policy in force as JSON, or puts that of the file in force.
+  npm run admin -- person add ADDR --role owner|admin|approver|member|auditor [--name NAME] [--org org_…]
+      Adds a person and prints a link, good once, that sets the password.
+  npm run admin -- person reset ADDR
+      Prints such a link for a person who is here already.
   npm run admin -- resolve opn_… done|not_done --reason TEXT
       Settles what nobody could tell the outcome of, on your word.
   npm run admin -- parked
@@ -35,7 +40,7 @@ interface Arguments {
   /** After the command. */
   readonly rest: readonly string[];
   readonly values: Readonly<
-    Partial<Record<'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason', string>>
+    Partial<Record<'org' | 'email' | 'name' | 'password-file' | 'as' | 'reason' | 'role', string>>
   >;
 }
 
@@ -60,6 +65,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   policy: ({ config, rest: [file, ...others], values: { org } }) =>
     others.length > 0 ? null : withCore(config, (ports) => policyCommand(ports, { file, org })),
+  person: ({ config, rest: [verb, email, ...others], values: { role, name, org } }) =>
+    verb === undefined || email === undefined || others.length > 0
+      ? null
+      : withCore(config, (ports) => personCommand(ports, { verb, email, role, name, org })),
   resolve: ({ config, rest: [operationId, word, ...others], values: { reason } }) =>
     operationId === undefined || others.length > 0
       ? null
@@ -79,7 +88,15 @@ async function main(args: readonly string[]): Promise<string> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { org: text, email: text, name: text, 'password-file': text, as: text, reason: text },
+    options: {
+      org: text,
+      email: text,
+      name: text,
+      'password-file': text,
+      as: text,
+      reason: text,
+      role: text,
+    },
   });
   const [name = '', ...rest] = positionals;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

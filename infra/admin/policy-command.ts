@@ -5,6 +5,7 @@ import { GatewayError } from '../../commands/kernel/errors.ts';
 import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
 import { type PolicyPorts, readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
 import { adminAuthor } from './admin-author.ts';
+import { organisationNamed } from './organisation-named.ts';
 
 export interface PolicyArguments {
   /** Absent = show. */
@@ -16,7 +17,7 @@ export interface PolicyArguments {
 /** Text for the terminal. Throws one sentence, or one line for each thing that is wrong with the file. */
 export async function policyCommand(ports: PolicyPorts, { file, org }: PolicyArguments): Promise<string> {
   const { state } = ports.directory;
-  const orgId = orgOf(state, org);
+  const orgId = organisationNamed(state, org);
   if (file === undefined) return JSON.stringify(inForce(state, orgId), null, 2);
   const written = readJson(file);
   try {
@@ -35,15 +36,6 @@ export async function policyCommand(ports: PolicyPorts, { file, org }: PolicyArg
 function inForce(state: DirectoryState, orgId: string): object {
   const { version, rules, default: own } = policyInForce(state, orgId);
   return { version, rules, default: own };
-}
-
-function orgOf({ organisations }: DirectoryState, org: string | undefined): string {
-  const ids = [...organisations.keys()];
-  const [only] = ids;
-  if (only === undefined) throw new Error('There is no organisation yet; "bootstrap" makes the first.');
-  if (org === undefined && ids.length === 1) return only;
-  if (org !== undefined && organisations.has(org)) return org;
-  throw new Error(`Name the organisation with --org: ${ids.join(', ')}.`);
 }
 
 function readJson(file: string): unknown {

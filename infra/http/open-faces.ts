@@ -4,6 +4,7 @@ import { openMcp } from '../../mcp/mcp-endpoint.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
 import { openDoors } from '../../read-api/http/door.ts';
 import { providerCallback } from '../../read-api/http/provider-callback.ts';
+import { publicRoutes } from '../../read-api/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { startTokenUse } from '../token-use.ts';
 import type { Faces } from './http-server.ts';
@@ -26,7 +27,7 @@ export function openFaces(
   opened.defer(() => mcp.close());
   return {
     providerCallback: providerCallback(ports),
-    rest: restRouter({ registry: capabilities, ports, door: doors.rest }),
+    rest: restRouter({ registry: capabilities, publicRoutes, ports, door: doors.rest }),
     mcp: mcp.handle,
   };
 }

@@ -1,18 +1,12 @@
 /** The `Secrets` port: mail credentials sealed for their mailbox, passwords as argon2id. */
-import { argon2, randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
 import { z } from 'zod';
 import { MAIL_PROVIDERS } from '../../commands/kernel/mail-providers.ts';
+import { PasswordHashes } from './password-hashes.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
 import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import type { Secrets } from '../../commands/kernel/secrets.ts';
-
-const hash = promisify(argon2);
-
-/** The first choice of OWASP's Password Storage Cheat Sheet for argon2id; memory in KiB. */
-const ARGON2ID = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 
 const Credentials = z.union([
   z.strictObject({
@@ -34,6 +28,7 @@ const Credentials = z.union([
 
 /** Secrets at rest in `vault`, under the master key. */
 export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
+  const hashes = new PasswordHashes();
   return {
     saveMailCredentials: async (mailboxId, credentials) => {
       const box = sealBox(masterKey, encode(credentials), mailContext(mailboxId));
@@ -70,8 +65,15 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
       await sql.query(
         `insert into vault.password (user_id, argon2id) values ($1, $2)
          on conflict (user_id) do update set argon2id = excluded.argon2id, updated_at = now()`,
-        [userId, await hashPassword(password)],
+        [userId, await hashes.hash(password)],
       );
+    },
+    verifyPassword: async (userId, password) => {
+      const [row] = await sql.query<{ argon2id: string }>(
+        'select argon2id from vault.password where user_id = $1',
+        [userId],
+      );
+      return await hashes.verify(row?.argon2id ?? null, password);
     },
   };
 }
@@ -99,15 +101,3 @@ function opened(
   if (content === null) throw new Error(`The credentials of ${mailboxId} were not sealed for it.`);
   return Credentials.parse(JSON.parse(content.toString()));
 }
-
-/** argon2id of a password as a PHC string, which carries its own parameters and salt. */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(16);
-  // The same password typed on another keyboard may come decomposed (RFC 8265 4.2).
-  const tag = await hash('argon2id', { message: password.normalize('NFC'), nonce: salt, ...ARGON2ID });
-  const { memory, passes, parallelism } = ARGON2ID;
-  const parameters = `m=${String(memory)},t=${String(passes)},p=${String(parallelism)}`;
-  return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}`;
-}
-
-const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');

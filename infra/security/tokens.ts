@@ -4,7 +4,7 @@ import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { BoundedMap } from '../bounded-map.ts';
-import { hashRestToken, newRestToken } from './rest-tokens.ts';
+import { hashBearer, newBearer } from './rest-tokens.ts';
 import type { AccessTokenClaims, Clock, Tokens } from '../../commands/kernel/ports.ts';
 import type { SigningKey } from './vault.ts';
 
@@ -79,11 +79,11 @@ export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): To
     return known;
   };
 
-  const sign = (claims: Omit<AccessTokenClaims, 'audience'>): string => {
+  const sign = (claims: Omit<AccessTokenClaims, 'audience'>, audience = mcpAudience): string => {
     const [{ kid, privateKey }] = signingKeys;
     const payload = {
       iss: baseUrl,
-      aud: mcpAudience,
+      aud: audience,
       sub: claims.subject,
       org: claims.orgId,
       tid: claims.tokenId,
@@ -96,9 +96,11 @@ export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): To
   };
 
   return {
-    newRestToken,
-    hashRestToken,
-    signAccessToken: (claims) => promised(() => sign(claims)),
+    newRestToken: () => newBearer('mgw_'),
+    hashRestToken: (token) => hashBearer('mgw_', token),
+    newSessionToken: () => newBearer('mgs_'),
+    hashSessionToken: (token) => hashBearer('mgs_', token),
+    signAccessToken: (claims, audience) => promised(() => sign(claims, audience)),
     verifyAccessToken: (token) => promised(() => claimsOf(token)),
   };
 }

@@ -1,9 +1,16 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
-import type { Caller } from '../../commands/kernel/access.ts';
-import type { TokenEntry } from '../../commands/kernel/directory.ts';
+import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
+import { isSessionId } from '../../commands/kernel/credential-ids.ts';
+import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/kernel/directory.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
-import { assertLive, callerBehind } from '../../commands/kernel/live-caller.ts';
-import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+import {
+  assertLive,
+  assertSessionLive,
+  callerBehind,
+  callerSignedIn,
+} from '../../commands/kernel/live-caller.ts';
+import type { AccessTokenClaims, Ports, Sealed } from '../../commands/kernel/ports.ts';
+import { type Scope, SCOPES } from '../../commands/kernel/scopes.ts';
 import { recordRefusal } from './refusals.ts';
 
 export type Surface = 'rest' | 'mcp';
@@ -11,7 +18,7 @@ export type Surface = 'rest' | 'mcp';
 const SURFACES: readonly Surface[] = ['rest', 'mcp'];
 const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
   rest: 'This token is not meant for REST; send a token issued with surface rest.',
-  mcp: 'This token is not meant for MCP; send a JWT issued with surface mcp.',
+  mcp: 'This token is not meant for MCP; send a JWT issued with surface mcp, or one made from your session.',
 };
 
 /** Grants run out by the clock, so a caller is not kept for long even when nothing changes. */
@@ -35,10 +42,21 @@ export interface Credentials {
   readonly seal: (principalId: string) => Promise<Sealed>;
 }
 
-/** A token this gateway made, and where it may be used. */
+/** A credential this gateway made, and where it may be used. */
 interface Presented {
-  readonly token: TokenEntry;
+  /** Of the token, the session, or the session it was made from. */
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly actor: ActorKind;
   readonly surfaces: readonly Surface[];
+  /** Set where it ends with a session: that session. */
+  readonly session: SessionEntry | null;
+  /** The same for credentials whose caller is the same. */
+  readonly keptAs: string;
+  /** Throws `token_revoked` or `token_expired`. */
+  assertLive(now: Date): void;
+  callerIn(state: DirectoryState, now: Date): Caller;
 }
 
 const unauthenticated = (message: string): GatewayError => new GatewayError('unauthenticated', message);
@@ -64,61 +82,130 @@ export class Authenticator {
     let presented: Presented | null = null;
     try {
       presented = await this.#presented(bearerOf(credentials.authorization));
-      return this.#liveCaller(presented, credentials.surface);
+      return await this.#liveCaller(presented, credentials.surface);
     } catch (error) {
-      if (error instanceof GatewayError) await this.#note(error, presented?.token ?? null, credentials);
+      if (error instanceof GatewayError) await this.#note(error, presented, credentials);
       throw error;
     }
   }
 
   async #presented(bearer: string): Promise<Presented> {
     const { tokens, directory } = this.#ports;
+    const { state } = directory;
     const hash = tokens.hashRestToken(bearer);
-    if (hash === null) return await this.#presentedJwt(bearer);
-    const token = directory.state.tokens.get(directory.state.tokenIdByHash.get(hash) ?? '');
-    if (token) return { token, surfaces: ['rest'] };
+    const sessionHash = hash === null ? tokens.hashSessionToken(bearer) : null;
+    if (hash === null && sessionHash === null) return await this.#presentedJwt(bearer);
+    const token = state.tokens.get(state.tokenIdByHash.get(hash ?? '') ?? '');
+    if (token) return presentedToken(token, ['rest']);
+    const session = state.sessions.get(state.sessionIdByHash.get(sessionHash ?? '') ?? '');
+    if (session) return presentedSession(session);
     throw unauthenticated('This token is not known here.');
   }
 
   async #presentedJwt(bearer: string): Promise<Presented> {
     const { tokens, directory, server } = this.#ports;
-    const { tokenId, subject, orgId, audience } = await tokens.verifyAccessToken(bearer);
-    const token = directory.state.tokens.get(tokenId);
-    if (token?.principalId !== subject || token.orgId !== orgId) {
-      throw unauthenticated('This token is not known here.');
-    }
+    const claims = await tokens.verifyAccessToken(bearer);
     const addresses = { rest: `${server.baseUrl}/api/v1`, mcp: `${server.baseUrl}/mcp` };
-    return { token, surfaces: SURFACES.filter((surface) => audience.includes(addresses[surface])) };
+    const surfaces = SURFACES.filter((surface) => claims.audience.includes(addresses[surface]));
+    const { tokenId, subject, orgId } = claims;
+    if (isSessionId(tokenId)) {
+      const session = directory.state.sessions.get(tokenId);
+      if (session?.userId === subject && session.orgId === orgId)
+        return presentedToken(tokenOfSession(session, claims, surfaces), surfaces, session);
+    }
+    const token = directory.state.tokens.get(tokenId);
+    if (token?.principalId === subject && token.orgId === orgId) return presentedToken(token, surfaces);
+    throw unauthenticated('This token is not known here.');
   }
 
-  #liveCaller({ token, surfaces }: Presented, surface: Surface): Caller {
-    const { clock, directory } = this.#ports;
+  async #liveCaller(presented: Presented, surface: Surface): Promise<Caller> {
+    const { clock, directory, sessionUse } = this.#ports;
     const now = clock.now();
-    if (!surfaces.includes(surface)) throw unauthenticated(WRONG_SURFACE[surface]);
-    assertLive(token, now);
-    const kept = this.#kept.get(token.id);
+    if (!presented.surfaces.includes(surface)) throw unauthenticated(WRONG_SURFACE[surface]);
+    presented.assertLive(now);
+    if (presented.session && (await sessionUse.isIdle(presented.session))) throw idle();
+    const kept = this.#kept.get(presented.keptAs);
     if (kept?.directoryVersion === directory.version && kept.until > now.getTime()) return kept.caller;
-    const caller = callerBehind(directory.state, token, now);
+    const caller = presented.callerIn(directory.state, now);
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
     const until = now.getTime() + KEEP_CALLER_MS;
-    this.#kept.set(token.id, { caller, directoryVersion: directory.version, until });
+    this.#kept.set(presented.keptAs, { caller, directoryVersion: directory.version, until });
     return caller;
   }
 
-  async #note(error: GatewayError, token: TokenEntry | null, credentials: Credentials): Promise<void> {
+  async #note(error: GatewayError, presented: Presented | null, credentials: Credentials): Promise<void> {
     const { accessLog } = this.#ports;
     // A store that does not answer refuses nobody.
     if (ERROR_TABLE[error.code].status !== 401) return;
-    if (token === null) {
+    if (presented === null) {
       accessLog.countRefusal(error.code, credentials.source());
       return;
     }
     const { surface, requestId, seal } = credentials;
     // Without the key of its principal the refusal is still worth its event.
-    const client = await seal(token.principalId).catch(() => null);
-    await recordRefusal(this.#ports, { token, client, surface, requestId }, error);
+    const client = await seal(presented.principalId).catch(() => null);
+    await recordRefusal(this.#ports, { credential: presented, client, surface, requestId }, error);
   }
 }
+
+const presentedToken = (
+  token: TokenEntry,
+  surfaces: readonly Surface[],
+  session: SessionEntry | null = null,
+): Presented => ({
+  id: token.id,
+  orgId: token.orgId,
+  principalId: token.principalId,
+  actor: token.principalKind === 'agent' ? 'agent' : 'delegated',
+  surfaces,
+  session,
+  // Of one session there are tokens with different scopes and ends.
+  keptAs: session ? `${token.id} ${token.surface} ${token.expiresAt} ${token.scopes.join(' ')}` : token.id,
+  assertLive: (now) => {
+    assertLive(token, now);
+  },
+  callerIn: (state, now) => callerBehind(state, token, now),
+});
+
+const presentedSession = (session: SessionEntry): Presented => ({
+  id: session.id,
+  orgId: session.orgId,
+  principalId: session.userId,
+  actor: 'person',
+  surfaces: ['rest'],
+  session,
+  keptAs: session.id,
+  assertLive: (now) => {
+    assertSessionLive(session, now);
+  },
+  callerIn: (state, now) => callerSignedIn(state, session, now),
+});
+
+const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
+
+/** A JWT made from a session, as the token it works like: it ends when the session does. */
+const tokenOfSession = (
+  session: SessionEntry,
+  { scopes, issuedAt, expiresAt }: AccessTokenClaims,
+  [surface = 'rest']: readonly Surface[],
+): TokenEntry => ({
+  id: session.id,
+  orgId: session.orgId,
+  principalId: session.userId,
+  principalKind: 'user',
+  name: 'Token of a session',
+  surface,
+  scopes: scopes.filter(isScope),
+  mailboxIds: null,
+  expiresAt: expiresAt.toISOString(),
+  createdAt: issuedAt.toISOString(),
+  createdBy: session.userId,
+  revokedAt: session.endedAt,
+  secretHash: null,
+});
+
+const idle = (): GatewayError =>
+  new GatewayError('token_expired', 'This session was not used for half an hour; sign in again.');
 
 /** The token of a bearer header (RFC 6750 2.1). Throws `unauthenticated` without one. */
 function bearerOf(authorization: string | undefined): string {

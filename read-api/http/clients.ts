@@ -8,6 +8,17 @@ const SOURCE_CHARS = 16;
 
 const addressOf = (request: IncomingMessage): string => request.socket.remoteAddress ?? '';
 
+/** The first four groups of an IPv6 address; what maps an IPv4 address stays whole. */
+export function networkOf(address: string): string {
+  const text = address.split('%', 1)[0] ?? '';
+  if (!text.includes(':') || text.includes('.')) return text;
+  const [head = '', tail] = text.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : 8 - groups.length - rest.length;
+  return [...groups, ...Array<string>(zeros).fill('0'), ...rest].slice(0, 4).join(':');
+}
+
 export class Clients {
   readonly #ports: Pick<Ports, 'ids' | 'personal'>;
   readonly #sealed = new Map<string, Promise<Sealed>>();
@@ -31,6 +42,15 @@ export class Clients {
     this.#sealed.set(key, sealed);
     sealed.catch(() => this.#sealed.delete(key));
     return sealed;
+  }
+
+  /**
+   * Tells networks apart where passwords are tried: an address, of IPv6 the /64, which one subscriber has all of
+   * (RFC 6177).
+   */
+  networkOf(request: IncomingMessage): string {
+    const network = networkOf(addressOf(request));
+    return `addr_${this.#ports.ids.reservationName(`source ${network}`).slice(0, SOURCE_CHARS)}`;
   }
 
   /** Tells sources apart in counts of refusals. An address belongs to a person, so the log holds only its HMAC. */

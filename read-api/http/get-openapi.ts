@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Capability, defineCapability } from '../../commands/kernel/capability.ts';
 import type { ServerInfo } from '../../commands/kernel/ports.ts';
+import { publicRoutes } from '../public-routes.ts';
 import { openApiDocument } from './openapi.ts';
 
 const OpenApi = z.looseObject({ openapi: z.string(), paths: z.record(z.string(), z.unknown()) });
@@ -13,7 +14,7 @@ const documents = new WeakMap<ServerInfo, OpenApi>();
 function documentOf(registry: readonly Capability[], server: ServerInfo): OpenApi {
   const known = documents.get(server);
   if (known) return known;
-  const document = OpenApi.parse(openApiDocument(registry, server));
+  const document = OpenApi.parse(openApiDocument({ registry, publicRoutes }, server));
   documents.set(server, document);
   return document;
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
+import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
 import { COMPONENTS, errorResponse, type Json, successHeaders } from './openapi-components.ts';
 import { API_PATH } from './rest-answer.ts';
 
@@ -40,7 +41,7 @@ export function errorCodesOf({
     [idempotency.kind !== 'none', WITH_KEY],
     [etag !== undefined, WITH_ETAG],
     ['cursor' in properties || 'select' in properties, WITH_CURSOR],
-    [access !== 'any-token' && access.mailbox !== undefined, WITH_MAIL],
+    [typeof access !== 'string' && access.mailbox !== undefined, WITH_MAIL],
     [idempotency.kind === 'operation', WITH_OPERATION],
   ];
   const codes = asked.flatMap(([applies, some]) => (applies ? some : []));
@@ -137,7 +138,7 @@ function responsesOf(capability: Capability): Json {
 
 function operationOf(capability: Capability): Json {
   const body = bodyOf(capability);
-  const scopes = capability.access === 'any-token' ? [] : capability.access.any;
+  const scopes = typeof capability.access === 'string' ? [] : capability.access.any;
   return {
     operationId: capability.name,
     summary: capability.summary,
@@ -149,9 +150,22 @@ function operationOf(capability: Capability): Json {
   };
 }
 
+/** A route without a bearer is refused for fewer reasons; that of its own is a wrong password or link. */
+const publicOperationOf = (route: AnyPublicRoute): Json => ({
+  ...operationOf({
+    ...route,
+    effect: 'write',
+    access: 'any-token',
+    tool: null,
+    idempotency: { kind: 'none' },
+    handle: () => Promise.reject(new Error('a document runs nothing')),
+  }),
+  security: [],
+});
+
 /** The whole document. */
 export function openApiDocument(
-  registry: readonly Capability[],
+  { registry, publicRoutes }: { registry: readonly Capability[]; publicRoutes: readonly AnyPublicRoute[] },
   server: { baseUrl: string; version: string },
 ): Json {
   const paths: Record<string, Json> = {};
@@ -160,6 +174,8 @@ export function openApiDocument(
     const path = capability.rest.path.replaceAll(/:([a-z_]+)/g, '{$1}');
     paths[path] = { ...paths[path], [capability.rest.method]: operationOf(capability) };
   }
+  for (const route of publicRoutes)
+    paths[route.rest.path] = { [route.rest.method]: publicOperationOf(route) };
   return {
     openapi: '3.1.0',
     info: {

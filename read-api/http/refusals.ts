@@ -1,13 +1,21 @@
 /** Refusals that never reach a capability, told to the audit trail (`contract.md` 12). */
 import { refusalEntry } from '../../commands/kernel/access-events.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
-import type { TokenEntry } from '../../commands/kernel/directory.ts';
+import type { ActorKind } from '../../commands/kernel/access.ts';
+import { credentialIds } from '../../commands/kernel/credential-ids.ts';
 import type { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
 
+/** What a request came with: known here, whatever is wrong with it. */
+export interface KnownCredential {
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly actor: ActorKind;
+}
+
 export interface RefusedRequest {
-  /** The token the request came with: known here, whatever is wrong with it. */
-  readonly token: TokenEntry;
+  readonly credential: KnownCredential;
   readonly client: Sealed | null;
   readonly surface: 'rest' | 'mcp';
   readonly requestId: string;
@@ -30,13 +38,12 @@ export async function recordRefusal(
   }
 }
 
-const authorOf = ({ token, client, surface, requestId }: RefusedRequest): Author => ({
-  orgId: token.orgId,
+const authorOf = ({ credential, client, surface, requestId }: RefusedRequest): Author => ({
+  orgId: credential.orgId,
   actor: {
-    type: token.principalKind === 'agent' ? 'agent' : 'delegated',
-    id: token.principalId,
-    token_id: token.id,
-    session_id: null,
+    type: credential.actor,
+    id: credential.principalId,
+    ...credentialIds(credential.id),
     ...(client === null ? {} : { client }),
   },
   surface,

@@ -25,13 +25,16 @@ function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
   );
 }
 
+/** What of a capability tells how its input is read. */
+type Shape = Pick<Capability, 'input' | 'rest'>;
+
 /** Reads inputs of one capability; what its schema tells is looked up once. */
 export class RequestInput {
-  readonly #capability: Capability;
+  readonly #capability: Shape;
   readonly #kinds: ReadonlyMap<string, QueryKind>;
   readonly #maxBytes: number;
 
-  constructor(capability: Capability, maxBytes: number) {
+  constructor(capability: Shape, maxBytes: number) {
     this.#capability = capability;
     this.#kinds = queryKinds(capability.input);
     this.#maxBytes = maxBytes;

@@ -21,7 +21,11 @@ function send(response: ServerResponse, status: number, pieces: readonly Buffer[
 }
 
 /** The output with the status and headers its capability declares. */
-export function sendOutcome(response: ServerResponse, { rest, etag }: Capability, outcome: Outcome): void {
+export function sendOutcome(
+  response: ServerResponse,
+  { rest, etag }: Pick<Capability, 'rest' | 'etag'>,
+  outcome: Outcome,
+): void {
   const { output, position, replayed, stale } = outcome;
   if (position !== null) response.setHeader('Position', String(position));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
@@ -53,7 +57,9 @@ function challenge(error: unknown): [string, string][] {
   if (!(error instanceof GatewayError)) return [];
   // The rest of a body that is too large is not read: the connection cannot be used again.
   if (error.code === 'payload_too_large') return [['Connection', 'close']];
-  if (error.code === 'unauthenticated') return [['WWW-Authenticate', 'Bearer realm="api"']];
+  // Neither is the fault of a bearer.
+  if (error.code === 'unauthenticated' || error.code === 'invalid_credentials')
+    return [['WWW-Authenticate', 'Bearer realm="api"']];
   if (ERROR_TABLE[error.code].status === 401) {
     return [['WWW-Authenticate', 'Bearer realm="api", error="invalid_token"']];
   }

@@ -4,10 +4,12 @@ import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
 import type { Capability, Request } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
+import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { noteCapability } from './answered-capability.ts';
 import type { Door } from './door.ts';
 import { goneSignal } from './gone-signal.ts';
+import { answerPublicRoute } from './public-face.ts';
 import { recordRefusal } from './refusals.ts';
 import { ClientGone } from './request-body.ts';
 import { RequestInput } from './request-input.ts';
@@ -16,6 +18,8 @@ import { sendBytes } from './send-bytes.ts';
 
 export interface RestOptions {
   readonly registry: readonly Capability[];
+  /** What needs no bearer. */
+  readonly publicRoutes: readonly AnyPublicRoute[];
   readonly ports: Ports;
   readonly door: Door;
 }
@@ -24,10 +28,15 @@ type Handle = (request: HttpRequest, response: Response, requestId: string) => P
 
 /** A router for everything under `/api/v1`. */
 export function restRouter(options: RestOptions): Router {
-  const { registry } = options;
+  const { registry, publicRoutes, ports } = options;
   const router = express.Router({ caseSensitive: true, strict: true });
   const guarded = (handle: Handle) => guard(options, handle);
   const methodsByPath = new Map<string, string[]>();
+  for (const route of publicRoutes) {
+    const { method, path } = route.rest;
+    methodsByPath.set(path, [method.toUpperCase()]);
+    router[method](path, guarded(answerPublicRoute(ports, route)));
+  }
   for (const capability of registry) {
     if (!capability.rest) continue;
     const { method, path } = capability.rest;
@@ -110,7 +119,8 @@ function unknownRoute({ ports, door }: RestOptions): Handle {
     door.admit(visitor, 'read', response);
     const refusal = notFound('route');
     const { caller, client } = visitor;
-    await recordRefusal(ports, { token: caller.token, client, surface: 'rest', requestId }, refusal);
+    const credential = { ...caller.token, actor: caller.actor };
+    await recordRefusal(ports, { credential, client, surface: 'rest', requestId }, refusal);
     throw refusal;
   };
 }

@@ -107,6 +107,7 @@ function describe({ caller, registry, ports }: Context): Identity {
       json_body_bytes: ports.server.limits.jsonBodyBytes,
       mcp_result_bytes: ports.server.limits.mcpResultBytes,
       agent_sends_per_hour: ports.server.limits.sendsPerHour,
+      sign_ins_per_minute: ports.server.limits.signInsPerMinute,
       ...PAGE_LIMITS,
     },
     server: { version: ports.server.version, mcp_revisions: [...ports.server.mcpRevisions] },

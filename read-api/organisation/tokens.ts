@@ -21,7 +21,7 @@ export const listTokens = defineCapability<z.output<typeof ListInput>, z.output<
   description:
     'Tokens of yours and of your agents; owners and admins see those of the organisation. Never secrets.',
   effect: 'read',
-  access: { any: ['tokens:manage'] },
+  access: { any: ['tokens:manage'], freeInSession: true },
   rest: { method: 'get', path: '/tokens' },
   tool: null,
   idempotency: { kind: 'none' },
@@ -43,7 +43,7 @@ export const getToken = defineCapability<z.output<typeof GetInput>, Token>({
   summary: 'One token, without its secret.',
   description: 'One token, without its secret: scopes, mailboxes, end, status.',
   effect: 'read',
-  access: { any: ['tokens:manage'] },
+  access: { any: ['tokens:manage'], freeInSession: true },
   rest: { method: 'get', path: '/tokens/:token_id' },
   tool: null,
   idempotency: { kind: 'none' },

@@ -4,7 +4,7 @@ import { authorise } from '../../commands/kernel/authorise.ts';
 import type { Capability, Context } from '../../commands/kernel/capability.ts';
 import { FEED_DAYS } from '../../commands/kernel/change-feed.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
-import { assertLive, callerBehind } from '../../commands/kernel/live-caller.ts';
+import { callerNow as callerStanding } from '../../commands/kernel/live-caller.ts';
 import { type FeedPlace, isAfter } from '../../commands/kernel/observed-change.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/waiting/wait-cursor.ts';
@@ -115,10 +115,7 @@ function callerNow({ access, input, context }: Waiting): Caller {
   if (!directory.isCurrent) {
     throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
   }
-  const { token } = context.caller;
-  const known = directory.state.tokens.get(token.id) ?? token;
-  assertLive(known, clock.now());
-  const caller = callerBehind(directory.state, known, clock.now());
+  const caller = callerStanding(directory.state, context.caller, clock.now());
   authorise(caller, directory.state, { access }, input);
   return caller;
 }

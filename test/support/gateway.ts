@@ -133,6 +133,7 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
     LIMIT_READS_PER_MINUTE: '1000000',
     LIMIT_WRITES_PER_MINUTE: '1000000',
     LIMIT_CONCURRENT_REQUESTS: '1000',
+    LIMIT_SIGN_INS_PER_MINUTE: '1000',
     ...options.env,
   });
   const gateway = await startGateway({ config, log: options.log ?? silentLog, strictOutput: true });

@@ -1,6 +1,9 @@
 /** A gateway without databases and network: real commands over an event store, a directory and secrets in memory. */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { callerOf, type Caller } from '../../commands/kernel/access.ts';
+import { session, startSession } from '../../commands/accounts/session.ts';
+import { callerInSession, callerOf, type Caller } from '../../commands/kernel/access.ts';
+import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
 import type { MailCopies } from '../../commands/kernel/mail-copies.ts';
@@ -57,6 +60,9 @@ export class MemorySecrets implements Secrets {
   savePassword(userId: string, password: string): Promise<void> {
     this.passwords.set(userId, password);
     return Promise.resolve();
+  }
+  verifyPassword(userId: string | null, password: string): Promise<boolean> {
+    return Promise.resolve(userId !== null && this.passwords.get(userId) === password);
   }
 }
 
@@ -121,6 +127,10 @@ export function memoryPorts() {
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
     directory: new MemoryDirectory(events, plainPersonalData),
+    attempts: {
+      admit: () => Promise.resolve({ failed: () => Promise.resolve(), succeeded: () => Promise.resolve() }),
+    },
+    sessionUse: { isIdle: () => Promise.resolve(false) },
     leases: memoryLeases('run_1'),
     mailEchoes: silentEchoes,
     mailCopies: noCopies,
@@ -140,6 +150,7 @@ export function memoryPorts() {
         jsonBodyBytes: 1_048_576,
         mcpResultBytes: 131_072,
         sendsPerHour: 30,
+        signInsPerMinute: 10,
       },
       sendTimes: {
         retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
@@ -171,9 +182,11 @@ export const OWNER = {
 
 export type MemoryGateway = ReturnType<typeof memoryPorts> & {
   readonly org: Bootstrapped;
-  /** The caller of a token id; throws when the token is revoked or without a principal. */
+  /** The caller of a token id or a session's; throws when it was revoked or has no principal. */
   callerOf(tokenId: string): Caller;
   readonly ownerTokenId: string;
+  /** A person (the owner unless another is named) signs in, with a fresh password: the id to call with as `token`. */
+  signIn(userId?: string): Promise<string>;
   /** Invokes as the owner's token, or another one by id. */
   invoke(capability: Capability, input: unknown, options?: CallOptions): Promise<Outcome>;
   /** The output only. */
@@ -188,8 +201,11 @@ export async function startMemoryGateway(): Promise<MemoryGateway> {
   const ownerTokenId =
     ports.directory.state.tokenIdByHash.get(ports.tokens.hashRestToken(org.restToken) ?? '') ?? '';
   const callerById = (tokenId: string): Caller => {
-    const token = ports.directory.state.tokens.get(tokenId);
-    const caller = token?.revokedAt === null ? callerOf(ports.directory.state, token, clock.now()) : null;
+    const { state } = ports.directory;
+    const token = state.tokens.get(tokenId);
+    const signedIn = state.sessions.get(tokenId);
+    const ofToken = token?.revokedAt === null ? callerOf(state, token, clock.now()) : null;
+    const caller = signedIn?.endedAt === null ? callerInSession(state, signedIn, clock.now()) : ofToken;
     if (!caller) throw new Error(`no caller behind ${tokenId}`);
     return caller;
   };
@@ -212,10 +228,20 @@ export async function startMemoryGateway(): Promise<MemoryGateway> {
       },
     });
   };
+  const signIn = async (userId = org.userId): Promise<string> => {
+    const sessionId = ports.ids.newId('ses');
+    const { position } = await decideAndAppend(ports, systemAuthor(ports, org.orgId), session, {
+      id: sessionId,
+      decide: (state) => startSession(state, { userId, secretHash: sessionId, now: clock.now() }),
+    });
+    if (position !== null) await ports.directory.waitFor(position);
+    return sessionId;
+  };
   return {
     ...parts,
     org,
     ownerTokenId,
+    signIn,
     callerOf: callerById,
     invoke,
     call: async <Output>(capability: Capability, input: unknown, options?: CallOptions) =>

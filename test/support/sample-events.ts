@@ -48,6 +48,10 @@ export const SAMPLE_EVENTS: Samples = {
   BootstrapFinished: {},
   AccountRegistered: { email: sealed, name: sealed },
   EmailReserved: { owner_id: 'usr_1' },
+  PasswordSet: { by: 'link' },
+  SessionStarted: { user_id: 'usr_1', secret_hash: 'abc', expires_at: at, stepped_up_until: at },
+  SessionSteppedUp: { user_id: 'usr_1', until: at },
+  SessionEnded: { user_id: 'usr_1', reason: 'logout' },
   AgentCreated: { owner_id: 'usr_1', name: 'Triage' },
   TokenIssued: {
     principal_id: 'usr_1',

@@ -5,6 +5,7 @@ import { versionOf } from '../../../commands/kernel/event.ts';
 import { toolOf } from '../../../mcp/tool.ts';
 import { capabilities } from '../../../read-api/capabilities.ts';
 import { openApiDocument } from '../../../read-api/http/openapi.ts';
+import { publicRoutes } from '../../../read-api/public-routes.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { verifies } from '../../support/verifies.ts';
 
@@ -12,7 +13,10 @@ describe('the contract as others see it', () => {
   it(`has the OpenAPI document that was reviewed ${verifies('contract:17:openapi')}`, async () => {
     await expectGolden(
       'openapi.json',
-      openApiDocument(capabilities, { baseUrl: 'https://gateway.example.com', version: '0' }),
+      openApiDocument(
+        { registry: capabilities, publicRoutes },
+        { baseUrl: 'https://gateway.example.com', version: '0' },
+      ),
     );
   });
 

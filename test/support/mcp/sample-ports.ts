@@ -91,6 +91,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
         jsonBodyBytes: 1_048_576,
         mcpResultBytes: 131_072,
         sendsPerHour: 30,
+        signInsPerMinute: 10,
       },
       sendTimes: {
         retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],

@@ -150,7 +150,7 @@ export async function startRestStage(limits: Partial<Limits> = {}, bodyPace?: Bo
     port: 0,
     faces: {
       providerCallback: providerCallback(ports),
-      rest: restRouter({ registry: notes.registry, ports, door: doors.rest }),
+      rest: restRouter({ registry: notes.registry, publicRoutes: [], ports, door: doors.rest }),
       mcp: (_, response) => response.writeHead(200).end('mcp'),
     },
     checks: {},

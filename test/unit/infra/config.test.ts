@@ -36,6 +36,7 @@ describe('config', () => {
       jsonBodyBytes: 1_048_576,
       mcpResultBytes: 131_072,
       sendsPerHour: 30,
+      signInsPerMinute: 10,
     });
     expect(config.sendTimes).to.deep.equal({
       retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],

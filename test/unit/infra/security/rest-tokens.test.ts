@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { hashRestToken, newRestToken } from '../../../../infra/security/rest-tokens.ts';
+import { hashBearer, newBearer } from '../../../../infra/security/rest-tokens.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 describe('REST tokens', () => {
   it(`are mgw_, 43 and 6 base62 characters, each another, known by their SHA-256 ${verifies('contract:2:rest-token-form')}`, () => {
-    const made = Array.from({ length: 200 }, () => newRestToken());
+    const made = Array.from({ length: 200 }, () => newBearer('mgw_'));
     expect(new Set(made.map(({ token }) => token)).size).to.equal(200);
     for (const { token, hash } of made) {
       expect(token).to.match(/^mgw_[0-9A-Za-z]{49}$/);
       expect(hash).to.equal(createHash('sha256').update(token).digest('hex'));
-      expect(hashRestToken(token)).to.equal(hash);
+      expect(hashBearer('mgw_', token)).to.equal(hash);
     }
   });
 
   it('are refused without a look-up when a character is wrong', () => {
-    const { token } = newRestToken();
+    const { token } = newBearer('mgw_');
     const character = fc.constantFrom('0', '7', '9', 'A', 'M', 'Z', 'a', 'm', 'z');
     fc.assert(
       fc.property(fc.integer({ min: 4, max: token.length - 1 }), character, (at, other) => {
         fc.pre(token[at] !== other);
-        expect(hashRestToken(token.slice(0, at) + other + token.slice(at + 1))).to.equal(null);
+        expect(hashBearer('mgw_', token.slice(0, at) + other + token.slice(at + 1))).to.equal(null);
       }),
     );
   });
 
   it('are refused in any other form', () => {
-    const { token } = newRestToken();
+    const { token } = newBearer('mgw_');
     const others = [
       '',
       'mgw_',
@@ -37,6 +37,14 @@ describe('REST tokens', () => {
       `${token}\n`,
       token.replace('mgw_', 'mgs_'),
     ];
-    for (const other of others) expect(hashRestToken(other), other).to.equal(null);
+    for (const other of others) expect(hashBearer('mgw_', other), other).to.equal(null);
+  });
+
+  it('are of one prefix: a session is never taken for a token, nor a token for a session', () => {
+    const { token, hash } = newBearer('mgs_');
+    expect(token).to.match(/^mgs_[0-9A-Za-z]{49}$/);
+    expect(hashBearer('mgs_', token)).to.equal(hash);
+    expect(hashBearer('mgw_', token)).to.equal(null);
+    expect(hashBearer('mgs_', newBearer('mgw_').token)).to.equal(null);
   });
 });

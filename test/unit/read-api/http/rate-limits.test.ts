@@ -13,6 +13,7 @@ const LIMITS = {
   jsonBodyBytes: 1_000,
   mcpResultBytes: 1_000,
   sendsPerHour: 30,
+  signInsPerMinute: 10,
 };
 
 describe('rate limits', () => {

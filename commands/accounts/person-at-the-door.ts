@@ -1,0 +1,37 @@
+/** A person whom no session stands for yet, as the author of events. */
+import type { Author } from '../kernel/decide-and-append.ts';
+import type { DirectoryState } from '../kernel/directory.ts';
+import type { PublicContext } from '../kernel/public-route.ts';
+
+export interface Member {
+  readonly userId: string;
+  readonly orgId: string;
+}
+
+/** Of whom is of several organisations, the one joined first; null = of none. */
+export function memberOf({ roles }: DirectoryState, userId: string): Member | null {
+  const key = [...roles.keys()].find((role) => role.endsWith(`/${userId}`));
+  return key === undefined ? null : { userId, orgId: key.slice(0, key.indexOf('/')) };
+}
+
+/** `orgId` is null for somebody who is of none. */
+export async function personAuthor(
+  { requestId, sealClient }: PublicContext,
+  { userId, orgId }: { readonly userId: string; readonly orgId: string | null },
+  sessionId: string | null = null,
+): Promise<Author> {
+  return {
+    orgId,
+    actor: {
+      type: 'person',
+      id: userId,
+      token_id: null,
+      session_id: sessionId,
+      client: await sealClient(userId),
+    },
+    surface: 'rest',
+    requestId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+}

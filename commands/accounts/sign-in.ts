@@ -1,0 +1,99 @@
+/** POST /auth/login: a person signs in. Whatever is wrong is refused alike, and as late (`contract.md` 18). */
+import { z } from 'zod';
+import { refusalEntry } from '../kernel/access-events.ts';
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
+import { emailKey, emailReservation } from './account.ts';
+import { endSessions, openSessionsOf } from './end-sessions.ts';
+import { invalidCredentials } from './invalid-credentials.ts';
+import { EmailField, GivenPassword } from './password-field.ts';
+import { type Member, memberOf, personAuthor } from './person-at-the-door.ts';
+import { session, startSession } from './session.ts';
+import { describeSession, Session } from './session-payload.ts';
+
+const Input = z.strictObject({ email: EmailField, password: GivenPassword });
+type Input = z.output<typeof Input>;
+
+const SignedIn = z.object({
+  session_token: z.string().describe('The bearer of the session (`mgs_…`); shown once.'),
+  session: Session,
+  expires_at: z.string(),
+});
+type SignedIn = z.output<typeof SignedIn>;
+
+/** The next one puts the oldest out: a person has a few browsers, a script that signs in all day has hundreds. */
+const MOST_SESSIONS = 100;
+
+export const signIn = definePublicRoute<Input, SignedIn>({
+  name: 'sign_in',
+  title: 'Sign in',
+  summary: 'Starts a session with e-mail address and password.',
+  description:
+    'Starts a session of at most 12 hours, 30 minutes without use. For its first 15 minutes the password counts as just ' +
+    'given. A wrong address and a wrong password are refused alike; after some failures the next try has to wait.',
+  rest: { method: 'post', path: '/auth/login', status: 200 },
+  input: Input,
+  output: SignedIn,
+  handle: async ({ email, password }, context) => {
+    const { ports, source } = context;
+    const account = emailKey(ports, email);
+    const attempt = await ports.attempts.admit({ account, source });
+    const { state } = await loadAggregate(ports.events, emailReservation, account);
+    const isRight = await ports.secrets.verifyPassword(state.ownerId, password);
+    const person = state.ownerId === null ? null : memberOf(ports.directory.state, state.ownerId);
+    if (!isRight || person === null) {
+      await attempt.failed();
+      noteFailure(context, person);
+      throw invalidCredentials();
+    }
+    await attempt.succeeded();
+    return await begin(context, person);
+  },
+});
+
+async function begin(context: PublicContext, { userId, orgId }: Member): Promise<SignedIn> {
+  const { ports } = context;
+  const sessionId = ports.ids.newId('ses');
+  const { token, hash } = ports.tokens.newSessionToken();
+  const author = await personAuthor(context, { userId, orgId }, sessionId);
+  const now = ports.clock.now();
+  const { position } = await decideAndAppend(ports, author, session, {
+    id: sessionId,
+    decide: (state) => startSession(state, { userId, secretHash: hash, now }),
+  });
+  context.notePosition(position);
+  if (position !== null) await ports.directory.waitFor(position);
+  const { state } = ports.directory;
+  const open = openSessionsOf(ports.directory, userId);
+  await endSessions(ports, author, open.slice(0, -MOST_SESSIONS), 'too_many');
+  const entry = state.sessions.get(sessionId);
+  const described = entry && describeSession(state, entry, ports.clock.now());
+  // Whoever was removed from the organisation in this very moment is signed in to nothing.
+  if (!described) throw invalidCredentials();
+  return { session_token: token, session: described, expires_at: described.expires_at };
+}
+
+/**
+ * A failure on a known account is an event, of an unknown one a count (`contract.md` 12). The answer does not wait for it:
+ * how long that takes would tell the one from the other.
+ */
+function noteFailure(context: PublicContext, person: Member | null): void {
+  const { ports, source } = context;
+  const { code } = invalidCredentials();
+  if (person === null) {
+    ports.accessLog.countRefusal(code, source);
+    return;
+  }
+  recordFailure(ports, personAuthor(context, person)).catch((error: unknown) => {
+    ports.accessLog.countRefusal(code, 'store-away');
+    ports.log.warn('a failed sign-in could not be recorded', { error: String(error) });
+  });
+}
+
+async function recordFailure({ accessLog, clock }: Ports, author: Promise<Author>): Promise<void> {
+  const { code } = invalidCredentials();
+  await accessLog.record(
+    refusalEntry(await author, clock.now(), { capability: 'sign_in', code, mailboxId: null }),
+  );
+}

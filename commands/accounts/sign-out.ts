@@ -1,0 +1,72 @@
+/** Ending sessions: logout, one of them, all of them. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import type { SessionEntry } from '../kernel/directory.ts';
+import { notFound } from '../kernel/errors.ts';
+import { Nothing } from '../kernel/nothing.ts';
+import { requireSession } from '../kernel/step-up.ts';
+import { endSessions, openSessionsOf } from './end-sessions.ts';
+import type { EndReason } from './session.ts';
+
+const NoInput = z.strictObject({});
+type NoInput = z.output<typeof NoInput>;
+const Named = z.strictObject({ session_id: z.string().min(1).max(64) });
+
+export const signOut = defineCapability<NoInput, Nothing>({
+  name: 'sign_out',
+  title: 'Sign out',
+  summary: 'Ends this session.',
+  description: 'Ends this session; every token made from it ends with it.',
+  effect: 'write',
+  access: 'session',
+  rest: { method: 'post', path: '/auth/logout', status: 204 },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: NoInput,
+  output: Nothing,
+  handle: (_, context) => end(context, [requireSession(context.caller)], 'logout'),
+});
+
+export const deleteSession = defineCapability<z.output<typeof Named>, Nothing>({
+  name: 'delete_session',
+  title: 'End a session',
+  summary: 'Ends one of your sessions.',
+  description: 'Ends one of your sessions, also this one: requests with it are refused from then on.',
+  effect: 'write',
+  access: 'session',
+  rest: { method: 'delete', path: '/auth/sessions/:session_id', status: 204 },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: Named,
+  output: Nothing,
+  handle: async ({ session_id }, context) => {
+    const entry = context.ports.directory.state.sessions.get(session_id);
+    if (entry?.userId !== context.caller.principal.id) throw notFound('session');
+    return await end(context, [entry], 'revoked');
+  },
+});
+
+export const revokeSessions = defineCapability<NoInput, Nothing>({
+  name: 'revoke_sessions',
+  title: 'End all sessions',
+  summary: 'Ends every session of yours, this one too.',
+  description: 'Ends every session of yours, this one too; tokens that were issued to you stay.',
+  effect: 'write',
+  access: 'session',
+  rest: { method: 'post', path: '/auth/sessions/revoke-all', status: 204 },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: NoInput,
+  output: Nothing,
+  handle: (_, context) =>
+    end(context, openSessionsOf(context.ports.directory, context.caller.principal.id), 'revoked'),
+});
+
+async function end(
+  context: Context,
+  sessions: readonly Pick<SessionEntry, 'id'>[],
+  reason: EndReason,
+): Promise<Nothing> {
+  context.notePosition(await endSessions(context.ports, context.author, sessions, reason));
+  return {};
+}

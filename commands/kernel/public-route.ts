@@ -1,0 +1,38 @@
+/** A route that needs no bearer (`contract.md` 18), declared once like a capability; it exists on REST alone. */
+import type { z } from 'zod';
+import type { Ports, Position, Sealed } from './ports.ts';
+
+/** What such a route gets beside its input: there is no caller. */
+export interface PublicContext {
+  readonly ports: Ports;
+  readonly requestId: string;
+  /** Tells addresses apart, as an HMAC. */
+  readonly source: string;
+  /** Address and user agent under a principal's key. */
+  readonly sealClient: (principalId: string) => Promise<Sealed>;
+  /** Tells the answer's `Position` header. */
+  readonly notePosition: (position: Position | null) => void;
+}
+
+export interface PublicRoute<Input = unknown, Output = unknown> {
+  /** snake_case, apart from every capability's. */
+  readonly name: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Path under `/api/v1`. */
+  readonly rest: { readonly method: 'post'; readonly path: string; readonly status: 200 | 201 | 204 };
+  /** A strict object: unknown fields are refused. */
+  readonly input: z.ZodType<Input>;
+  readonly output: z.ZodType<Output>;
+  handle(input: Input, context: PublicContext): Promise<Output>;
+}
+
+/** A route as the face holds it, its input and output types forgotten: only `invokePublicRoute` brings them together again. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- as for capabilities
+export type AnyPublicRoute = PublicRoute<any, any>;
+
+/** Checks a declaration's types; the object itself is left as written. */
+export const definePublicRoute = <Input, Output>(
+  route: PublicRoute<Input, Output>,
+): PublicRoute<Input, Output> => route;

@@ -1,0 +1,44 @@
+/** `admin person`: adds a person, or gives one a new password, by a link that counts once. */
+import { addPerson, passwordLink, type PersonPorts, personWith } from '../../commands/add-person.ts';
+import { type Role, ROLES } from '../../commands/kernel/scopes.ts';
+import { adminAuthor } from './admin-author.ts';
+import { organisationNamed } from './organisation-named.ts';
+
+export interface PersonArguments {
+  readonly verb: string;
+  readonly email: string;
+  readonly role: string | undefined;
+  /** Absent = the address. */
+  readonly name: string | undefined;
+  /** Needed only where there are several. */
+  readonly org: string | undefined;
+}
+
+/** Text for the terminal. Throws one sentence. */
+export async function personCommand(ports: PersonPorts, given: PersonArguments): Promise<string> {
+  if (given.verb === 'add') return await add(ports, given);
+  if (given.verb === 'reset') return await reset(ports, given);
+  throw new Error('Say what to do with the person: add or reset.');
+}
+
+async function add(
+  ports: PersonPorts,
+  { email, role: word, name = email, org }: PersonArguments,
+): Promise<string> {
+  const role = ROLES.find((known) => known === word);
+  if (role === undefined) throw new Error(`Say what the person is with --role: ${ROLES.join(', ')}.`);
+  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Error(`${email} is not an e-mail address.`);
+  const orgId = organisationNamed(ports.directory.state, org);
+  const userId = await addPerson(ports, adminAuthor(ports, orgId), { orgId, email, name, role });
+  return await linkFor(ports, userId, `${email} is ${article(role)} ${role} now.`);
+}
+
+async function reset(ports: PersonPorts, { email }: PersonArguments): Promise<string> {
+  const userId = await personWith(ports, email);
+  return await linkFor(ports, userId, `${email} keeps the old password until the new one is set.`);
+}
+
+const article = (role: Role): string => (/^[aeiou]/.test(role) ? 'an' : 'a');
+
+const linkFor = async (ports: PersonPorts, userId: string, sentence: string): Promise<string> =>
+  `${sentence}\nThe password is set with this link, once, within 24 hours:\n${await passwordLink(ports, userId)}`;

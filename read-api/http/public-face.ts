@@ -1,0 +1,40 @@
+/** Routes that need no bearer on the REST face: translation, and nothing asked of whoever calls. */
+import type { Request, Response } from 'express';
+import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
+import { invokePublicRoute } from '../../commands/kernel/invoke-public-route.ts';
+import type { Ports, Position } from '../../commands/kernel/ports.ts';
+import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
+import { noteCapability } from './answered-capability.ts';
+import { Clients } from './clients.ts';
+import { RequestInput } from './request-input.ts';
+import { sendOutcome } from './rest-answer.ts';
+
+type Handle = (request: Request, response: Response, requestId: string) => Promise<void>;
+
+/** Answers one route. What is refused is counted by its source (`contract.md` 12); a wrong password is told by its own route. */
+export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
+  const clients = new Clients(ports);
+  const input = new RequestInput(route, ports.server.limits.jsonBodyBytes);
+  return async (request, response, requestId) => {
+    noteCapability(response, route.name);
+    const source = clients.networkOf(request);
+    let position: Position | null = null;
+    try {
+      const output = await invokePublicRoute(route, await input.read(request, {}), {
+        ports,
+        requestId,
+        source,
+        sealClient: (principalId) => clients.seal(principalId, request),
+        notePosition: (reached) => {
+          position = reached;
+        },
+      });
+      sendOutcome(response, route, { output, position, replayed: false, stale: false });
+    } catch (error) {
+      if (error instanceof GatewayError && ERROR_TABLE[error.code].status === 429) {
+        ports.accessLog.countRefusal(error.code, source);
+      }
+      throw error;
+    }
+  };
+}

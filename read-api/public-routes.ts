@@ -1,0 +1,7 @@
+/** Every route of `/api/v1` that needs no bearer (`contract.md` 18). */
+import { resetPassword } from '../commands/accounts/change-password.ts';
+import { signIn } from '../commands/accounts/sign-in.ts';
+import type { AnyPublicRoute } from '../commands/kernel/public-route.ts';
+import { setUpOrganisation } from '../commands/set-up-organisation.ts';
+
+export const publicRoutes: readonly AnyPublicRoute[] = [setUpOrganisation, signIn, resetPassword];
