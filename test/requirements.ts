@@ -4,6 +4,7 @@
  */
 import { contractApprovals } from './requirements/contract-approvals.ts';
 import { contractCallers } from './requirements/contract-callers.ts';
+import { contractConsole } from './requirements/contract-console.ts';
 import { contractDrafts } from './requirements/contract-drafts.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
@@ -21,6 +22,7 @@ const table = {
   ...interfaceRoutes,
   ...contractApprovals,
   ...contractCallers,
+  ...contractConsole,
   ...contractDrafts,
   ...contractMail,
   ...contractPolicy,

@@ -18,6 +18,8 @@ export interface Faces {
   readonly rest: Router;
   /** Where mail providers send people back to. */
   readonly providerCallback: Router;
+  /** The approver's page. */
+  readonly console: Router;
   /** `/mcp`, for every method; reads the raw body itself. */
   readonly mcp: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -100,6 +102,7 @@ function assemble({ faces, checks }: HttpOptions): Express {
   });
   app.use('/health', healthRouter(checks));
   if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
+  if (faces) app.use('/console', faces.console);
   if (faces) app.get('/', nameFaces);
   app.use((_, response) => {
     const hint = faces ? 'GET / names what is.' : 'this process answers /health/live and /health/ready only.';
@@ -115,6 +118,7 @@ const nameFaces: RequestHandler = (_, response) => {
     rest: '/api/v1',
     mcp: '/mcp',
     openapi: '/api/v1/openapi.json',
+    console: '/console',
   });
 };
 

@@ -7,6 +7,7 @@ import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { publicRoutes } from '../../read-api/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { startTokenUse } from '../token-use.ts';
+import { consoleRouter } from './console-router.ts';
 import type { Faces } from './http-server.ts';
 
 /** Both faces; what runs behind them is put on the stack for its owner to close. */
@@ -27,6 +28,7 @@ export function openFaces(
   opened.defer(() => mcp.close());
   return {
     providerCallback: providerCallback(ports),
+    console: consoleRouter(),
     rest: restRouter({ registry: capabilities, publicRoutes, ports, door: doors.rest }),
     mcp: mcp.handle,
   };

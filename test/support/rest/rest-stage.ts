@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AccessEntry, Limits, Log, Ports } from '../../../commands/kernel/ports.ts';
 import type { BodyPace } from '../../../infra/http/body-pace.ts';
+import { consoleRouter } from '../../../infra/http/console-router.ts';
 import { type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../infra/observability/metrics.ts';
 import { openDoors } from '../../../read-api/http/door.ts';
@@ -150,6 +151,7 @@ export async function startRestStage(limits: Partial<Limits> = {}, bodyPace?: Bo
     port: 0,
     faces: {
       providerCallback: providerCallback(ports),
+      console: consoleRouter(),
       rest: restRouter({ registry: notes.registry, publicRoutes: [], ports, door: doors.rest }),
       mcp: (_, response) => response.writeHead(200).end('mcp'),
     },

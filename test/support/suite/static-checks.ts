@@ -20,6 +20,7 @@ export const lintCheck = check('eslint', 'node_modules/.bin/eslint', '.', '--max
 
 export const quickChecks: readonly Job[] = [
   check('typecheck', 'node_modules/.bin/tsc', '-p', '.'),
+  check('typecheck of the console', 'node_modules/.bin/tsc', '-p', 'infra/console'),
   check('prettier', 'node_modules/.bin/prettier', '--check', '--log-level', 'warn', '.'),
   check('imports', 'node_modules/.bin/depcruise', '--config', '.dependency-cruiser.cjs', ...SOURCES),
 ];

@@ -20,7 +20,12 @@ describe('the HTTP server', () => {
 
   it(`says where its parts are, to anybody ${verifies('interface:1:rest-base')}`, async () => {
     const answer = await get('/');
-    expect(answer.json).to.include({ rest: '/api/v1', mcp: '/mcp', openapi: '/api/v1/openapi.json' });
+    expect(answer.json).to.include({
+      rest: '/api/v1',
+      mcp: '/mcp',
+      openapi: '/api/v1/openapi.json',
+      console: '/console',
+    });
     expect((await stage.call('GET', '/notes/n')).status).to.equal(200);
   });
 

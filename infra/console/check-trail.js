@@ -1,0 +1,88 @@
+/** The trail of an operation: its lines of the audit trail, oldest first. */
+import { h } from './dom.js';
+import { foreign, foreignLines } from './foreign-text.js';
+import { exactTime } from './times.js';
+
+/** @import { AuditLine } from './payloads.d.ts' */
+/** @typedef {import('./names.js').Names} Names */
+
+/** @type {Readonly<Record<string, string>>} */
+const WORDS = {
+  OperationSubmitted: 'Asked for',
+  OperationDecided: 'Judged by the policy',
+  ApprovalRequested: 'Fixed in a manifest; waits for approval',
+  ApprovalVoteCast: 'Voted',
+  ApprovalGranted: 'Approved',
+  ApprovalRejected: 'Rejected',
+  ApprovalCancelled: 'Withdrawn',
+  ApprovalExpired: 'Expired',
+  ApprovalSuperseded: 'Replaced by an edit of the draft',
+  ApprovalInvalidated: 'Became invalid',
+  CommitScheduled: 'Run planned',
+  CommitStarted: 'Checked again; run begun',
+  CommitAttemptFailed: 'Run had no effect; the approval holds on',
+  ActionsIntended: 'Actions about to run',
+  ActionOutcomesRecorded: 'Outcomes recorded',
+  ActionsReconciled: 'Outcomes looked up',
+  SendIntended: 'Send about to run',
+  SendOutcomeRecorded: 'Outcome of the send recorded',
+  SendReconciled: 'Outcome of the send looked up',
+  OperationCompleted: 'Over',
+  ApprovalCommitted: 'Done exactly as approved',
+  ApprovalCommitFailed: 'Failed for good',
+};
+
+/**
+ * @param {readonly AuditLine[]} events
+ * @param {Names} names
+ */
+export function trailSection(events, names) {
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'trail' },
+    h('h2', { id: 'trail', tabindex: -1 }, 'Trail'),
+    h(
+      'ol',
+      { class: 'trail' },
+      events.map((line) => lineOf(line, names)),
+    ),
+  );
+}
+
+/**
+ * @param {AuditLine} line
+ * @param {Names} names
+ */
+function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
+  const who = actor.type === 'system' ? 'the gateway' : foreign(names.nameOf(actor.id));
+  return h(
+    'li',
+    null,
+    h('p', { class: 'trail-what' }, wordsFor(type, data)),
+    h(
+      'p',
+      { class: 'quiet small' },
+      who,
+      actor.type === 'delegated' ? ' by a token' : '',
+      ` over ${surface}`,
+      ' · ',
+      exactTime(at),
+    ),
+    h(
+      'details',
+      null,
+      h('summary', null, 'Recorded as ', h('code', null, type)),
+      h('div', { class: 'lines code' }, foreignLines(JSON.stringify(data, null, 2))),
+    ),
+  );
+}
+
+/**
+ * @param {string} type
+ * @param {Record<string, unknown>} data
+ */
+function wordsFor(type, data) {
+  if (type === 'ApprovalVoteCast')
+    return data['decision'] === 'approve' ? 'Voted to approve' : 'Voted to reject';
+  return WORDS[type] ?? type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ');
+}

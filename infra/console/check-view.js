@@ -1,0 +1,210 @@
+/** One check: who asks for what, exactly what would happen, the decision, and what became of it. */
+import { ApiError } from './api.js';
+import { decisionCard } from './check-decision.js';
+import { factsOf } from './check-facts.js';
+import { previewSection } from './check-preview.js';
+import { trailSection } from './check-trail.js';
+import { h } from './dom.js';
+import { errorNotice } from './error-notice.js';
+import { foreign } from './foreign-text.js';
+import { monitorApprovals, readApproval, readOperation, readPreview } from './routes.js';
+import { pastTime } from './times.js';
+import { badge, plain, rich, STATUSES, whatHappens } from './wording.js';
+
+/** @import { Approval, Operation, Preview } from './payloads.d.ts' */
+/** @typedef {import('./main.js').ViewContext} ViewContext */
+
+const WAIT_SECONDS = 30;
+const RETRY_MS = 5_000;
+
+/**
+ * @param {ViewContext} context
+ * @param {string} id
+ */
+export async function checkView(context, id) {
+  const check = new Check(context, id);
+  const cursor = await check.cursor();
+  await check.load();
+  void check.follow(cursor);
+  return { title: check.title, content: check.content };
+}
+
+class Check {
+  /** @type {ViewContext} */
+  #context;
+  /** @type {string} */
+  #id;
+  /** @type {Approval | null} */
+  #approval = null;
+  /** @type {Preview | Error | null} */
+  #preview = null;
+  #turn = 0;
+  #problem = h('div');
+  #head = h('div', { class: 'check-head' });
+  #about = h('div', { class: 'check-about' });
+  #decision = h('aside', { class: 'check-decision', 'aria-label': 'Decision' });
+  #trail = h('div', { class: 'check-trail' });
+  /** @type {Map<Element, string>} */
+  #drawn = new Map();
+
+  /**
+   * @param {ViewContext} context
+   * @param {string} id
+   */
+  constructor(context, id) {
+    this.#context = context;
+    this.#id = id;
+  }
+
+  get title() {
+    return this.#approval === null ? 'Check' : plain(whatHappens(this.#approval));
+  }
+
+  get content() {
+    return [
+      h('p', { class: 'back' }, h('a', { href: '#/approvals' }, '← Approvals')),
+      this.#problem,
+      this.#head,
+      h('div', { class: 'check-page' }, this.#about, this.#decision, this.#trail),
+    ];
+  }
+
+  /** Where changes of the check count from; asked before it is read, so that none is missed. */
+  async cursor() {
+    const { cursor } = await this.#monitor({ timeout_seconds: 0 });
+    return cursor;
+  }
+
+  /** Reads the check, what it would do and what happened so far, and shows what is new of it. */
+  async load() {
+    const { signal } = this.#context;
+    const turn = (this.#turn += 1);
+    const approval = await readApproval(this.#id, signal);
+    const known = this.#preview instanceof Error ? null : this.#preview;
+    const [preview, operation] = await Promise.all([
+      known ?? orError(readPreview(this.#id, signal)),
+      orError(readOperation(approval.operation_id, signal)),
+    ]);
+    // Read again meanwhile: that answer is the newer one.
+    if (turn !== this.#turn) return;
+    const before = this.#approval;
+    this.#approval = approval;
+    this.#preview = preview;
+    this.#draw(approval, operation);
+    if (before !== null && before.status !== approval.status)
+      this.#context.announce(STATUSES[approval.status].label);
+  }
+
+  /**
+   * Until the view is left: waits for a change and shows it. What fails is shown and tried again.
+   * @param {string} from
+   */
+  async follow(from) {
+    const isLeft = () => this.#context.signal.aborted;
+    /** @type {string | null} */
+    let cursor = from;
+    const next = async () => {
+      cursor ??= await this.cursor();
+      const told = await this.#monitor({ cursor, timeout_seconds: WAIT_SECONDS });
+      if (told.status === 'matched') await this.load();
+      cursor = told.cursor;
+    };
+    while (!isLeft()) {
+      const problem = await orError(next());
+      if (isLeft()) return;
+      this.#problem.replaceChildren(...(problem ? [errorNotice(problem, { role: null })] : []));
+      if (problem === undefined) continue;
+      if (problem.code.startsWith('cursor_')) cursor = null;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+
+  /** @param {{ cursor?: string, timeout_seconds: number }} wait */
+  #monitor(wait) {
+    return monitorApprovals({ approval_ids: [this.#id], ...wait }, this.#context.signal);
+  }
+
+  async #reload() {
+    const problem = await orError(this.load());
+    if (problem) this.#problem.replaceChildren(errorNotice(problem));
+  }
+
+  /**
+   * @param {Approval} approval
+   * @param {Operation | Error} operation
+   */
+  #draw(approval, operation) {
+    const { names } = this.#context;
+    const preview = this.#preview;
+    const reload = () => void this.#reload();
+    this.#put(this.#head, approval, () => this.#heading(approval));
+    this.#put(this.#about, [approval.manifest, approval.reason, preview], () => [
+      factsOf(approval, names),
+      preview instanceof Error
+        ? errorNotice(preview, { title: 'The preview cannot be shown' })
+        : previewSection(approval, preview),
+    ]);
+    const hash = preview === null || preview instanceof Error ? null : preview.content_hash;
+    this.#put(this.#decision, [approval, hash], () => decisionCard({ approval, hash, names, reload }));
+    this.#put(this.#trail, operation, () =>
+      operation instanceof Error
+        ? errorNotice(operation, { title: 'The trail cannot be shown', role: null })
+        : trailSection(operation.events, names),
+    );
+  }
+
+  /**
+   * Draws a part anew where what it shows has changed; the focus stays in the part.
+   * @param {HTMLElement} part
+   * @param {unknown} shown
+   * @param {() => import('./child.d.ts').Child} draw
+   */
+  #put(part, shown, draw) {
+    const signature = shown instanceof Error ? shown.message : JSON.stringify(shown);
+    if (this.#drawn.get(part) === signature) return;
+    this.#drawn.set(part, signature);
+    const hadFocus = part.contains(document.activeElement);
+    part.replaceChildren(h('div', null, draw()));
+    if (!hadFocus) return;
+    const heading = part.querySelector('h1, h2');
+    if (heading instanceof HTMLElement) heading.focus();
+  }
+
+  /** @param {Approval} approval */
+  #heading(approval) {
+    const { names } = this.#context;
+    const { requester, created_at: createdAt } = approval;
+    const behind = requester.on_behalf_of;
+    return [
+      h('h1', { tabindex: -1 }, rich(whatHappens(approval))),
+      h(
+        'p',
+        { class: 'check-meta' },
+        badge(approval.status),
+        h(
+          'span',
+          { class: 'quiet' },
+          'asked for by ',
+          foreign(names.nameOf(requester.id)),
+          behind === undefined ? '' : [' on behalf of ', foreign(names.nameOf(behind))],
+          ', ',
+          pastTime(createdAt),
+        ),
+      ),
+    ];
+  }
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @returns {Promise<T | ApiError>}
+ */
+async function orError(promise) {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}

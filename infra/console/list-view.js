@@ -1,0 +1,249 @@
+/** The list of checks: what waits for this person first, kept up to date while it is looked at. */
+import { h } from './dom.js';
+import { errorNotice } from './error-notice.js';
+import { foreign } from './foreign-text.js';
+import { listApprovals } from './routes.js';
+import { countdown, pastTime } from './times.js';
+import { badge, rich, STATUSES, whatHappens } from './wording.js';
+
+/** @import { Approval } from './payloads.d.ts' */
+/** @typedef {import('./main.js').ViewContext} ViewContext */
+
+/** Each way to look at them, with what it asks of `GET /approvals`. */
+const SHOWS = {
+  waiting: { label: 'Waiting for me', query: { role: 'approver', status: 'awaiting_approval' } },
+  mine: { label: 'Asked for by me', query: { role: 'requester' } },
+  all: { label: 'All', query: {} },
+};
+const REFRESH_MS = 4_000;
+/** How long a row says the same of its age. */
+const MINUTE_MS = 60_000;
+const PAGE = 50;
+const LARGEST_PAGE = 200;
+
+/**
+ * @param {ViewContext} context
+ * @param {URLSearchParams} chosen
+ */
+export async function listView(context, chosen) {
+  const list = new CheckList(context, chosen);
+  await list.refresh();
+  list.keepFresh();
+  return { title: 'Approvals', content: list.content };
+}
+
+class CheckList {
+  /** @type {ViewContext} */
+  #context;
+  /** @type {keyof typeof SHOWS} */
+  #show;
+  /** @type {string} */
+  #status;
+  /** @type {Approval[]} */
+  #items = [];
+  /** @type {string | null} */
+  #next = null;
+  #shown = '';
+  #rows = h('ul', { class: 'checks', 'aria-label': 'Checks' });
+  #below = h('div', { class: 'below' });
+  #problem = h('div');
+
+  /**
+   * @param {ViewContext} context
+   * @param {URLSearchParams} chosen
+   */
+  constructor(context, chosen) {
+    this.#context = context;
+    const show = chosen.get('show') ?? 'waiting';
+    this.#show = show === 'mine' || show === 'all' ? show : 'waiting';
+    this.#status = chosen.get('status') ?? '';
+  }
+
+  get content() {
+    return [
+      h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, 'Approvals'), this.#filters()),
+      this.#problem,
+      this.#rows,
+      this.#below,
+    ];
+  }
+
+  /** Asks for everything shown once more. */
+  async refresh() {
+    const limit = Math.min(LARGEST_PAGE, Math.max(PAGE, this.#items.length));
+    const { items, page } = await this.#ask({ limit: String(limit) });
+    const known = new Set(this.#items.map(({ id }) => id));
+    const news = this.#shown === '' ? [] : items.filter(({ id }) => !known.has(id));
+    const isLonger = this.#items.length > limit;
+    this.#items = isLonger ? [...items, ...this.#items.slice(limit)] : items;
+    this.#next = isLonger ? this.#next : page.next_cursor;
+    this.#draw();
+    if (news.length > 0) this.#context.announce(`${String(news.length)} new in the list`);
+  }
+
+  /** Until the view is left; not while the page is hidden. */
+  keepFresh() {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void this.#refreshQuietly();
+    }, REFRESH_MS);
+    this.#context.signal.addEventListener('abort', () => {
+      clearInterval(timer);
+    });
+  }
+
+  async #refreshQuietly() {
+    try {
+      await this.refresh();
+      this.#problem.replaceChildren();
+    } catch (error) {
+      if (!this.#context.signal.aborted) this.#problem.replaceChildren(errorNotice(error, { role: null }));
+    }
+  }
+
+  async #more() {
+    const { items, page } = await this.#ask({ limit: String(PAGE), cursor: this.#next ?? '' });
+    const first = items[0];
+    this.#items = [...this.#items, ...items];
+    this.#next = page.next_cursor;
+    this.#draw();
+    if (first) this.#linkOf(first.id)?.focus();
+  }
+
+  /** @param {Record<string, string>} page */
+  #ask(page) {
+    const status = this.#show === 'waiting' || this.#status === '' ? {} : { status: this.#status };
+    return listApprovals({ ...SHOWS[this.#show].query, ...status, ...page }, this.#context.signal);
+  }
+
+  #filters() {
+    const address = (/** @type {string} */ show, /** @type {string} */ status) =>
+      `#/approvals?${new URLSearchParams({ show, ...(status === '' ? {} : { status }) }).toString()}`;
+    const shows = Object.entries(SHOWS).map(([show, { label }]) =>
+      h(
+        'a',
+        { href: address(show, ''), class: 'segment', 'aria-current': show === this.#show ? 'page' : null },
+        label,
+      ),
+    );
+    return h(
+      'div',
+      { class: 'filters' },
+      h('nav', { class: 'segments', 'aria-label': 'Which checks' }, shows),
+      this.#show === 'waiting' ? null : this.#statusField((status) => address(this.#show, status)),
+    );
+  }
+
+  /** @param {(status: string) => string} address */
+  #statusField(address) {
+    const option = (/** @type {string} */ value, /** @type {string} */ label) =>
+      h('option', { value, selected: value === this.#status }, label);
+    const choose = (/** @type {Event} */ { target }) => {
+      if (target instanceof HTMLSelectElement) location.hash = address(target.value);
+    };
+    return h(
+      'select',
+      { 'aria-label': 'State', on: { change: choose } },
+      option('', 'Any state'),
+      Object.entries(STATUSES).map(([status, { label }]) => option(status, label)),
+    );
+  }
+
+  #draw() {
+    const minute = Math.floor(Date.now() / MINUTE_MS);
+    const signature = JSON.stringify([this.#items, this.#next, minute]);
+    if (signature === this.#shown) return;
+    this.#shown = signature;
+    const focused = document.activeElement;
+    const focusedId =
+      focused instanceof HTMLElement && this.#rows.contains(focused) ? focused.dataset['id'] : undefined;
+    this.#rows.replaceChildren(...this.#items.map((approval) => this.#row(approval)));
+    this.#rows.hidden = this.#items.length === 0;
+    this.#below.replaceChildren(...this.#belowRows());
+    if (focusedId !== undefined) this.#linkOf(focusedId)?.focus();
+  }
+
+  /** @param {string} id */
+  #linkOf(id) {
+    const links = [...this.#rows.querySelectorAll('a')];
+    return links.find(({ dataset }) => dataset['id'] === id);
+  }
+
+  /** @param {Approval} approval */
+  #row(approval) {
+    const {
+      id,
+      status,
+      requester,
+      mailbox_id: mailboxId,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      quorum,
+    } = approval;
+    const { names } = this.#context;
+    const isOpen = status === 'awaiting_approval' || status === 'pending_commit';
+    return h(
+      'li',
+      { class: 'check' },
+      h(
+        'div',
+        { class: 'check-what' },
+        h('a', { href: `#/approvals/${id}`, 'data-id': id }, rich(whatHappens(approval))),
+        h(
+          'p',
+          { class: 'quiet small' },
+          foreign(names.nameOf(requester.id)),
+          ' · ',
+          foreign(names.mailboxOf(mailboxId)),
+          ' · ',
+          pastTime(createdAt),
+        ),
+      ),
+      h(
+        'div',
+        { class: 'check-state' },
+        badge(status),
+        h(
+          'p',
+          { class: 'quiet small' },
+          quorum.required > 1 && isOpen ? `${String(quorum.approved)} of ${String(quorum.required)} · ` : '',
+          isOpen ? [countdown(expiresAt), ' left'] : null,
+        ),
+      ),
+    );
+  }
+
+  #belowRows() {
+    if (this.#items.length === 0) return [this.#empty()];
+    if (this.#next === null) return [];
+    const more = h(
+      'button',
+      { type: 'button', class: 'plain', on: { click: () => void this.#moreOrProblem() } },
+      'Load more',
+    );
+    return [more];
+  }
+
+  async #moreOrProblem() {
+    try {
+      await this.#more();
+    } catch (error) {
+      this.#problem.replaceChildren(errorNotice(error));
+    }
+  }
+
+  #empty() {
+    const isWaiting = this.#show === 'waiting';
+    return h(
+      'div',
+      { class: 'empty' },
+      h('p', { class: 'empty-title' }, isWaiting ? 'Nothing waits for you' : 'No checks here'),
+      h(
+        'p',
+        { class: 'quiet' },
+        isWaiting
+          ? 'When an agent asks for something that needs your approval, it appears here by itself.'
+          : 'Checks appear here as soon as somebody asks for one.',
+      ),
+    );
+  }
+}

@@ -1,0 +1,166 @@
+/** The approver's page: which view the address asks for, and what stands around every view. */
+import { ApiError, askForStepUpWith } from './api.js';
+import { checkView } from './check-view.js';
+import { h, icon } from './dom.js';
+import { errorNotice } from './error-notice.js';
+import { foreign } from './foreign-text.js';
+import { listView } from './list-view.js';
+import { Names } from './names.js';
+import { signOut } from './routes.js';
+import { session } from './session.js';
+import { resetView, setupView, signInView } from './sign-in-views.js';
+import { stepUp } from './step-up.js';
+
+/**
+ * @typedef {object} ViewContext
+ * @property {Names} names
+ * @property {AbortSignal} signal aborted when the view is left
+ * @property {(news: string) => void} announce tells those who listen to the page
+ */
+/** @typedef {import('./sign-in-views.js').View} View */
+
+const PRODUCT = 'Mailbox Gateway';
+const HOME = '#/approvals';
+
+const main = part('main');
+const bar = part('bar');
+const news = part('news');
+
+/** @type {AbortController} */
+let showing = new AbortController();
+/** @type {Names | null} */
+let names = null;
+/** A one-time link's word and token, taken out of the address before anything else sees them. */
+let link = takeLink();
+
+/** @param {string} id */
+function part(id) {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`there is no #${id}`);
+  return found;
+}
+
+function takeLink() {
+  const [, word, token] = /^#(setup|reset)=(.+)$/.exec(location.hash) ?? [];
+  if (word === undefined || token === undefined) return null;
+  history.replaceState(null, '', `${location.pathname}${location.search}${HOME}`);
+  return { word, token: decodeURIComponent(token) };
+}
+
+/** Shows what the address asks for. What a view throws is shown in its place. */
+async function show() {
+  showing.abort();
+  showing = new AbortController();
+  const { signal } = showing;
+  link = takeLink() ?? link;
+  main.setAttribute('aria-busy', 'true');
+  try {
+    const view = await viewFor(signal);
+    if (!signal.aborted) place(view);
+  } catch (error) {
+    if (signal.aborted) return;
+    place({
+      title: 'Something went wrong',
+      content: [h('h1', { tabindex: -1 }, 'This cannot be shown'), errorNotice(error), retry()],
+    });
+  } finally {
+    if (!signal.aborted) main.removeAttribute('aria-busy');
+  }
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @returns {Promise<View>}
+ */
+async function viewFor(signal) {
+  if (link !== null) return linkView(link);
+  if (session.token === null) return signedOut();
+  names ??= await Names.load();
+  drawBar(names);
+  const context = { names, signal, announce };
+  const [path = '', query] = location.hash.slice(1).split('?');
+  const [, id] = /^\/approvals\/(chk_[0-9a-z]+)$/.exec(path) ?? [];
+  if (id !== undefined) return await checkView(context, id);
+  if (path === '' || path === '/' || path === '/approvals')
+    return await listView(context, new URLSearchParams(query));
+  throw new ApiError('not_found', 'There is no such page here.');
+}
+
+/** @param {{ word: string, token: string }} given */
+function linkView({ word, token }) {
+  drawBar(null);
+  const onDone = () => {
+    link = null;
+    names = null;
+    void show();
+  };
+  return word === 'setup' ? setupView({ token, onDone }) : resetView({ token, onDone });
+}
+
+/** The address stays: whoever signs in is where he wanted to be. */
+function signedOut() {
+  const notice = names === null ? {} : { notice: 'Your session is over. Sign in to go on where you were.' };
+  names = null;
+  drawBar(null);
+  return signInView({ ...notice, onDone: () => void show() });
+}
+
+/** @param {View} view */
+function place({ title, content }) {
+  document.title = `${title} – ${PRODUCT}`;
+  main.replaceChildren(h('div', { class: 'view' }, content));
+  const field = main.querySelector('input');
+  const heading = main.querySelector('h1');
+  if (session.token === null && field) field.focus();
+  else heading?.focus();
+  scrollTo(0, 0);
+}
+
+/** @param {Names | null} whose */
+function drawBar(whose) {
+  const brand = h('a', { class: 'brand', href: HOME }, icon('m3 8.5 3.4 3.4L13 5'), h('span', null, PRODUCT));
+  if (whose === null) {
+    bar.replaceChildren(brand);
+    return;
+  }
+  const { user, org } = whose.session;
+  const out = h('button', { type: 'button', class: 'plain', on: { click: () => void leave() } }, 'Sign out');
+  bar.replaceChildren(
+    brand,
+    h(
+      'p',
+      { class: 'who' },
+      h('span', null, foreign(user.name)),
+      h('span', { class: 'quiet' }, foreign(org.name)),
+    ),
+    out,
+  );
+}
+
+async function leave() {
+  try {
+    await signOut();
+  } catch (error) {
+    // What could not be told to the gateway is forgotten here all the same, and ends there by itself.
+    if (!(error instanceof ApiError)) throw error;
+  }
+  names = null;
+  history.replaceState(null, '', HOME);
+  session.end();
+}
+
+const retry = () =>
+  h('button', { type: 'button', class: 'plain', on: { click: () => void show() } }, 'Try again');
+
+/** @param {string} text */
+function announce(text) {
+  news.textContent = text;
+}
+
+askForStepUpWith(stepUp);
+session.whenEnded(() => void show());
+addEventListener('hashchange', () => void show());
+part('skip').addEventListener('click', () => {
+  main.focus();
+});
+void show();

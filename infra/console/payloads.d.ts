@@ -1,0 +1,146 @@
+/** What the console reads of the REST face's answers (`contract.md` 9, 12, 17); types only. */
+
+export type ApprovalStatus =
+  | 'awaiting_approval'
+  | 'pending_commit'
+  | 'committing'
+  | 'committed'
+  | 'commit_failed'
+  | 'commit_unknown'
+  | 'rejected'
+  | 'cancelled'
+  | 'expired'
+  | 'superseded'
+  | 'invalidated';
+
+export interface Address {
+  name: string | null;
+  email: string;
+}
+
+export interface ActionsManifest {
+  kind: 'message_actions';
+  steps: { action: string; folder_path?: string; flags_add?: string[]; flags_remove?: string[] }[];
+  items: { message_id: string; folder: string }[];
+}
+
+export interface SendManifest {
+  kind: 'send_draft';
+  envelope: { from: string; to: string[] };
+  headers: {
+    from: Address;
+    to: Address[];
+    cc: Address[];
+    bcc: Address[];
+    reply_to: Address[];
+    subject: string;
+  };
+  attachments: { filename: string | null; content_type: string; size: number; sha256: string }[];
+}
+
+export type Manifest = ActionsManifest | SendManifest;
+
+export interface Vote {
+  by: string;
+  decision: 'approve' | 'reject';
+  reason: string | null;
+  at: string;
+  content_hash: string;
+  own_request: boolean;
+}
+
+export interface ItemResult {
+  message_id: string;
+  action: string;
+  outcome: 'done' | 'failed' | 'unknown' | 'skipped';
+  error?: { code: string; message: string };
+}
+
+export interface Approval {
+  id: string;
+  status: ApprovalStatus;
+  action: string;
+  mailbox_id: string;
+  draft_id?: string;
+  operation_id: string;
+  requester: { id: string; kind: string; on_behalf_of?: string };
+  reason: string | null;
+  content_hash: string;
+  manifest: Manifest;
+  policy: { version: number; rule_id: string };
+  quorum: { required: number; approved: number };
+  votes: Vote[];
+  created_at: string;
+  expires_at: string;
+  commit_by?: string;
+  commit_at?: string;
+  execution: { status: string; attempts: number; results: ItemResult[] };
+  superseded_by?: string;
+}
+
+export interface Preview {
+  manifest: Manifest;
+  content_hash: string;
+  html: string;
+  text: string;
+  previous?: { content_hash: string; changes: Change[] };
+}
+
+export interface Change {
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
+export interface Page<Item> {
+  items: Item[];
+  page: { next_cursor: string | null };
+}
+
+export interface AuditLine {
+  id: string;
+  type: string;
+  occurred_at: string;
+  actor: { type: string; id: string };
+  surface: string;
+  outcome: string;
+  data: Record<string, unknown>;
+}
+
+export interface Operation {
+  events: AuditLine[];
+}
+
+export interface SignedIn {
+  session_token: string;
+}
+
+export interface Monitored {
+  status: 'matched' | 'timed_out';
+  cursor: string;
+}
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+export interface ErrorBody {
+  error: {
+    code: string;
+    message: string;
+    request_id: string;
+    retry_after_seconds?: number;
+    details: { issues?: Issue[] };
+  };
+}
+
+export interface Session {
+  user: { id: string; name: string; email: string };
+  org: { id: string; name: string };
+  role: string;
+}
+
+export interface Identity {
+  mailboxes: { id: string; email: string; scopes: string[] }[];
+}

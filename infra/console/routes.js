@@ -1,0 +1,112 @@
+/** The routes of the REST face that this page uses, each with what it takes and answers (`contract.md` 17). */
+import { call } from './api.js';
+
+/** @import { Approval, Identity, Monitored, Operation, Page, Preview, Session, SignedIn } from './payloads.d.ts' */
+
+/**
+ * @param {string} id
+ * @param {string} [rest]
+ */
+const approvalPath = (id, rest = '') => `/approvals/${encodeURIComponent(id)}${rest}`;
+
+/**
+ * @param {{ email: string, password: string }} body
+ * @returns {Promise<SignedIn>}
+ */
+export const signIn = (body) => call('POST', '/auth/login', { body });
+
+/**
+ * @param {{ token: string, email: string, password: string, name: string, org_name: string }} body
+ * @returns {Promise<unknown>}
+ */
+export const setUp = (body) => call('POST', '/auth/setup', { body });
+
+/**
+ * @param {{ token: string, password: string }} body
+ * @returns {Promise<unknown>}
+ */
+export const resetPassword = (body) => call('POST', '/auth/password/reset', { body });
+
+/**
+ * @param {string} password
+ * @returns {Promise<unknown>}
+ */
+export const confirmPassword = (password) => call('POST', '/auth/step-up', { body: { password } });
+
+/** @returns {Promise<unknown>} */
+export const signOut = () => call('POST', '/auth/logout');
+
+/** @returns {Promise<Session>} */
+export const readSession = () => call('GET', '/auth/session');
+
+/** @returns {Promise<Identity>} */
+export const readIdentity = () => call('GET', '/identity');
+
+/** @returns {Promise<Page<{ id: string, name: string }>>} */
+export const listAgents = () => call('GET', '/agents?limit=200');
+
+/** @returns {Promise<Page<{ id: string, email: string }>>} */
+export const listMailboxes = () => call('GET', '/mailboxes?limit=200');
+
+/**
+ * @param {Record<string, string>} query
+ * @param {AbortSignal} signal
+ * @returns {Promise<Page<Approval>>}
+ */
+export const listApprovals = (query, signal) =>
+  call('GET', `/approvals?${new URLSearchParams(query).toString()}`, { signal });
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<Approval>}
+ */
+export const readApproval = (id, signal) => call('GET', approvalPath(id), { signal });
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<Preview>}
+ */
+export const readPreview = (id, signal) => call('GET', approvalPath(id, '/preview'), { signal });
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<Operation>}
+ */
+export const readOperation = (id, signal) => call('GET', `/operations/${encodeURIComponent(id)}`, { signal });
+
+/**
+ * @param {{ approval_ids: string[], cursor?: string, timeout_seconds: number }} body
+ * @param {AbortSignal} signal
+ * @returns {Promise<Monitored>}
+ */
+export const monitorApprovals = (body, signal) =>
+  call('POST', '/approvals/monitor_approval', { body, signal });
+
+/**
+ * @param {string} id
+ * @param {{ decision: 'approve' | 'reject', content_hash: string, reason?: string }} body
+ * @param {string} key
+ * @returns {Promise<Approval>}
+ */
+export const decideApproval = (id, body, key) => call('POST', approvalPath(id, '/decision'), { body, key });
+
+/**
+ * @param {string} id
+ * @param {{ reason?: string }} body
+ * @param {string} key
+ * @returns {Promise<Approval>}
+ */
+export const cancelApproval = (id, body, key) =>
+  call('POST', approvalPath(id, '/cancel_approval'), { body, key });
+
+/**
+ * @param {string} id
+ * @param {{ content_hash: string }} body
+ * @param {string} key
+ * @returns {Promise<unknown>}
+ */
+export const commitApproval = (id, body, key) =>
+  call('POST', approvalPath(id, '/approval_commit'), { body, key });

@@ -1,0 +1,108 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect } from 'chai';
+import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const FOLDER = join(import.meta.dirname, '../../../../infra/console');
+const sources = globSync('*.{js,css,html,svg}', { cwd: FOLDER }).map((name) => ({
+  name,
+  text: readFileSync(join(FOLDER, name), 'utf8'),
+}));
+
+describe('the approver’s page', () => {
+  let stage: RestStage;
+
+  before(async () => {
+    stage = await startRestStage();
+  });
+  after(() => stage.close());
+
+  const call = (url: string, method = 'GET', headers = {}) =>
+    stage.call(method, '', { url, bearer: null, headers });
+  const assetsOf = (page: string): readonly string[] =>
+    [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
+
+  it(`is served to anybody, with its files and nothing else ${verifies('contract:18:console-files')}`, async () => {
+    const page = await call('/console');
+    expect(page.status).to.equal(200);
+    expect(page.headers['content-type']).to.equal('text/html; charset=utf-8');
+    const assets = assetsOf(page.text);
+    expect(assets.map((address) => basename(address))).to.have.members([
+      'icon.svg',
+      'console.css',
+      'main.js',
+    ]);
+    const [folder = ''] = /^console\/[0-9a-f]{16}\//.exec(assets[0] ?? '') ?? [];
+    for (const { name } of sources.filter(({ name }) => !name.endsWith('.html'))) {
+      const { status, headers } = await call(`/${folder}${name}`);
+      expect(status, name).to.equal(200);
+      expect(headers['content-type'], name).to.match(
+        /^(text\/javascript; charset=utf-8|text\/css; charset=utf-8|image\/svg\+xml)$/,
+      );
+      expect(headers['cache-control'], name).to.equal('public, max-age=31536000, immutable');
+      expect((await call(`/${folder}${name}`, 'GET', { 'if-none-match': headers.etag })).status).to.equal(
+        304,
+      );
+    }
+    const beside = ['tsconfig.json', 'payloads.d.ts', 'console.html', '..%2fmain.ts', '%2e%2e/main.ts', ''];
+    for (const url of [...beside.map((name) => `/${folder}${name}`), '/console/main.js', '/CONSOLE']) {
+      const answer = await call(url);
+      expect(answer.status, url).to.equal(404);
+      expect(errorOf(answer), url).to.include({ code: 'not_found' });
+    }
+  });
+
+  it(`has a policy that lets in its own files only, and no frame around it ${verifies('contract:18:console-policy')}`, async () => {
+    const { headers, text } = await call('/console?any=query');
+    expect(String(headers['content-security-policy']).split('; ')).to.have.members([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self' data:",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      'trusted-types console-preview',
+    ]);
+    expect(headers).to.include({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(headers).not.to.have.property('set-cookie');
+    expect(text).not.to.match(/<style|<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=/i);
+  });
+
+  it('takes GET and HEAD only, and has one address', async () => {
+    const refused = await call('/console', 'POST');
+    expect(refused.status).to.equal(405);
+    expect(refused.headers.allow).to.equal('GET, HEAD');
+    expect(errorOf(refused)).to.include({ code: 'method_not_allowed' });
+    expect(await call('/console', 'HEAD')).to.include({ status: 200, text: '' });
+    const moved = await call('/console/');
+    expect(moved.status).to.equal(308);
+    expect(new URL(String(moved.headers.location), 'http://gateway.example/console/').pathname).to.equal(
+      '/console',
+    );
+  });
+
+  it('names no other host, and makes markup of a text in one place only', () => {
+    for (const { name, text } of sources) {
+      const hosts = [...text.matchAll(/\b(?:https?:)?\/\/[\w-]+\.[\w.-]+/g)].map(([host]) => host);
+      expect(
+        hosts.filter((host) => !host.endsWith('//www.w3.org')),
+        name,
+      ).to.deep.equal([]);
+      const sinks =
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|cookie/i;
+      const isFrame = name === 'preview-frame.js';
+      expect(sinks.test(text.replaceAll(/\/\*[^]*?\*\//g, '')), name).to.equal(isFrame);
+    }
+  });
+});
