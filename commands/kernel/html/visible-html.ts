@@ -6,15 +6,9 @@
 import { type Link, linkOf, namesOtherHost } from './html-link.ts';
 import { endTag, escapeText, startTag } from './html-markup.ts';
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
-import {
-  type Declarations,
-  hidesAll,
-  isUnreadable,
-  lookInside,
-  PLAIN_LOOK,
-  type TextLook,
-} from './style-declarations.ts';
-import { classesOf, type Styled, type StyleRules } from './style-rules.ts';
+import { OUTERMOST, type SeenElement, seeElement, remoteSource } from './seen-element.ts';
+import { isUnreadable, type TextLook } from './style-declarations.ts';
+import type { StyleRules } from './style-rules.ts';
 import { styleRulesOf } from './style-sheets.ts';
 
 export interface VisibleHtml {
@@ -36,27 +30,16 @@ export interface VisibleOptions {
 const MAX_WRITTEN_DEPTH = 100;
 const MAX_LINK_TEXT = 300;
 
-/** Elements whose inside is not text of the mail. */
-const DROPPED: ReadonlySet<string> = new Set([
-  'script', 'style', 'title', 'template', 'object', 'embed', 'applet', 'iframe', 'frame', 'frameset', 'noframes', 'svg',
-  'math', 'select', 'textarea', 'audio', 'video', 'canvas', 'map', 'xml',
-]); // prettier-ignore
 const VOID: ReadonlySet<string> = new Set(['br', 'hr', 'img', 'wbr', 'col']);
 
-interface Frame extends Styled {
-  readonly look: TextLook;
-  readonly dropped: boolean;
-  readonly hidden: boolean;
+interface Frame extends SeenElement {
   readonly written: boolean;
   readonly link: Link | null;
   linkText: string;
 }
 
 const NOT_WRITTEN = { written: false, link: null } as const;
-const ROOT: Frame = {
-  ...{ name: '', id: '', classes: [], look: PLAIN_LOOK, dropped: false, hidden: false, linkText: '' },
-  ...NOT_WRITTEN,
-};
+const ROOT: Frame = { ...OUTERMOST, ...NOT_WRITTEN, linkText: '' };
 
 /** Reads HTML of any kind; never throws. */
 export async function visibleHtml(html: string, options: VisibleOptions): Promise<VisibleHtml> {
@@ -87,17 +70,10 @@ class VisibleReader implements TagHandler {
   }
 
   onopentag(name: string, attributes: Record<string, string>): void {
-    const parent = this.#frames.at(-1) ?? ROOT;
-    const element = { name, id: attributes['id'] ?? '', classes: classesOf(attributes['class']) };
-    const style = this.#rules.declarationsFor(element, this.#frames, attributes['style']);
-    const seen = {
-      look: lookInside(parent.look, withAttributes(style, attributes)),
-      dropped: parent.dropped || DROPPED.has(name),
-      hidden: parent.hidden || 'hidden' in attributes || hidesAll(style),
-    };
-    if (!seen.dropped && isRemote(name, attributes)) this.#counts.remoteResources += 1;
+    const seen = seeElement(this.#rules, this.#frames, name, attributes);
+    if (!seen.dropped && remoteSource(name, attributes) !== null) this.#counts.remoteResources += 1;
     const written = seen.dropped || seen.hidden ? NOT_WRITTEN : this.#write(name, attributes, seen.look);
-    this.#frames.push({ ...element, ...seen, ...written, linkText: '' });
+    this.#frames.push({ ...seen, ...written, linkText: '' });
   }
 
   ontext(text: string): void {
@@ -147,15 +123,6 @@ class VisibleReader implements TagHandler {
   }
 }
 
-const isElsewhere = (url: string | undefined): boolean =>
-  url !== undefined && /^\s*(https?:)?\/\//i.test(url);
-
-function isRemote(name: string, attributes: Record<string, string>): boolean {
-  const { src, background, data, poster, href, style = '' } = attributes;
-  const urls = [src, background, data, poster, name === 'link' ? href : undefined];
-  return urls.some(isElsewhere) || /url\(\s*['"]?\s*(https?:)?\/\//i.test(style);
-}
-
 /** Content-IDs in URLs are percent-encoded (RFC 2392). */
 function contentIdOf(url: string): string {
   const text = url.slice('cid:'.length);
@@ -164,14 +131,4 @@ function contentIdOf(url: string): string {
   } catch {
     return text;
   }
-}
-
-/** Colours of before style sheets. */
-function withAttributes(style: Declarations, { bgcolor, color, text }: Record<string, string>): Declarations {
-  const foreground = color ?? text;
-  const ofAttributes = [
-    ...(bgcolor === undefined ? [] : [['background-color', bgcolor.trim().toLowerCase()] as const]),
-    ...(foreground === undefined ? [] : [['color', foreground.trim().toLowerCase()] as const]),
-  ];
-  return ofAttributes.length === 0 ? style : new Map([...ofAttributes, ...style]);
 }

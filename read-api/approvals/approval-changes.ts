@@ -1,0 +1,152 @@
+/** What is different in a send since the check before it: the two manifests compared, and the two texts line by line. */
+import { z } from 'zod';
+import { escapeText } from '../../commands/kernel/html/html-markup.ts';
+import type { DraftBody } from '../../commands/drafts/draft-body.ts';
+import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { lineDiff } from './line-diff.ts';
+import type { Fenced } from './render-document.ts';
+import { renderMailHtml } from './render-mail-html.ts';
+import { renderMailText } from './render-mail-text.ts';
+import { visible } from './render-visible.ts';
+
+export const Change = z.object({
+  what: z.enum(['sender', 'recipients', 'reply_to', 'subject', 'headers', 'attachments', 'body']),
+  before: z.string().nullable().describe('What cannot be seen is marked; null for the body.'),
+  after: z.string().nullable(),
+  lines: z
+    .array(z.object({ change: z.enum(['removed', 'added']), text: z.string() }))
+    .optional()
+    .describe('Of the body: the lines that differ, as the preview shows them.'),
+  more_lines: z.int().optional().describe('Further lines that differ.'),
+});
+export type Change = z.output<typeof Change>;
+
+/** A manifest with the text it names; null where that was erased. */
+export interface SendVersion {
+  readonly manifest: SendManifest;
+  readonly body: Pick<DraftBody, 'html' | 'text'> | null;
+}
+
+export async function changesBetween(before: SendVersion, after: SendVersion): Promise<readonly Change[]> {
+  const told = FIELDS.flatMap(({ what, tell }): readonly Change[] => {
+    const [was, is] = [tell(before.manifest), tell(after.manifest)];
+    return was === is ? [] : [{ what, before: was, after: is }];
+  });
+  if (before.manifest.body_sha256 === after.manifest.body_sha256) return told;
+  return [...told, await bodyChange(before.body, after.body)];
+}
+
+type Addresses = SendManifest['headers']['to'];
+
+const listed = (addresses: Addresses): string =>
+  addresses.map(({ name, email }) => visible(name === null ? email : `${email} — ${name}`)).join(', ');
+const labelled = (rows: readonly (readonly [label: string, value: string])[]): string =>
+  rows.flatMap(([label, value]) => (value === '' ? [] : [`${label}: ${value}`])).join('\n');
+
+const FIELDS: readonly {
+  readonly what: Change['what'];
+  readonly tell: (manifest: SendManifest) => string;
+}[] = [
+  {
+    what: 'sender',
+    tell: ({ headers, envelope }) =>
+      labelled([
+        ['From', listed([headers.from])],
+        ['Envelope', visible(envelope.from)],
+      ]),
+  },
+  {
+    what: 'recipients',
+    tell: ({ headers: { to, cc, bcc } }) =>
+      labelled([
+        ['To', listed(to)],
+        ['Cc', listed(cc)],
+        ['Bcc', listed(bcc)],
+      ]),
+  },
+  { what: 'reply_to', tell: ({ headers }) => listed(headers.reply_to) },
+  { what: 'subject', tell: ({ headers }) => visible(headers.subject) },
+  {
+    what: 'headers',
+    tell: ({ headers }) =>
+      labelled(headers.other.map(({ name, value }) => [visible(name), visible(value)] as const)),
+  },
+  {
+    what: 'attachments',
+    tell: ({ attachments }) =>
+      attachments
+        .map(({ filename, content_type, size, sha256 }) =>
+          [
+            visible(filename ?? 'without a name'),
+            visible(content_type),
+            `${String(size)} bytes`,
+            sha256,
+          ].join(', '),
+        )
+        .join('\n'),
+  },
+];
+
+const MAX_LINES = 200;
+const MAX_LINE_CHARS = 500;
+
+async function bodyChange(before: SendVersion['body'], after: SendVersion['body']): Promise<Change> {
+  const change = { what: 'body', before: null, after: null } as const;
+  if (before === null || after === null) return change;
+  const lines = lineDiff(await shownText(before), await shownText(after));
+  return {
+    ...change,
+    lines: lines
+      .slice(0, MAX_LINES)
+      .map((line) => ({ ...line, text: line.text.slice(0, MAX_LINE_CHARS).toWellFormed() })),
+    ...(lines.length > MAX_LINES ? { more_lines: lines.length - MAX_LINES } : {}),
+  };
+}
+
+/** What the preview shows of it: a link that leads elsewhere is another line. */
+const shownText = async ({ html, text }: Pick<DraftBody, 'html' | 'text'>): Promise<string> =>
+  html === null ? renderMailText(text).text : (await renderMailHtml(html)).text;
+
+const TITLES: Readonly<Record<Change['what'], string>> = {
+  sender: 'Sender',
+  recipients: 'Recipients',
+  reply_to: 'Answers go to',
+  subject: 'Subject',
+  headers: 'Other headers',
+  attachments: 'Attachments',
+  body: 'Text',
+};
+
+/** The changes as a preview shows them: what was taken out with a minus, what was put in with a plus. */
+export function renderChanges(changes: readonly Change[]): Fenced {
+  const lines = changes.flatMap(linesOf);
+  const classOf = { '+': 'added', '-': 'removed', ' ': '' };
+  // What cannot be seen was marked when the changes were found.
+  const html = lines.map(
+    ({ sign, text }) => `<div class="${classOf[sign]}">${sign} ${escapeText(text)}</div>`,
+  );
+  return {
+    html: `<div class="plain">${html.join('')}</div>`,
+    text: lines.map(({ sign, text }) => `${sign} ${text}`).join('\n'),
+  };
+}
+
+interface SignedLine {
+  readonly sign: '+' | '-' | ' ';
+  readonly text: string;
+}
+
+function linesOf({ what, before, after, lines = [], more_lines }: Change): readonly SignedLine[] {
+  const each = (sign: '+' | '-', value: string | null): readonly SignedLine[] =>
+    value === null || value === '' ? [] : value.split('\n').map((text) => ({ sign, text }));
+  const plain = (text: string): SignedLine => ({ sign: ' ', text });
+  const isOnlyLook = what === 'body' && lines.length === 0;
+  return [
+    plain(`${TITLES[what]}:`),
+    ...each('-', before),
+    ...each('+', after),
+    ...lines.map(({ change, text }): SignedLine => ({ sign: change === 'added' ? '+' : '-', text })),
+    ...(isOnlyLook ? [plain('how it looks; no line of text')] : []),
+    ...(more_lines === undefined ? [] : [plain(`${String(more_lines)} more lines`)]),
+  ];
+}

@@ -1,0 +1,50 @@
+/** The messages of a check as they lie in the mailbox now. */
+import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { FetchedMessage, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { isSameMessage } from '../../commands/operations/approvals/build-actions-manifest.ts';
+import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
+import type { MessageNow } from './render-actions.ts';
+
+/** One look at the mail server, the messages in the manifest's order. Null when it could not be asked: the preview says so. */
+export async function messagesNow(
+  { mail, locators, log }: Pick<Ports, 'mail' | 'locators' | 'log'>,
+  mailbox: MailboxEntry,
+  manifest: ActionsManifest,
+): Promise<readonly MessageNow[] | null> {
+  const places = manifest.items.map(({ message_id }) => placeOf(mailbox, locators, message_id));
+  const known = places.filter((place) => place !== null);
+  try {
+    const fetched = await mail.withMailbox(mailbox.id, 'interactive', (session) =>
+      session.fetch(known, 'envelope', null),
+    );
+    const found = new Map(known.map((place, at) => [place, fetched[at] ?? null]));
+    return manifest.items.map((item, at) => {
+      const place = places[at] ?? null;
+      return messageNow(manifest.nonce, item, place && (found.get(place) ?? null));
+    });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    log.warn('the messages of a check could not be looked at', { mailbox_id: mailbox.id, code: error.code });
+    return null;
+  }
+}
+
+/** Null when the folder is none of the mailbox any more. */
+function placeOf(mailbox: MailboxEntry, locators: Ports['locators'], messageId: string): MessageRef | null {
+  const place = locators.openMessage(messageId);
+  const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
+  if (place?.mailboxNumber !== mailbox.number || !folder) return null;
+  return { folder, uidValidity: place.uidValidity, uid: place.uid };
+}
+
+function messageNow(
+  nonce: string,
+  item: ActionsManifest['items'][number],
+  found: FetchedMessage | null,
+): MessageNow {
+  if (found === null) return { state: 'gone' };
+  const { from, subject, sentAt } = found;
+  return { state: isSameMessage(nonce, item, found) ? 'same' : 'replaced', from, subject, sentAt };
+}

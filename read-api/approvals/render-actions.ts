@@ -1,0 +1,156 @@
+/** What a check of message actions will do, in words, and the messages it will do it to as they are now. Pure. */
+import type { Address } from '../../commands/kernel/mail-port.ts';
+import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
+import { addressFact } from './render-address.ts';
+import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
+import { counted } from './render-numbers.ts';
+
+/** A message of the manifest as it is found now; `replaced` = another one lies at its place. */
+export type MessageNow =
+  | { readonly state: 'gone' }
+  | {
+      readonly state: 'same' | 'replaced';
+      readonly from: readonly Address[];
+      readonly subject: string | null;
+      readonly sentAt: Date | null;
+    };
+
+export interface ActionsContent {
+  readonly mailboxAddress: string;
+  readonly ownDomains: ReadonlySet<string>;
+  /** In the order of the manifest's items; null = the mail server could not be asked. */
+  readonly messages: readonly MessageNow[] | null;
+}
+
+export function describeActions(manifest: ActionsManifest, content: ActionsContent): PreviewDocument {
+  const { steps, items } = manifest;
+  const sources = folders(items.map(({ folder }) => folder));
+  const sentences = steps.map((step) => sentenceOf(step, counted(items.length, 'message'), sources));
+  return {
+    headline: sentences.length > 1 ? sentences.map((each, at) => `${String(at + 1)}. ${each}`) : sentences,
+    blocks: [
+      ...warningsOf(content).map((text): Block => ({ kind: 'warning', text })),
+      {
+        kind: 'facts',
+        title: null,
+        rows: [
+          { label: 'Mailbox', facts: [fact(content.mailboxAddress)] },
+          { label: 'Messages', facts: [fact(String(items.length))] },
+        ],
+      },
+      {
+        kind: 'facts',
+        title: 'The messages as they are now',
+        rows: items.map((item, at) => messageRow(item, at, content)),
+      },
+    ],
+  };
+}
+
+const quoted = (text: string): string => `“${text}”`;
+
+/** More are counted, not named. */
+const MOST_NAMED = 3;
+
+function folders(paths: readonly string[]): string {
+  const distinct = [...new Set(paths)];
+  return distinct.length > MOST_NAMED
+    ? `${String(distinct.length)} folders`
+    : distinct.map(quoted).join(' and ');
+}
+
+type Step = ActionsManifest['steps'][number];
+
+function sentenceOf(step: Step, messages: string, sources: string): string {
+  const target = quoted(step.folder_path ?? '');
+  switch (step.action) {
+    case 'move':
+      return `${messages} will be moved from ${sources} to ${target}.`;
+    case 'copy':
+      return `${messages} in ${sources} will be copied to ${target}.`;
+    case 'trash':
+      return `${messages} will be moved from ${sources} to the trash, ${target}.`;
+    case 'spam':
+      return `${messages} will be moved from ${sources} to spam, ${target}.`;
+    case 'not_spam':
+      return `${messages} will be moved from ${sources} back to the inbox, ${target}.`;
+    case 'archive':
+      return `${messages} will be moved from ${sources} to the archive, ${target}.`;
+    case 'expunge':
+      return `${messages} will be deleted for ever from ${sources}.`;
+    case 'set_flags':
+      return `${messages} in ${sources} will be ${flagsTold(step)}.`;
+  }
+}
+
+const TOLD: Readonly<Record<string, readonly [added: string, removed: string]>> = {
+  '\\seen': ['marked as read', 'marked as unread'],
+  '\\flagged': ['flagged', 'no longer flagged'],
+  '\\answered': ['marked as answered', 'no longer marked as answered'],
+};
+
+function flagsTold({ flags_add = [], flags_remove = [] }: Step): string {
+  return [
+    ...flags_add.map((flag) => TOLD[flag.toLowerCase()]?.[0] ?? `given the keyword ${quoted(flag)}`),
+    ...flags_remove.map((flag) => TOLD[flag.toLowerCase()]?.[1] ?? `rid of the keyword ${quoted(flag)}`),
+  ].join(', ');
+}
+
+function warningsOf({ messages }: ActionsContent): readonly string[] {
+  if (messages === null) {
+    return ['The mail server could not be asked: what these messages are is not known now. Ask again later.'];
+  }
+  const count = (state: MessageNow['state']): number =>
+    messages.filter((each) => each.state === state).length;
+  const [gone, replaced] = [count('gone'), count('replaced')];
+  return [
+    ...(gone > 0
+      ? [
+          `${counted(gone, 'message')} not at the place any more where it was asked for; nothing can be done to it.`,
+        ]
+      : []),
+    ...(replaced > 0
+      ? [`At the place of ${counted(replaced, 'message')} lies another one now; it was not asked for.`]
+      : []),
+  ];
+}
+
+type Item = ActionsManifest['items'][number];
+
+function messageRow(item: Item, at: number, { messages, ownDomains }: ActionsContent): Row {
+  return {
+    label: `Message ${String(at + 1)}`,
+    facts: messageFacts(item, messages?.[at] ?? null, ownDomains),
+  };
+}
+
+/** Of a field of one message among many. */
+const SHORT = 200;
+const short = (text: string): string => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text);
+
+function messageFacts(
+  { folder, rfc_message_id }: Item,
+  now: MessageNow | null,
+  ownDomains: ReadonlySet<string>,
+): readonly Fact[] {
+  const place = `in ${quoted(folder)}`;
+  const named = rfc_message_id === null ? place : `${place}, Message-ID ${short(rfc_message_id)}`;
+  if (now === null) return [fact(named)];
+  if (now.state === 'gone') return [fact(named, { warnings: ['not there any more'] })];
+  const [sender] = now.from;
+  const date = now.sentAt === null ? [] : [now.sentAt.toISOString().slice(0, 16).replace('T', ' ') + ' UTC'];
+  return [
+    fact(now.subject === null ? 'without a subject' : short(now.subject), {
+      notes: [...date, place],
+      warnings: now.state === 'replaced' ? ['not the message that was asked for'] : [],
+    }),
+    ...(sender === undefined
+      ? []
+      : [
+          addressFact(
+            { name: sender.name && short(sender.name), email: short(sender.email) },
+            { ownDomains, outside: false },
+          ),
+        ]),
+  ];
+}

@@ -1,0 +1,76 @@
+/** Names that look like others (Unicode TS 39): letters of several alphabets in one word, and words that read like another. */
+import { domainToASCII, domainToUnicode } from 'node:url';
+
+/** Alphabets of which letters look alike, or that are seldom mixed for good reason. */
+const SCRIPTS = [
+  'Latin', 'Greek', 'Cyrillic', 'Armenian', 'Hebrew', 'Arabic', 'Cherokee', 'Georgian', 'Coptic', 'Thai', 'Devanagari',
+  'Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo', 'Lisu', 'Canadian_Aboriginal',
+] as const; // prettier-ignore
+const SCRIPT_OF = SCRIPTS.map((name) => ({ name, matches: new RegExp(`\\p{Script=${name}}`, 'u') }));
+
+/** Mixed as a matter of course (TS 39, 5.2, "highly restrictive"). */
+const TOGETHER: readonly ReadonlySet<string>[] = [
+  new Set(['Latin', 'Han', 'Hiragana', 'Katakana']),
+  new Set(['Latin', 'Han', 'Bopomofo']),
+  new Set(['Latin', 'Han', 'Hangul']),
+];
+
+/** True when the letters of a word come from alphabets that nobody writes one word in. */
+export function mixesScripts(word: string): boolean {
+  const used = SCRIPT_OF.filter(({ matches }) => matches.test(word)).map(({ name }) => name);
+  return used.length > 1 && !TOGETHER.some((set) => used.every((name) => set.has(name)));
+}
+
+/** Letters of other alphabets by the Latin ones they are taken for. */
+const TAKEN_FOR: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    a: 'аαɑ', b: 'Ьƅ', c: 'сϲⅽ', d: 'ԁցⅾ', e: 'еҽ', g: 'ɡ', h: 'һհ', i: 'іıιɩ', j: 'јϳ', k: 'κк', l: 'ӏⅼ',
+    m: 'мⅿ', n: 'ոп', o: 'оοօ', p: 'рρ', q: 'ԛզ', r: 'г', s: 'ѕ', t: 'тτ', u: 'υս', v: 'ѵνⅴ', w: 'ԝω', x: 'хχⅹ',
+    y: 'уγү',
+  }).flatMap(([latin, others]) => Array.from(others, (other): [string, string] => [other, latin])),
+); // prettier-ignore
+
+/** Each letter as the Latin one it is taken for, accents left out. */
+const inLatin = (word: string): string =>
+  Array.from(
+    word.toLowerCase().normalize('NFKD').replaceAll(/\p{M}/gu, ''),
+    (letter) => TAKEN_FOR.get(letter) ?? letter,
+  ).join('');
+
+const AT_A_GLANCE: readonly (readonly [RegExp, string])[] = [
+  [/[1i|]/g, 'l'], [/0/g, 'o'], [/-/g, ''], [/rn/g, 'm'], [/vv/g, 'w'], [/cl/g, 'd'],
+]; // prettier-ignore
+
+/** What a name is read as at a glance: two names with one skeleton are taken for each other. */
+export const skeleton = (name: string): string =>
+  AT_A_GLANCE.reduce((read, [letters, taken]) => read.replaceAll(letters, taken), inLatin(name));
+
+/** True when a word has no Latin letter and is read as one of Latin letters throughout. */
+const readsAsLatin = (word: string): boolean =>
+  /[^\x00-\x7f]/.test(word) && /^[a-z]+$/.test(inLatin(word)) && !/\p{Script=Latin}/u.test(word);
+
+/** A domain as it goes over the wire and as it is read, and why not to trust one's eyes; null = no reason. */
+export interface DomainLook {
+  readonly ascii: string;
+  readonly unicode: string;
+  readonly warning: string | null;
+}
+
+/** Looks at a domain; `known` are domains (ASCII) it must not be mistaken for. */
+export function lookAtDomain(domain: string, known: ReadonlySet<string> = new Set()): DomainLook {
+  const ascii = domainToASCII(domain.toLowerCase()) || domain.toLowerCase();
+  const unicode = domainToUnicode(ascii) || ascii;
+  return { ascii, unicode, warning: warningOf(ascii, unicode, known) };
+}
+
+function warningOf(ascii: string, unicode: string, known: ReadonlySet<string>): string | null {
+  if (known.has(ascii)) return null;
+  const shape = skeleton(unicode);
+  for (const own of known) {
+    if (skeleton(domainToUnicode(own)) === shape) return `looks like ${own}, which it is not`;
+  }
+  const labels = unicode.split('.');
+  if (labels.some(mixesScripts)) return 'letters of several alphabets in one word';
+  if (labels.some(readsAsLatin)) return `reads like ${labels.map(inLatin).join('.')}, which it is not`;
+  return null;
+}

@@ -1,0 +1,162 @@
+/**
+ * The HTML of a mail as it has to be seen before it goes out: every text in the order it stands in, without the mail's own styles,
+ * what those would hide marked; each link with where it leads; pictures told of and never loaded.
+ */
+import sanitize from 'sanitize-html';
+import { linkOf, namesOtherHost } from '../../commands/kernel/html/html-link.ts';
+import { parseInSlices, type TagHandler } from '../../commands/kernel/html/parse-in-slices.ts';
+import { MAX_HTML_CHARS, upToLastTag } from '../../commands/kernel/html/read-html.ts';
+import {
+  type Attributes,
+  OUTERMOST,
+  remoteSource,
+  seeElement,
+  type SeenElement,
+} from '../../commands/kernel/html/seen-element.ts';
+import { isUnreadable } from '../../commands/kernel/html/style-declarations.ts';
+import type { StyleRules } from '../../commands/kernel/html/style-rules.ts';
+import { styleRulesOf } from '../../commands/kernel/html/style-sheets.ts';
+import type { Fenced } from './render-document.ts';
+import { lookAtDomain } from './render-look-alikes.ts';
+import { mailPieces } from './render-mail-text.ts';
+import { MailSink, WRITTEN_TAGS } from './render-mail-sink.ts';
+import { mark, visible } from './render-visible.ts';
+
+export interface ShownMail extends Fenced {
+  readonly hiddenChars: number;
+  /** Pictures that a reader's program would load from somewhere. */
+  readonly remotePictures: number;
+  /** Links whose text names another host. */
+  readonly misleadingLinks: number;
+  /** Some style moves, covers or turns text round: others may see it elsewhere than it stands here. */
+  readonly movesText: boolean;
+  /** There is more of it than is shown. */
+  readonly isCut: boolean;
+}
+
+/** Whatever was written before, nothing else comes through. */
+const GATE: sanitize.IOptions = {
+  allowedTags: [...WRITTEN_TAGS],
+  allowedAttributes: {},
+  allowedClasses: { span: ['mark'] },
+  enforceHtmlBoundary: false,
+  parseStyleAttributes: false,
+};
+
+/** Reads HTML of any kind; never throws. */
+export async function renderMailHtml(html: string): Promise<ShownMail> {
+  const isCut = html.length > MAX_HTML_CHARS;
+  const source = isCut ? upToLastTag(html.slice(0, MAX_HTML_CHARS)) : html;
+  const reader = new MailReader(await styleRulesOf(source));
+  await parseInSlices(source, reader);
+  const shown = reader.result();
+  return { ...shown, html: sanitize(shown.html, GATE), isCut: isCut || shown.isCut };
+}
+
+interface Frame extends SeenElement {
+  readonly written: boolean;
+  readonly href: string | undefined;
+  linkText: string;
+}
+
+const MAX_SHOWN = 300;
+const MOVES_TEXT =
+  /position\s*:|transform\s*:|float\s*:|order\s*:|direction\s*:|unicode-bidi|margin[a-z-]*\s*:[^;]*-\d|translate|rotate|scale/i;
+const TURNS_ROUND = /unicode-bidi\s*:\s*(?:isolate-)?(?:bidi-)?override/i;
+
+class MailReader implements TagHandler {
+  readonly #rules: StyleRules;
+  readonly #sink = new MailSink();
+  readonly #frames: Frame[] = [];
+  readonly #found = { hiddenChars: 0, remotePictures: 0, misleadingLinks: 0, movesText: false };
+
+  constructor(rules: StyleRules) {
+    this.#rules = rules;
+  }
+
+  get openTags(): number {
+    return this.#frames.length;
+  }
+
+  result(): ShownMail {
+    return { ...this.#sink.result(), ...this.#found, isCut: this.#sink.isFull };
+  }
+
+  onopentag(name: string, attributes: Record<string, string>): void {
+    const seen = seeElement(this.#rules, this.#frames, name, attributes);
+    const isDropped = seen.dropped && this.#frames.at(-1)?.dropped !== true;
+    if (isDropped) this.#sink.mark(`<${visible(name)}> left out`);
+    const written = !seen.dropped && !seen.hidden && this.#sink.open(name);
+    if (!seen.dropped) this.#tell(name, attributes);
+    this.#frames.push({
+      ...seen,
+      written,
+      href: name === 'a' ? attributes['href'] : undefined,
+      linkText: '',
+    });
+  }
+
+  ontext(text: string): void {
+    const frame = this.#frames.at(-1) ?? { ...OUTERMOST, name: '' };
+    if (frame.dropped) return;
+    const isPre = this.#frames.some(({ name }) => name === 'pre');
+    const shown = isPre ? text : text.replaceAll(/[ \t\n\r\f]+/g, ' ');
+    const pieces = mailPieces(shown, { lines: isPre, max: MAX_HTML_CHARS });
+    const isHidden = (frame.hidden || isUnreadable(frame.look)) && shown.trim() !== '';
+    if (isHidden) this.#found.hiddenChars += shown.trim().length;
+    this.#sink.write(isHidden ? [mark('hidden text:'), ...pieces, mark('end of hidden text')] : pieces);
+    const link = this.#frames.findLast(({ href }) => href !== undefined);
+    if (link && link.linkText.length < MAX_SHOWN) link.linkText += shown.slice(0, MAX_SHOWN);
+  }
+
+  onclosetag(): void {
+    const frame = this.#frames.pop();
+    if (!frame) return;
+    if (frame.written) this.#sink.close(frame.name);
+    if (frame.href !== undefined) this.#sink.mark(this.#linkTold(frame.href, frame.linkText));
+  }
+
+  /** What an element does beside holding text. */
+  #tell(name: string, attributes: Attributes): void {
+    const { style = '' } = attributes;
+    if (name === 'br' || name === 'hr') this.#sink.line(name);
+    if (MOVES_TEXT.test(style)) this.#found.movesText = true;
+    if (name === 'bdo' || TURNS_ROUND.test(style)) {
+      this.#found.movesText = true;
+      this.#sink.mark('readers see the text that follows turned round');
+    }
+    const remote = remoteSource(name, attributes);
+    if (remote !== null) this.#found.remotePictures += 1;
+    if (remote !== null || name === 'img') this.#sink.mark(pictureTold(remote, attributes));
+  }
+
+  #linkTold(href: string, text: string): string {
+    const link = linkOf(href);
+    if (link === null) return `link that cannot be followed: ${shortened(href)}`;
+    if (link.host === null) return `link: ${shortened(link.href)}`;
+    const isMisleading = namesOtherHost(text, link.host);
+    if (isMisleading) this.#found.misleadingLinks += 1;
+    const other = isMisleading ? ', which is not the host its text names' : '';
+    return `link to ${hostTold(link.host)}${other}: ${shortened(link.href)}`;
+  }
+}
+
+const shortened = (text: string): string =>
+  visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+
+/** Host and port in ASCII; what it reads as, and why not to trust that. */
+function hostTold(host: string): string {
+  const { ascii, unicode, warning } = lookAtDomain(host.replace(/:\d+$/, ''));
+  const reads =
+    unicode === ascii ? '' : ` (reads as ${visible(unicode)}${warning === null ? '' : `; ${warning}`})`;
+  return `${host}${reads}`;
+}
+
+function pictureTold(remote: string | null, { src = '', alt = '' }: Attributes): string {
+  const words = alt.trim() === '' ? '' : `, instead of it: ${shortened(alt)}`;
+  if (remote !== null) {
+    const url = URL.parse(remote.trim(), 'https://unknown.invalid');
+    return `picture not loaded, from ${url === null ? shortened(remote) : hostTold(url.host)}${words}`;
+  }
+  return `${/^cid:/i.test(src) ? 'attached picture' : 'picture'}${words}`;
+}

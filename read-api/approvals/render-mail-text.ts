@@ -1,0 +1,41 @@
+/** The text of a mail made visible: whatever a screen hides is marked, and so are names of hosts that look like others. */
+import type { Fenced } from './render-document.ts';
+import { lookAtDomain } from './render-look-alikes.ts';
+import { asHtml, asText, mark, type Piece, type VisibleOptions, visiblePieces } from './render-visible.ts';
+
+/** Host names as mail programs make links of them, with or without a scheme. */
+const HOST_LIKE = /(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu;
+
+/** The text in pieces; behind a look-alike its form in ASCII and why. */
+export function mailPieces(text: string, options: VisibleOptions): readonly Piece[] {
+  const pieces: Piece[] = [];
+  let from = 0;
+  for (const { 0: host, index } of text.slice(0, options.max).matchAll(HOST_LIKE)) {
+    const { ascii, warning } = /[^\x00-\x7f]/.test(host)
+      ? lookAtDomain(host)
+      : { ascii: host, warning: null };
+    if (warning === null) continue;
+    const end = index + host.length;
+    pieces.push(...visiblePieces(text.slice(from, end), options), mark(`${ascii}: ${warning}`));
+    from = end;
+  }
+  return [...pieces, ...visiblePieces(text.slice(from), { ...options, max: options.max - from })];
+}
+
+/** A person reads no text of this length to its end. */
+const MAX_TEXT_CHARS = 200_000;
+/** Of the HTML made of it. */
+const MAX_OUTPUT = 1_500_000;
+
+/** A plain text body. `isCut`: it is longer than what is shown. */
+export function renderMailText(text: string): Fenced & { readonly isCut: boolean } {
+  const all = mailPieces(text, { lines: true, max: MAX_TEXT_CHARS });
+  let length = 0;
+  const end = all.findIndex((piece) => (length += asHtml([piece]).length) > MAX_OUTPUT);
+  const pieces = end < 0 ? all : [...all.slice(0, end), mark('the rest is not shown')];
+  return {
+    html: `<div class="plain">${asHtml(pieces)}</div>`,
+    text: asText(pieces),
+    isCut: text.length > MAX_TEXT_CHARS || end >= 0,
+  };
+}
