@@ -27,7 +27,7 @@ export async function resolveOperation(
   const command = {
     id: operationId,
     decide: (now: OperationState) => {
-      if (now.send === null) return resolveActions(now, word, sealed);
+      if (now.send === null) return resolveActions(now, word, { reason: sealed, now: ports.clock.now() });
       if (now.send.outcome?.outcome !== 'unknown') throw nothingUnknown();
       return [resolved(word, sealed)];
     },

@@ -122,7 +122,13 @@ const steps: Steps = {
   ApprovalGranted: checked,
   CommitScheduled: checked,
   CommitStarted: checked,
-  CommitAttemptFailed: checked,
+  // What was looked up was not done; another attempt intends its steps anew.
+  CommitAttemptFailed: (state, fact) => ({
+    ...checked(state, fact),
+    steps: [],
+    results: null,
+    completed: false,
+  }),
   ApprovalRejected: checked,
   ApprovalCancelled: checked,
   ApprovalExpired: checked,

@@ -1,6 +1,7 @@
 /** Settles what a cut-off operation left open by looking at source and target, never by repeating. */
 import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import { type Ports, WrongExpectedRevision } from '../kernel/ports.ts';
+import { commitOutcome } from './approvals/commit-outcome.ts';
 import { lookUpItems } from './look-up-items.ts';
 import { operation, summarise } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
@@ -22,18 +23,20 @@ export async function reconcileOperation(
 ): Promise<Reconciled | null> {
   const { state, revision } = await loadAggregate(ports.events, operation, operationId);
   const mailbox = state.mailboxId === null ? undefined : ports.directory.state.mailboxes.get(state.mailboxId);
-  if (!mailbox || state.steps.length === 0) return null;
+  const isOver = state.approval !== null && !state.approval.committing;
+  if (!mailbox || state.steps.length === 0 || isOver) return null;
   const results = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) =>
     lookUpItems(mail, { ...state, mailbox, locators: ports.locators }),
   );
   const changed = results.filter((item) => !(state.results ?? []).some((old) => isSame(old, item)));
-  const facts =
+  const settled =
     state.results === null
       ? [
           { type: 'ActionOutcomesRecorded', data: { results } },
           { type: 'OperationCompleted', data: { summary: summarise(results) } },
         ]
       : [{ type: 'ActionsReconciled', data: { results: changed } }];
+  const facts = [...settled, ...commitOutcome(state.approval, results, ports.clock.now())];
   if (state.results === null || changed.length > 0) {
     try {
       const stream = streamOf(operation, operationId);

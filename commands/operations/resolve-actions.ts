@@ -2,8 +2,9 @@
 import { GatewayError } from '../kernel/errors.ts';
 import type { Fact } from '../kernel/event.ts';
 import type { Sealed } from '../kernel/ports.ts';
-import type { OperationState } from './operation.ts';
-import type { ActionsReconciled, ItemResult, OperationResolved } from './operation-events.ts';
+import { commitOutcome } from './approvals/commit-outcome.ts';
+import type { OperationFact, OperationState } from './operation.ts';
+import type { ItemResult, OperationResolved } from './operation-events.ts';
 
 export const WORDS = ['done', 'not_done'] as const;
 export type Word = (typeof WORDS)[number];
@@ -18,10 +19,10 @@ export const nothingUnknown = (): GatewayError =>
 
 /** Settles every unknown item. Throws `conflict` while the operation runs, and when nothing of it is unknown. */
 export function resolveActions(
-  { results }: Pick<OperationState, 'results'>,
+  { results, approval }: Pick<OperationState, 'results' | 'approval'>,
   word: Word,
-  reason: Sealed,
-): readonly Fact<typeof OperationResolved | typeof ActionsReconciled>[] {
+  { reason, now }: { readonly reason: Sealed; readonly now: Date },
+): readonly OperationFact[] {
   if (results === null) {
     throw new GatewayError(
       'conflict',
@@ -31,8 +32,16 @@ export function resolveActions(
   const unknown = results.filter(({ outcome }) => outcome === 'unknown');
   if (unknown.length === 0) throw nothingUnknown();
   const settled = unknown.map((item) => settle(item, word));
-  return [resolved(word, reason), { type: 'ActionsReconciled', data: { results: settled } }];
+  const after = results.map((item) => settled.find((each) => isSameItem(each, item)) ?? item);
+  return [
+    resolved(word, reason),
+    { type: 'ActionsReconciled', data: { results: settled } },
+    ...commitOutcome(approval, after, now),
+  ];
 }
+
+const isSameItem = (a: ItemResult, b: ItemResult): boolean =>
+  a.message_id === b.message_id && a.step === b.step;
 
 /** Where a message is now only the mail server knows: no new id is told. */
 const settle = ({ message_id, step, action }: ItemResult, word: Word): ItemResult => ({

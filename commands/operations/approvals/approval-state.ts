@@ -31,6 +31,8 @@ export interface ApprovalState {
   /** A commit was begun and has no outcome yet. */
   readonly committing: boolean;
   readonly commitStartedAt: string | null;
+  /** Of the first attempt: the gateway tries again by itself for a day from then. */
+  readonly firstCommitAt: string | null;
   readonly lastError: DataOf<'CommitAttemptFailed'>['error'] | null;
   readonly end: ApprovalEnd | null;
   readonly endedAt: string | null;
@@ -49,6 +51,7 @@ const requested = ({ data, meta }: PastFact<Extract<ApprovalEvent, { type: 'Appr
   attempts: 0,
   committing: false,
   commitStartedAt: null,
+  firstCommitAt: null,
   lastError: null,
   end: null,
   endedAt: null,
@@ -88,9 +91,10 @@ const changes: {
     commitAt: data.commit_at,
     expiresAt: later(expiresAt, Date.parse(data.commit_at) + LATE_BY_MS),
   }),
-  CommitStarted: (_, { data, meta }) => ({
+  CommitStarted: ({ firstCommitAt }, { data, meta }) => ({
     committing: true,
     commitStartedAt: meta.occurred_at,
+    firstCommitAt: firstCommitAt ?? meta.occurred_at,
     attempts: data.attempt,
     commitAt: null,
   }),

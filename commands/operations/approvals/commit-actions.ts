@@ -1,0 +1,176 @@
+/** Commits a check of message actions: exactly the messages of the manifest, exactly its steps, as a direct request runs them. */
+import { appendFacts, foldFacts, streamOf } from '../../kernel/decide-and-append.ts';
+import { GatewayError } from '../../kernel/errors.ts';
+import type { MailSession, MessageRef } from '../../kernel/mail-port.ts';
+import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
+import { isFolderAllowed } from '../../kernel/searched-folders.ts';
+import { policyInForce } from '../../policy/decide-for-caller.ts';
+import { decidePolicy } from '../../policy/decide-policy.ts';
+import { scopesOf } from '../actions.ts';
+import { operation, type OperationFact, type OperationReply, summarise } from '../operation.ts';
+import type { ActionStep } from '../operation-events.ts';
+import { assertNotPaused, assertSupported } from '../prepare-operation.ts';
+import { runOperation } from '../run-operation.ts';
+import type { Target } from '../selection.ts';
+import { isSameMessage, movedDestinations } from './build-actions-manifest.ts';
+import { type Committable, type CommitKind, type Executed, invalidatedBy } from './commit-check.ts';
+import { commitOutcome } from './commit-outcome.ts';
+import type { ActionsManifest } from './manifest.ts';
+import { replyOfCheck } from './reply-of-check.ts';
+
+type Ready = Committable<ActionsManifest>;
+
+export const actionsCommit: CommitKind<ActionsManifest> = {
+  kind: 'message_actions',
+  scopes: ({ steps }) => scopesOf(steps.map(({ action }) => ({ type: action }))),
+  decide: ({ directory }, { acting, orgId, state, manifest }) =>
+    decidePolicy(policyInForce(directory.state, orgId), {
+      ...acting,
+      actions: manifest.steps.map(({ action }) => action),
+      bulkCount: state.targets.length,
+      send: null,
+    }),
+  execute,
+};
+
+/** The steps as they run: a path tells the approver where a number leads, and nobody else. */
+const stepsOf = ({ steps }: ActionsManifest): readonly ActionStep[] =>
+  steps.map(({ folder_path: _path, ...step }) => step);
+
+async function execute(ports: Ports, ready: Ready): Promise<Executed> {
+  const { mailbox, manifest } = ready;
+  const moved = movedDestinations(manifest, mailbox);
+  const refs = new Map(manifest.items.map(({ message_id: id }) => [id, placeOf(ports, ready, id)]));
+  const lost = manifest.items.filter(({ message_id: id }) => refs.get(id) == null);
+  if (moved.length > 0 || lost.length > 0) return changed(lost.map(({ message_id }) => message_id), moved.length);
+  if (!isWithinGrant(ready, refs)) return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
+  const begun = { isBegun: false };
+  try {
+    assertNotPaused(mailbox);
+    return await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
+      executeOn(mail, ports, { ready, refs, begun }),
+    );
+  } catch (error) {
+    const isOurs = error instanceof GatewayError && error.code !== 'store_unavailable';
+    if (begun.isBegun || !isOurs) throw error;
+    return { end: 'no_effect', refusal: error };
+  }
+} // prettier-ignore
+
+interface Place {
+  readonly ready: Ready;
+  readonly refs: ReadonlyMap<string, MessageRef | null>;
+  readonly begun: { isBegun: boolean };
+}
+
+/** Null for a folder that is not known any more. */
+function placeOf({ locators }: Ports, { mailbox }: Ready, messageId: string): MessageRef | null {
+  const place = locators.openMessage(messageId);
+  const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
+  return place && folder ? { folder, uidValidity: place.uidValidity, uid: place.uid } : null;
+}
+
+/** Source and destination alike. */
+function isWithinGrant({ access, mailbox, manifest }: Ready, refs: Place['refs']): boolean {
+  const sources = [...refs.values()].flatMap((ref) => (ref === null ? [] : [ref.folder.number]));
+  const destinations = manifest.steps.flatMap(({ folder }) => (folder === undefined ? [] : [folder]));
+  return [...sources, ...destinations].every((number) => isFolderAllowed(access, mailbox, number));
+}
+
+/** Not what was approved any more: the check ends, and nothing runs. */
+function changed(gone: readonly string[], folders = 0): Executed {
+  const what = folders > 0 ? 'A destination folder is' : `${String(gone.length)} of the messages are`;
+  const refusal = new GatewayError(
+    'selection_changed',
+    `${what} not what was approved any more. Nothing was done; ask for it anew.`,
+    { details: { message_ids: gone, folders, reason: 'targets_gone' } },
+  );
+  return { end: 'invalid', reason: 'targets_gone', refusal };
+}
+
+async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }: Place): Promise<Executed> {
+  const { mailbox, manifest, commit, state } = ready;
+  const steps = stepsOf(manifest);
+  const targets = state.targets.flatMap((target): Target[] => {
+    const ref = refs.get(target.message_id);
+    return ref ? [{ ...target, ref }] : [];
+  });
+  assertSupported(mail.capabilities, { mailbox, steps, targets });
+  const gone = await goneSince(mail, manifest, refs);
+  if (gone.length > 0) return changed(gone);
+  const { min, max } = ready.approval.requested.cardinality ?? { min: 1, max: state.targets.length };
+  if (state.targets.length < min || state.targets.length > max) return changed([]);
+  const told: OperationFact[] = [];
+  const now = ports.clock.now();
+  const end = await runOperation(mail, ports, commit.author, {
+    operationId: commit.operationId,
+    mailbox,
+    steps,
+    targets,
+    begin: async (observed) => {
+      told.push(ready.started, { type: 'ActionsIntended', data: { steps: [...observed] } });
+      const revision = await appendStart(ports, ready, told, now);
+      begun.isBegun = revision !== null;
+      return revision;
+    },
+    ending: (results) => {
+      const { approval } = foldFacts(operation, state, told, { author: commit.author, at: now });
+      const ending = commitOutcome(approval, results, ports.clock.now());
+      told.push(
+        { type: 'ActionOutcomesRecorded', data: { results: [...results] } },
+        { type: 'OperationCompleted', data: { summary: summarise(results) } },
+        ...ending,
+      );
+      return ending;
+    },
+  });
+  if (end === 'not_begun') return { end: 'changed' };
+  if (end === 'overtaken') throw overtaken();
+  commit.notePosition(end.position);
+  return { end: 'told', reply: replyAfter(ready, told, ports.clock.now()) };
+}
+
+/** This process slept past its lease; whoever found that settles the commit by looking. */
+const overtaken = (): GatewayError =>
+  new GatewayError('provider_timeout', 'The commit took too long and is being looked up; ask for its operation.', {
+    retryAfterSeconds: 5,
+  }); // prettier-ignore
+
+const replyAfter = ({ commit, state }: Ready, facts: readonly OperationFact[], at: Date): OperationReply =>
+  replyOfCheck(
+    commit.operationId,
+    foldFacts(operation, state, facts, { author: commit.author, at }),
+    at,
+  ); // prettier-ignore
+
+/** Messages that are not at their place any more, or not the ones that were approved. */
+async function goneSince(
+  mail: MailSession,
+  { nonce, items }: ActionsManifest,
+  refs: Place['refs'],
+): Promise<readonly string[]> {
+  const places = items.flatMap(({ message_id: id }) => refs.get(id) ?? []);
+  const faces = await mail.fetch(places, 'envelope', null);
+  return items.flatMap((item, index) => {
+    const face = faces[index] ?? null;
+    return face !== null && isSameMessage(nonce, item, face) ? [] : [item.message_id];
+  });
+}
+
+/** The lock: started and intended in one append at the revision everything was checked at. */
+async function appendStart(
+  ports: Ports,
+  { commit, revision }: Ready,
+  facts: readonly OperationFact[],
+  occurredAt: Date,
+): Promise<bigint | null> {
+  try {
+    const stream = streamOf(operation, commit.operationId);
+    const { catalogue } = operation;
+    const to = { stream, expected: revision, catalogue, facts, occurredAt };
+    return (await appendFacts(ports, commit.author, to)).revision;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}

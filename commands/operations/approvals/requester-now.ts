@@ -1,0 +1,49 @@
+/** Whether whoever asked for a check could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
+import { callerOf, type MailboxAccess } from '../../kernel/access.ts';
+import type { DirectoryState, MailboxEntry, TokenEntry } from '../../kernel/directory.ts';
+import { MAILBOX_SCOPES, type MailboxScope } from '../../kernel/scopes.ts';
+import type { OperationState, Submission } from '../operation.ts';
+import type { Invalidation } from './approval-events.ts';
+
+export interface Standing {
+  readonly mailbox: MailboxEntry;
+  /** What the requester may do there now. */
+  readonly access: MailboxAccess;
+}
+
+/** What was lost first: the mailbox, the requester or the grant. `scopes`: those that what was asked for needs. */
+export function requesterNow(
+  state: DirectoryState,
+  { submitted, mailboxId }: Pick<OperationState, 'submitted' | 'mailboxId'>,
+  { scopes, now }: { readonly scopes: readonly MailboxScope[]; readonly now: Date },
+): Standing | Invalidation {
+  const mailbox = state.mailboxes.get(mailboxId ?? '');
+  if (!mailbox || mailbox.state === 'removed') return 'mailbox_removed';
+  const token = submitted && tokenOf(state, submitted);
+  if (token?.revokedAt !== null) return 'requester_gone';
+  const caller = callerOf(state, token, now);
+  if (caller === null) return 'requester_gone';
+  const access = caller.mailboxes.get(mailbox.id);
+  return access && scopes.every((scope) => access.scopes.has(scope)) ? { mailbox, access } : 'grant_gone';
+}
+
+/** A token that ran out since is as good as it was; a session is bounded by the person's grants alone. */
+function tokenOf(state: DirectoryState, { by, orgId }: Submission): TokenEntry | null {
+  const token = state.tokens.get(by.token_id ?? '');
+  if (token || by.type !== 'person') return token ?? null;
+  return {
+    id: by.session_id ?? by.id,
+    orgId: orgId ?? '',
+    principalId: by.id,
+    principalKind: 'user',
+    name: 'Session',
+    surface: 'rest',
+    scopes: MAILBOX_SCOPES,
+    mailboxIds: null,
+    expiresAt: '',
+    createdAt: '',
+    createdBy: by.id,
+    revokedAt: null,
+    secretHash: null,
+  };
+}
