@@ -11,6 +11,7 @@ import type {
   SessionEntry,
   TokenEntry,
 } from './directory.ts';
+import { quotasOn } from './grant-quotas.ts';
 import {
   AGENT_ORG_SCOPES,
   isMailboxScope,
@@ -109,7 +110,7 @@ function mailboxAccess(
     access.set(mailboxId, {
       scopes: new Set(bounded.scopes.filter((scope) => token.scopes.includes(scope))),
       folderRoles: bounded.folderRoles,
-      quotas: grant.quotas,
+      quotas: quotasOn(state, mailboxId, token.principalId),
     });
   }
   return access;

@@ -1,5 +1,6 @@
 /** Who may do what in a mailbox: one grant per principal, never wider than its giver's own (`contract.md` 3). Pure. */
 import { GatewayError, notFound } from '../kernel/errors.ts';
+import { quotasWithin } from '../kernel/grant-quotas.ts';
 import type { FolderRole } from '../kernel/mail-port.ts';
 import { stepUpRequired } from '../kernel/step-up.ts';
 import {
@@ -83,11 +84,11 @@ const liveGrantOf = (state: MailboxRecord, { principalId, now }: Giver): HeldGra
   return live ? grant : undefined;
 };
 
-const termsData = ({ scopes, folderRoles, expiresAt }: GrantTerms) => ({
+const termsData = ({ scopes, folderRoles, expiresAt, quotas }: GrantTerms) => ({
   scopes: [...scopes],
   folder_roles: folderRoles && [...folderRoles],
   expires_at: expiresAt,
-  quotas: null,
+  quotas: quotas && { ...quotas },
 });
 
 function assertWithin(state: MailboxRecord, giver: Giver, terms: GrantTerms): void {
@@ -102,12 +103,13 @@ function assertWithin(state: MailboxRecord, giver: Giver, terms: GrantTerms): vo
   }
   throw new GatewayError(
     'insufficient_scope',
-    'Your own grant on this mailbox is bound to folder roles or ends earlier; the one you give must be too.',
+    'Your own grant on this mailbox is bound to folder roles or quotas or ends earlier; the one you give must be too.',
     {
       details: {
         required: [],
         folder_roles: bound?.folderRoles ?? null,
         expires_at: bound?.expiresAt ?? null,
+        quotas: bound?.quotas ?? null,
       },
     },
   );
@@ -117,7 +119,8 @@ function assertWithin(state: MailboxRecord, giver: Giver, terms: GrantTerms): vo
 const isWithin = (bound: GrantTerms, terms: GrantTerms): boolean =>
   terms.scopes.every((scope) => bound.scopes.includes(scope)) &&
   rolesWithin(bound.folderRoles, terms.folderRoles) &&
-  endsWithin(bound.expiresAt, terms.expiresAt);
+  endsWithin(bound.expiresAt, terms.expiresAt) &&
+  quotasWithin(bound.quotas, terms.quotas);
 
 const rolesWithin = (bound: readonly FolderRole[] | null, roles: readonly FolderRole[] | null): boolean =>
   bound === null || (roles?.every((role) => bound.includes(role)) ?? false);

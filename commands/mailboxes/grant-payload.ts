@@ -10,6 +10,7 @@ export const Grant = z.object({
   scopes: z.array(z.string()),
   folder_roles: z.array(folderRole).nullable().describe('Null = every folder.'),
   expires_at: z.string().nullable(),
+  quotas: z.record(z.string(), z.number()).nullable().describe('Null = no limit but those of the gateway.'),
   created_at: z.string(),
   created_by: z.string(),
 });
@@ -23,6 +24,7 @@ export const describeGrant = (mailboxId: string, grant: HeldGrant): Grant => ({
   scopes: [...grant.scopes],
   folder_roles: grant.folderRoles && [...grant.folderRoles],
   expires_at: grant.expiresAt,
+  quotas: grant.quotas && { ...grant.quotas },
   created_at: grant.createdAt,
   created_by: grant.createdBy,
 });

@@ -3,6 +3,7 @@ import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } from '../kernel/directory.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { Quotas } from '../kernel/grant-quotas.ts';
 import type { FolderRole, HostSettings } from '../kernel/mail-port.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
 import { type MailboxEvent, mailboxEvents } from './mailbox-events.ts';
@@ -19,6 +20,8 @@ export interface GrantTerms {
   /** Null = every folder. */
   readonly folderRoles: readonly FolderRole[] | null;
   readonly expiresAt: string | null;
+  /** Null = no limit. */
+  readonly quotas: Quotas | null;
 }
 
 export interface HeldGrant extends GrantTerms {
@@ -169,6 +172,7 @@ const termsOf = (data: PastFactOf<'GrantChanged'>['data']): GrantTerms => ({
   scopes: data.scopes,
   folderRoles: data.folder_roles,
   expiresAt: data.expires_at,
+  quotas: data.quotas,
 });
 
 export const mailbox: Aggregate<MailboxRecord, MailboxEvent> = {

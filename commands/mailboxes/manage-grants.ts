@@ -5,6 +5,7 @@ import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { folderRole } from '../kernel/event-fields.ts';
 import { notFound } from '../kernel/errors.ts';
 import { futureInstant, InstantField } from '../kernel/future-instant.ts';
+import { GrantQuotas } from '../kernel/grant-quotas.ts';
 import { Nothing, replayNothing } from '../kernel/nothing.ts';
 import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
 import { MAILBOX_SCOPES, type MailboxScope, type Preset } from '../kernel/scopes.ts';
@@ -26,6 +27,7 @@ const termsFields = {
     .optional()
     .describe('Source and destination must have one of these roles.'),
   expires_at: InstantField.nullable().optional(),
+  quotas: GrantQuotas.nullable().optional().describe('Null = no limit but those of the gateway.'),
 };
 const Path = { mailbox_id: MailboxIdParameter, grant_id: z.string().min(1).max(64) };
 
@@ -73,6 +75,7 @@ export const createGrant = defineCapability<z.output<typeof GiveInput>, Grant>({
       scopes: chosenBy(state, giver, input),
       folderRoles: input.folder_roles ?? null,
       expiresAt: expiryOf(input.expires_at, giver) ?? null,
+      quotas: input.quotas ?? null,
     };
     assertMayGive(state, giver, { principal, terms });
     const grantId = await context.claim('grt');
@@ -86,7 +89,7 @@ export const createGrant = defineCapability<z.output<typeof GiveInput>, Grant>({
 export const updateGrant = defineCapability<z.output<typeof ChangeInput>, Grant>({
   name: 'update_grant',
   title: 'Change a grant',
-  summary: 'Changes scopes, folder roles or end of a grant.',
+  summary: 'Changes scopes, folder roles, end or quotas of a grant.',
   description:
     'Changes the terms that are sent; others stay. Wider only within your own grant on this mailbox, or in a session with a ' +
     'fresh password.',
@@ -114,6 +117,7 @@ export const updateGrant = defineCapability<z.output<typeof ChangeInput>, Grant>
       ...(named && { scopes: chosenBy(state, giver, input, grant) }),
       ...(input.folder_roles !== undefined && { folderRoles: input.folder_roles }),
       ...(expiresAt !== undefined && { expiresAt }),
+      ...(input.quotas !== undefined && { quotas: input.quotas }),
     };
     const after = await changeMailbox(context, mailboxId, (current) =>
       changeGrant(current, giver, { grantId, change }),

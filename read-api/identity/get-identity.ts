@@ -1,13 +1,14 @@
 /** get_identity: who the caller is and what it may do, so that nobody hard-codes it. */
 import { z } from 'zod';
-import type { Caller } from '../../commands/kernel/access.ts';
+import type { Caller, MailboxAccess } from '../../commands/kernel/access.ts';
 import { mayCall } from '../../commands/kernel/authorise.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { effectiveRoles } from '../../commands/kernel/folders.ts';
+import { type Quotas, tighterQuotas } from '../../commands/kernel/grant-quotas.ts';
 import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/kernel/mail-filter.ts';
+import { POLICY_ACTIONS, type PolicyAction } from '../../commands/kernel/policy-document.ts';
 import { decideActionPolicy, decideSendPolicy } from '../../commands/policy/decide-for-caller.ts';
-import { ACTION_TYPES } from '../../commands/operations/operation-events.ts';
 
 const MailboxIdentity = z.object({
   id: z.string(),
@@ -19,7 +20,10 @@ const MailboxIdentity = z.object({
   server_defined: z.array(z.string()).describe('Filter keys the mail server evaluates by its own rules.'),
   requires_approval: z
     .array(z.string())
-    .describe('What policy lets this caller do only with approval; send: to whom no rule allows it.'),
+    .describe('What policy lets this caller do only with approval; send: to somebody new outside.'),
+  limits: z
+    .record(z.string(), z.number())
+    .describe('sends_per_hour: what the grant here and the limits of agents allow; absent = any number.'),
 });
 
 const Identity = z.object({
@@ -92,9 +96,9 @@ function describe({ caller, registry, ports }: Context): Identity {
       scopes: [...token.scopes],
       expires_at: token.expiresAt,
     },
-    mailboxes: [...caller.mailboxes].flatMap(([id, { scopes }]) => {
+    mailboxes: [...caller.mailboxes].flatMap(([id, access]) => {
       const mailbox = ports.directory.state.mailboxes.get(id);
-      return mailbox ? [describeMailbox(mailbox, [...scopes], { caller, ports })] : [];
+      return mailbox ? [describeMailbox(mailbox, access, { caller, ports })] : [];
     }),
     tools: tools.map(({ name }) => name),
     advertised_tools: tools.filter(({ tool }) => tool?.surface === 'advertised').map(({ name }) => name),
@@ -123,7 +127,7 @@ const PAGE_LIMITS = {
 
 function describeMailbox(
   mailbox: MailboxEntry,
-  scopes: readonly string[],
+  { scopes, quotas }: MailboxAccess,
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
 ): Identity['mailboxes'][number] {
   const roles = Object.entries(effectiveRoles(mailbox)).map(([role, number]) => [
@@ -139,18 +143,26 @@ function describeMailbox(
     filters: [...FILTER_KEYS],
     server_defined: [...SERVER_DEFINED_FILTERS],
     requires_approval: [...requiresApproval(mailbox, { caller, ports })],
+    limits: { ...tighterQuotas(quotas, ofAgents({ caller, ports })) },
   };
 }
 
-/** A send is judged by whom it goes to; here by what holds for recipients that no rule names. */
+/** An agent's sends count in all mailboxes together (`contract.md` 15). */
+const ofAgents = ({ caller, ports }: Pick<Context, 'caller' | 'ports'>): Quotas | null =>
+  caller.actor === 'agent' ? { sends_per_hour: ports.server.limits.sendsPerHour } : null;
+
+/** Somebody no rule can name (RFC 2606): a send is judged by whom it goes to. */
+const TO_A_STRANGER = { recipients: ['somebody@stranger.invalid'], attachments: [] };
+
 function requiresApproval(
   mailbox: MailboxEntry,
   asking: Pick<Context, 'caller' | 'ports'>,
-): readonly string[] {
-  const toNobody = { recipients: [], attachments: [] };
-  const send = decideSendPolicy(asking, mailbox, toNobody).decision === 'require' ? ['send'] : [];
-  const actions = ACTION_TYPES.filter(
-    (type) => decideActionPolicy(asking, mailbox.id, [type]).decision === 'require',
-  );
-  return [...actions, ...send];
+): readonly PolicyAction[] {
+  return POLICY_ACTIONS.filter((action) => {
+    const { decision } =
+      action === 'send'
+        ? decideSendPolicy(asking, mailbox, TO_A_STRANGER)
+        : decideActionPolicy(asking, mailbox.id, [action]);
+    return decision === 'require';
+  });
 }

@@ -214,7 +214,7 @@ describe('drafts written and sent by email.act', function () {
       );
       return (body.mailboxes as Json[]).find(({ id }) => id === world.mailboxId)?.requires_approval;
     };
-    expect([await approvals(token), await approvals()]).to.deep.equal([['send'], []]);
+    expect([await approvals(token), await approvals()]).to.deep.equal([['send', 'expunge'], ['expunge']]);
     // The owner's own tools may send; they cannot ask anybody either.
     expect(await code(send, { mode: 'request_approval' })).to.equal('403 approval_required');
     expect(await code(send, { mode: 'prepare' })).to.equal('422 operation_unsupported');

@@ -296,6 +296,7 @@ describe('what every caller is promised', function () {
     const mailbox = body.mailboxes.find(({ id }: Json) => id === mailboxId);
     expect(mailbox).to.have.all.keys(
       'id', 'email', 'state', 'folder_roles', 'scopes', 'filters', 'server_defined', 'requires_approval',
+      'limits',
     ); // prettier-ignore
     expect(mailbox.folder_roles.inbox).to.match(/^fld_/);
     expect(body.limits).to.include({

@@ -26,6 +26,14 @@ export const contractPolicy = {
     ['read_draft', 'list_grants', 'get_policy'],
     '?as_of= folds up to occurred_at <= as_of; authorisation is of today; a time to come is refused.',
   ],
+  'contract:3:grant-quotas': [
+    ['create_grant', 'update_grant'],
+    'A grant may hold quotas: sends_per_hour, beside the limit of agents; the stricter holds. Others are refused.',
+  ],
+  'contract:17:requires-approval': [
+    'get_identity',
+    'requires_approval names every action that policy lets this caller do there only with an approval.',
+  ],
   'contract:8:names-issue': [
     'set_policy',
     'What is wrong with a policy is named by its path and the id of its rule.',

@@ -30,7 +30,11 @@ export const grantGiven = (
   id: string,
   principalId: string,
   scopes: readonly MailboxScope[] = MAILBOX_SCOPES,
-  terms: { folder_roles?: ('inbox' | 'archive')[]; expires_at?: string } = {},
+  terms: {
+    folder_roles?: ('inbox' | 'archive')[];
+    expires_at?: string;
+    quotas?: { sends_per_hour: number };
+  } = {},
 ): MailboxFact => ({
   type: 'GrantGiven',
   data: {

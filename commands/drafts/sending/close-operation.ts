@@ -34,7 +34,7 @@ export async function giveBack(
   operationId: string,
   { send, submitted }: OperationState,
 ): Promise<void> {
-  if (send === null || submitted?.by.type !== 'agent') return;
+  if (send === null || submitted === null) return;
   const intendedAt = new Date(send.intendedAt);
   await giveQuotaBack(ports, author, submitted.by.id, { id: operationId, intendedAt });
 }

@@ -14,7 +14,7 @@ import { freezeDraft } from '../freeze-draft.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
 import { replaySend } from './replay-send.ts';
 import { sendContentOf } from './send-content.ts';
-import { assertQuotaLeft } from './send-quota.ts';
+import { assertQuotaLeft, senderOf } from './send-quota.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
 
 /**
@@ -44,7 +44,7 @@ async function sendOrReplay(
   if (authorizeOperation({ mode: request.mode, policy, mayRequest: true }) !== 'run') {
     throw new GatewayError('approval_required', 'A person has to approve this send first. Nothing was done.');
   }
-  if (caller.actor === 'agent') await assertQuotaLeft(ports, caller.principal.id, operationId);
+  await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
   const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
   const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
   const lease = await holdLease(ports.leases, operationId);

@@ -15,7 +15,7 @@ import { closeOperation } from './close-operation.ts';
 import { replaySend } from './replay-send.ts';
 import { runAttempt } from './run-attempt.ts';
 import { outcomeOf } from './send-outcome.ts';
-import { takeQuota } from './send-quota.ts';
+import { senderOf, takeQuota } from './send-quota.ts';
 import { tellHeld, tellOutcome, willRetry } from './tell-send.ts';
 
 export interface SendRequest {
@@ -63,7 +63,7 @@ export async function submitSend(context: Context, prepared: PreparedSend): Prom
 async function claimAndSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author, caller } = context;
   const { operationId, policy } = prepared;
-  if (caller.actor === 'agent') await takeQuota(ports, author, caller.principal.id, operationId);
+  await takeQuota(ports, author, senderOf(caller, prepared.loaded.mailboxId), operationId);
   const commitAt = heldUntil(ports.clock.now(), policy);
   const first = await appendFirst(context, operationId, await intentOf(context, prepared, commitAt));
   if (first === null) return await replayFirst(context, operationId);

@@ -7,7 +7,7 @@ import { verifies } from '../../../support/verifies.ts';
 
 const giver = { principalId: 'usr_1', now: NOW };
 const narrow = { principalId: 'usr_2', now: NOW };
-const READ: GrantTerms = { scopes: ['messages:read'], folderRoles: null, expiresAt: null };
+const READ: GrantTerms = { scopes: ['messages:read'], folderRoles: null, expiresAt: null, quotas: null };
 const toAgent = (terms: GrantTerms) => ({
   grantId: 'grt_9',
   principal: { id: 'agt_1', kind: 'agent' as const },
@@ -42,14 +42,20 @@ describe('giving a grant', () => {
     expect(refused.details).to.deep.equal({ grant_id: 'grt_2' });
   });
 
-  it(`cannot be wider than the own grant, in scopes, folders or time ${verifies('contract:3:grant-within')}`, () => {
+  it(`cannot be wider than the own grant, in scopes, folders, time or quotas ${verifies('contract:3:grant-within')}`, () => {
     const bound = grantGiven('grt_2', 'usr_2', ['messages:read'], {
       folder_roles: ['inbox'],
       expires_at: SOON,
+      quotas: { sends_per_hour: 5 },
     });
     const give = (terms: GrantTerms) =>
       given(mailbox, ...added, bound).when((state) => giveGrant(state, narrow, toAgent(terms)));
-    const within: GrantTerms = { scopes: ['messages:read'], folderRoles: ['inbox'], expiresAt: SOON };
+    const within: GrantTerms = {
+      scopes: ['messages:read'],
+      folderRoles: ['inbox'],
+      expiresAt: SOON,
+      quotas: { sends_per_hour: 5 },
+    };
     expect(giveGrant(stateAfter(mailbox, [...added, bound]), narrow, toAgent(within))).to.have.length(1);
     const refused = give({ ...within, scopes: ['messages:read', 'messages:move'] }).thenRefused(
       'insufficient_scope',
@@ -59,6 +65,8 @@ describe('giving a grant', () => {
     give({ ...within, folderRoles: null }).thenRefused('insufficient_scope');
     give({ ...within, expiresAt: LATE }).thenRefused('insufficient_scope');
     give({ ...within, expiresAt: null }).thenRefused('insufficient_scope');
+    give({ ...within, quotas: { sends_per_hour: 6 } }).thenRefused('insufficient_scope');
+    give({ ...within, quotas: null }).thenRefused('insufficient_scope');
   });
 
   it('needs a grant of the giver that has not run out', () => {

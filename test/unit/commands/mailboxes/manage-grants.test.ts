@@ -92,6 +92,23 @@ describe('grants', () => {
     expect(await rejection(gateway.call(updateGrant, path))).to.include({ code: 'not_found' });
   });
 
+  it(`hold quotas of sends, and no others ${verifies('contract:3:grant-quotas')}`, async () => {
+    const { id, quotas } = await give({ quotas: { sends_per_hour: 4 } });
+    expect(quotas).to.deep.equal({ sends_per_hour: 4 });
+    const held = () => gateway.callerOf(agentToken).mailboxes.get(mailboxId)?.quotas;
+    expect(held()).to.deep.equal({ sends_per_hour: 4 });
+    const path = { mailbox_id: mailboxId, grant_id: id };
+    expect(await gateway.call(updateGrant, { ...path, scopes: ['messages:read'] })).to.deep.include({
+      quotas,
+    });
+    for (const wrong of [{ reads_per_hour: 4 }, { sends_per_hour: 0 }, { sends_per_hour: 1.5 }, {}]) {
+      const refused = await rejection(gateway.call(updateGrant, { ...path, quotas: wrong }));
+      expect(refused).to.include({ code: 'invalid_request' });
+    }
+    expect(await gateway.call(updateGrant, { ...path, quotas: null })).to.include({ quotas: null });
+    expect(held()).to.equal(null);
+  });
+
   it('cannot be given without a grant of the giver', async () => {
     const owners = (await list()).find(({ principal }) => principal.id === gateway.org.userId);
     await gateway.call(deleteGrant, { mailbox_id: mailboxId, grant_id: owners?.id });
