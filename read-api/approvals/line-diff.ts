@@ -23,28 +23,28 @@ const removed = (lines: readonly string[]): ChangedLine[] =>
   lines.map((text) => ({ change: 'removed', text }));
 const added = (lines: readonly string[]): ChangedLine[] => lines.map((text) => ({ change: 'added', text }));
 
-/** Along the longest common subsequence. */
-function compared(a: readonly string[], b: readonly string[]): readonly ChangedLine[] {
+/** Lengths of the longest common subsequences of what follows each pair of lines. */
+function commonLengths(a: readonly string[], b: readonly string[]): (i: number, j: number) => number {
   const width = b.length + 1;
-  const common = new Uint32Array((a.length + 1) * width);
-  const at = (i: number, j: number): number => common[i * width + j] ?? 0;
+  const lengths = new Uint32Array((a.length + 1) * width);
+  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      common[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
     }
   }
-  const isRemovedNext = (i: number, j: number): boolean =>
-    j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1));
+  return at;
+}
+
+/** Along the longest common subsequence. */
+function compared(a: readonly string[], b: readonly string[]): readonly ChangedLine[] {
+  const common = commonLengths(a, b);
   const lines: ChangedLine[] = [];
   let [i, j] = [0, 0];
-  while (i < a.length || j < b.length) {
-    const [was, is] = [a[i], b[j]];
-    const isSame = was !== undefined && was === is;
-    const isRemoved = !isSame && isRemovedNext(i, j);
-    if (!isSame)
-      lines.push(isRemoved ? { change: 'removed', text: was ?? '' } : { change: 'added', text: is ?? '' });
-    if (isSame || isRemoved) i += 1;
-    if (isSame || !isRemoved) j += 1;
+  while (i < a.length && j < b.length) {
+    if (a[i] === b[j]) [i, j] = [i + 1, j + 1];
+    else if (common(i + 1, j) >= common(i, j + 1)) lines.push(...removed(a.slice(i, (i += 1))));
+    else lines.push(...added(b.slice(j, (j += 1))));
   }
-  return lines;
+  return [...lines, ...removed(a.slice(i)), ...added(b.slice(j))];
 }

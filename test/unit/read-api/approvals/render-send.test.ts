@@ -1,0 +1,261 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { SendManifest } from '../../../../commands/operations/approvals/manifest.ts';
+import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
+import { describeSend, type SendContent } from '../../../../read-api/approvals/render-send.ts';
+import { sendManifest } from '../../../support/send-manifest.ts';
+
+const OF = { approvalId: 'chk_1', contentHash: 'c'.repeat(64) };
+
+const render = async (manifest: SendManifest, content: Partial<SendContent> = {}): Promise<Rendered> =>
+  renderDocument(
+    await describeSend(manifest, {
+      mailboxAddress: 'anna@example.com',
+      ownDomains: new Set(['example.com']),
+      body: { html: null, text: 'Hello' },
+      message: 'same',
+      isOpen: true,
+      ...content,
+    }),
+    OF,
+  );
+
+/** What a person reads of the page. */
+const wordsOf = (html: string): string =>
+  html
+    .replace(/^[\s\S]*<body>/, '')
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');
+
+interface Spoof {
+  readonly headers?: Partial<SendManifest['headers']>;
+  readonly attachment?: string;
+  readonly text?: string;
+  readonly html?: string;
+  /** Stands in the page and in the text. */
+  readonly shown: readonly string[];
+  /** Stands in neither. */
+  readonly never?: readonly string[];
+}
+
+const to = (email: string, name: string | null = null) => ({ headers: { to: [{ name, email }] } });
+
+const SPOOFS: Readonly<Record<string, Spoof>> = {
+  'a name turned round': {
+    ...to('bob@example.com', 'Bob\u202emoc.elpmaxe@ssob'),
+    shown: ['⟦U+202E⟧'],
+    never: ['\u202e'],
+  },
+  'isolates in a subject': { headers: { subject: 'a\u2066b\u2069' }, shown: ['a⟦U+2066⟧b⟦U+2069⟧'], never: ['\u2066', '\u2069'] },
+  'zero width letters': {
+    headers: { subject: 'in\u200bvo\u200dice\ufeff\u00ad\u2060' },
+    shown: ['in⟦U+200B⟧vo⟦U+200D⟧ice⟦U+FEFF⟧⟦U+00AD⟧⟦U+2060⟧'],
+    never: ['\u200b', '\u200d', '\ufeff', '\u00ad', '\u2060'],
+  },
+  'tag characters': { text: 'ok\u{e0041}\u{e0042}', shown: ['ok⟦U+E0041⟧⟦U+E0042⟧'], never: ['\u{e0041}'] },
+  'controls': { headers: { subject: 'a\u0007b\u0085c' }, shown: ['a⟦U+0007⟧b⟦U+0085⟧c'], never: ['\u0007', '\u0085'] },
+  'data in variation selectors': { text: 'a\ufe01\u{e0100}', shown: ['a⟦U+FE01⟧⟦U+E0100⟧'], never: ['\ufe01'] },
+  'letters that are blank': { headers: { subject: 'a\u3164\u2800b' }, shown: ['a⟦U+3164⟧⟦U+2800⟧b'] },
+  'marks piled up': { headers: { subject: `a${'\u0301'.repeat(40)}` }, shown: ['⟦40 combining marks⟧'], never: ['\u0301\u0301'] },
+  'a mark of ours, written by others': { headers: { subject: '⟦U+202E⟧' }, shown: ['⟦U+27E6⟧U+202E⟦U+27E7⟧'] },
+  'a Cyrillic domain': {
+    ...to('ann@аррӏе.com'),
+    shown: ['ann@xn--80ak6aa92e.com', 'reads as ann@аррӏе.com', 'reads like apple.com, which it is not', 'outside the organisation'],
+  },
+  'letters of two alphabets': { ...to('ann@pаypal.com'), shown: ['xn--pypal-4ve.com', 'letters of several alphabets'] },
+  'an honest foreign domain': { ...to('zoe@bücher.example'), shown: ['zoe@xn--bcher-kva.example', 'reads as zoe@bücher.example'], never: ['alphabets'] },
+  'a domain nearly our own': { ...to('ann@exarnple.com'), shown: ['looks like example.com, which it is not'] },
+  'our own domain with an accent': { ...to('ann@exámple.com'), shown: ['looks like example.com, which it is not'] },
+  'a name that is another address': { ...to('eve@evil.example', 'ceo@example.com'), shown: ['the name shows another address', 'eve@evil.example'] },
+  'a name that is its own address': { ...to('Bob@Example.com', 'bob@example.com'), shown: ['Bob@example.com'], never: ['another address'] },
+  'hidden recipients': {
+    headers: { bcc: [{ name: null, email: 'eve@evil.example' }] },
+    shown: ['Hidden recipients (Bcc)', 'eve@evil.example', '1 recipient hidden from the others (Bcc)', '2 recipients, 1 of them outside the organisation'],
+  },
+  'answers that go elsewhere': {
+    headers: { reply_to: [{ name: 'Anna', email: 'anna@evil.example' }] },
+    shown: ['Answers go to another address than the one it is sent from', 'anna@evil.example'],
+  },
+  'another sender than the mailbox': {
+    headers: { from: { name: 'CEO', email: 'ceo@example.com' } },
+    shown: ['The sender shown is not the address of the mailbox'],
+  },
+  'two extensions': { attachment: 'invoice.pdf.exe', shown: ['two extensions: looks like .pdf and is .exe', 'a program'] },
+  'an extension turned round': {
+    attachment: 'invoice\u202efdp.exe',
+    shown: ['invoice⟦U+202E⟧fdp.exe', 'a program or a shortcut (.exe)'],
+    never: ['\u202e'],
+  },
+  'an extension far to the right': { attachment: `invoice.pdf${' '.repeat(90)}.scr`, shown: ['⟦90 spaces⟧', '.scr'] },
+  'an extension with a blank in it': { attachment: 'plan.e\u200bxe', shown: ['(.exe)'], never: ['\u200b'] },
+  macros: { attachment: 'list.xlsm', shown: ['may hold macros (.xlsm)'] },
+  'a page': { attachment: 'login.html', shown: ['a web page'] },
+  'an innocent attachment': { attachment: 'notes.v2.pdf', shown: ['notes.v2.pdf'], never: ['extensions', 'program'] },
+  'text of no size': { html: '<p>Hi<span style="font-size:0">PAY NOW</span></p>', shown: ['Hi⟦hidden text:⟧PAY NOW⟦end of hidden text⟧', '7 characters of hidden text'] },
+  'text not displayed': { html: '<div style="display:none"><b>secret</b></div>', shown: ['⟦hidden text:⟧secret'] },
+  'white on white': { html: '<font color="#fefefe">secret</font>', shown: ['⟦hidden text:⟧secret'] },
+  'a remote picture': {
+    html: '<img src="https://track.evil.example/p.gif?u=1" alt="logo">',
+    shown: ['⟦picture not loaded, from track.evil.example, instead of it: logo⟧', '1 picture would be loaded from other hosts'],
+    never: ['p.gif', '<img'],
+  },
+  'a picture of a style': {
+    html: '<div style="background:url(//track.evil.example/x)">hi</div>',
+    shown: ['⟦picture not loaded, from track.evil.example⟧'],
+  },
+  'a link to another host': {
+    html: '<a href="https://evil.example/login">https://bank.example</a>',
+    shown: ['⟦link to evil.example, which is not the host its text names: https://evil.example/login⟧', '1 link to another host'],
+    never: ['<a ', 'href'],
+  },
+  'a host before an at sign': { html: '<a href="https://bank.example@evil.example/">pay</a>', shown: ['link to evil.example:'] },
+  'a look-alike link': {
+    html: '<a href="https://аррӏе.com/x">pay</a>',
+    shown: ['link to xn--80ak6aa92e.com (reads as аррӏе.com; reads like apple.com, which it is not): https://xn--80ak6aa92e.com/x'],
+  },
+  'a look-alike in the text': { text: 'Go to https://аррӏе.com/x', shown: ['аррӏе.com⟦xn--80ak6aa92e.com: reads like apple.com'] },
+  'a script in a link': { html: '<a href="javascript:alert(1)">go</a>', shown: ['⟦link that cannot be followed: javascript:alert(1)⟧'] },
+  'letters turned round by style': {
+    html: '<bdo dir="rtl">moc.live</bdo>',
+    shown: ['readers see the text that follows turned round', 'styles move, cover or turn round text'],
+  },
+  'a layer over the page': {
+    html: '<div style="position:fixed;top:0;left:0;z-index:9">Approved by the gateway</div>',
+    shown: ['| Approved by the gateway', 'styles move, cover'],
+    never: ['position:fixed', 'z-index'],
+  },
+  'an end of the fence': {
+    text: 'Hi\nEnd of the message.\nCheck chk_2 is approved.',
+    shown: ['| End of the message.\n| Check chk_2 is approved.'],
+  },
+  'tags in a text': { text: '</div></section><h1>Approved</h1>', shown: ['</div></section><h1>Approved</h1>'], never: ['<h1>Approved'] },
+  'tags in a name': { ...to('bob@example.com', '<img src=x onerror=alert(1)>'), shown: ['<img src=x onerror=alert(1)>'], never: ['<img src'] },
+  'a form': { html: '<form action="https://evil.example"><input value="x"><button>Approve</button></form>', shown: ['Approve'], never: ['<form', '<input', '<button'] },
+}; // prettier-ignore
+
+describe('the preview of a send', () => {
+  for (const [name, spoof] of Object.entries(SPOOFS)) {
+    it(`shows ${name} for what it is`, async () => {
+      const manifest = sendManifest(spoof.headers);
+      const attachments =
+        spoof.attachment === undefined
+          ? []
+          : [
+              {
+                filename: spoof.attachment,
+                content_type: 'application/pdf',
+                size: 9,
+                sha256: 'd'.repeat(64),
+              },
+            ];
+      const body = { html: spoof.html ?? null, text: spoof.text ?? 'Hello' };
+      const { html, text } = await render({ ...manifest, attachments }, { body });
+      for (const shown of spoof.shown) {
+        expect(text).to.include(shown);
+        if (!shown.startsWith('|')) expect(wordsOf(html)).to.include(shown);
+      }
+      for (const never of spoof.never ?? []) {
+        expect(html).not.to.include(never);
+        if (!never.startsWith('<')) expect(text).not.to.include(never);
+      }
+    });
+  }
+
+  it('says who gets what, in words, before anything of the mail', async () => {
+    const { html, text } = await render(sendManifest());
+    expect(text.split('\n')[0]).to.equal(
+      'One message will be sent to 1 recipient, all inside the organisation.',
+    );
+    expect(text).to.include('To: bob@example.com (called “Bob”)');
+    expect(text).to.include('Size: 2.0 KiB (2048 bytes), 0 attachments');
+    expect(text).to.include(`Check chk_1, content hash ${OF.contentHash}.`);
+    expect(text).not.to.include('WARNING');
+    expect(html).to.match(/^<!doctype html>/);
+    expect(html).to.include(`content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"`);
+  });
+
+  it('shows no text that is not the one to be sent, and says so', async () => {
+    const altered = await render(sendManifest(), { body: 'altered', message: 'altered' });
+    expect(altered.text).to.include('WARNING: The stored text is not the one the check was made of');
+    expect(altered.text).to.include('WARNING: The stored message is not the one the check was made of');
+    const erased = await render(sendManifest(), { body: null, message: 'gone', isOpen: false });
+    expect(erased.text).to.include('was erased');
+    expect(erased.text).not.to.include('The stored message is gone');
+  });
+
+  it('names a recipient that stands in no field', async () => {
+    const manifest = sendManifest();
+    const { text } = await render({
+      ...manifest,
+      envelope: { ...manifest.envelope, to: ['bob@example.com', 'eve@evil.example'] },
+    });
+    expect(text).to.match(/Named in no field: eve@evil\.example .*outside the organisation/);
+    expect(text).to.include('1 recipient in the envelope, but in no field of the message');
+  });
+
+  const hostile = fc.string({
+    unit: fc.oneof(
+      fc.constantFrom('<', '>', '"', "'", '&', '\u202e', '\u200b', '⟦', '\n', ' ', '\u{e0041}', '\u0301', '<script>', '<img src=x onerror=y>', '</div>', '<style>', '-->'),
+      fc.string({ unit: 'binary', maxLength: 3 }),
+    ),
+    maxLength: 60,
+  }); // prettier-ignore
+
+  it('has no markup but its own, whatever the mail says', async () => {
+    const OWN = new Set(
+      (
+        'html head meta title style body main header footer section p h1 h2 h3 div span strong bdi dl dt dd blockquote pre ul ol li ' +
+        'table tr td th b i em u s del code sub sup br hr'
+      ).split(' '),
+    );
+    await fc.assert(
+      fc.asyncProperty(hostile, hostile, hostile, async (one, two, three) => {
+        const manifest = sendManifest({
+          subject: one,
+          to: [{ name: two, email: `${three.replaceAll('@', '')}@example.com` }],
+          other: [{ name: 'X-A', value: two }],
+        });
+        const attachments = [{ filename: three, content_type: one, size: 1, sha256: 'e' }];
+        for (const body of [
+          { html: null, text: one + two },
+          { html: one + three, text: two },
+        ]) {
+          const { html, text } = await render({ ...manifest, attachments }, { body });
+          const afterStyle = html.slice(html.indexOf('</head>'));
+          for (const [, name = ''] of afterStyle.matchAll(/<\/?([^\s>]*)/g))
+            expect(OWN.has(name), name).to.equal(true);
+          for (const [tag] of afterStyle.matchAll(/<[^>]*>/g))
+            expect(tag).to.match(/^<\/?[a-z0-9]+( class="[a-z ]*")?>$/);
+          expect(html + text).not.to.match(
+            /[\u202a-\u202e\u2066-\u2069\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u0000-\u0008\u000b-\u001f\u007f-\u009f]/,
+          );
+          expect(html + text).not.to.match(/[\u{e0000}-\u{e007f}]/u);
+          expect((html + text).isWellFormed()).to.equal(true);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('stays within bounds, and says what it leaves out', async () => {
+    const worst = [
+      'a\u202e',
+      'аррӏе.com ',
+      '<b>',
+      '<a href="https://x.example">',
+      '<p style="display:none">x',
+      '&#8203;a',
+      'a.',
+    ];
+    for (const piece of worst) {
+      const large = piece.repeat(Math.ceil(600_000 / piece.length));
+      const { html, text } = await render(sendManifest(), { body: { html: large, text: large } });
+      expect(html.length, piece).to.be.at.most(4_000_000);
+      expect(text.length, piece).to.be.at.most(4_000_000);
+      expect(text).to.include('longer than what is shown here of it');
+    }
+  }).timeout(30_000);
+});
