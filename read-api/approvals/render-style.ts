@@ -26,19 +26,24 @@ p { margin: 0 0 .5rem }
 .quiet, dt, .note { color: var(--quiet); font-size: .875rem }
 dl { margin: 0; border-top: 1px solid var(--edge) }
 dl > div {
-  display: grid; grid-template-columns: 11rem 1fr; gap: .1rem 1rem; padding: .45rem 0; border-bottom: 1px solid var(--edge);
+  display: grid; grid-template-columns: 11rem 1fr; gap: 0 1rem; padding: .45rem 0; border-bottom: 1px solid var(--edge);
 }
 dt { grid-row: 1 / span 200; padding-top: .1rem }
 dd { margin: 0; grid-column: 2; white-space: pre-wrap }
+dd + dd { margin-top: .35rem }
 .note::before { content: "· " }
 .mark {
   padding: 0 .2em; border-radius: .25em; font: .875em ui-monospace, monospace; color: var(--mark); background: var(--mark-ground);
   unicode-bidi: isolate; direction: ltr;
 }
-.alert { padding: 0 .4em; border-radius: .25em; font-size: .875rem; color: var(--bad); background: var(--bad-ground) }
+.alert { -webkit-box-decoration-break: clone; box-decoration-break: clone; padding: 0 .4em; border-radius: .25em; font-size: .875rem; color: var(--bad); background: var(--bad-ground) }
 .warning {
-  padding: .6rem .8rem; color: var(--bad); background: var(--bad-ground); border: 1px solid var(--bad-edge); border-radius: .5rem;
+  margin: 0; padding: .4rem .8rem; color: var(--bad); background: var(--bad-ground); border: solid var(--bad-edge);
+  border-width: 0 1px;
 }
+.warning:first-of-type { padding-top: .7rem; border-top-width: 1px; border-radius: .5rem .5rem 0 0 }
+.warning:last-of-type { padding-bottom: .7rem; border-bottom-width: 1px; border-radius: 0 0 .5rem .5rem; margin-bottom: 1rem }
+.warning:only-of-type { border-radius: .5rem }
 .fence {
   isolation: isolate; contain: paint; overflow: auto; padding: .9rem 1rem; background: var(--sunk);
   border: 1px solid var(--edge); border-left: .3rem solid var(--quiet); border-radius: .25rem .5rem .5rem .25rem;
