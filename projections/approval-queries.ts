@@ -2,6 +2,7 @@
 import type { Sql } from '../commands/kernel/ports.ts';
 import type { OperationState } from '../commands/operations/operation.ts';
 import type { ApprovalStatus } from '../commands/operations/approvals/approval-status.ts';
+import type { OperationsVisible } from './operation-queries.ts';
 
 /** As `approvalStatus` has it; `now` is SQL for the moment that is meant. */
 export const statusAt = (now: string): string =>
@@ -17,21 +18,6 @@ const UNENDED: ReadonlySet<ApprovalStatus> = new Set([
   'committing',
   'commit_unknown',
 ]);
-
-/** Whose checks somebody may see (`contract.md` 3): those of his own, on mailboxes he may read, and those he may decide. */
-export interface ApprovalsVisible {
-  readonly orgId: string;
-  /** Requesters: the caller himself and whoever acts for him. */
-  readonly principalIds: readonly string[];
-  /** Where he may read drafts: sends. */
-  readonly draftMailboxIds: readonly string[];
-  /** Where he may read messages: everything else. */
-  readonly messageMailboxIds: readonly string[];
-  /** Approver roles his own role fulfils. */
-  readonly approverRoles: readonly string[];
-  /** Null = his token reaches every mailbox. */
-  readonly mailboxIds: readonly string[] | null;
-}
 
 export const APPROVAL_PARTS = ['requester', 'approver'] as const;
 
@@ -59,7 +45,7 @@ export interface ListedApproval {
   readonly supersededBy: string | null;
 }
 
-const VISIBLE = `(requester_id = any($2::text[]) or approver_role = any($3::text[])
+const VISIBLE = `(requester_id = any($2::text[]) or ($12 and approver_role = any($3::text[]))
   or mailbox_id = any(case when draft_id is null then $4::text[] else $5::text[] end))`;
 const OF_REQUESTER = 'requester_id = any($2::text[])';
 const FOR_APPROVER = `approver_role = any($3::text[]) and not (exclude_owner and ${OF_REQUESTER})
@@ -68,7 +54,7 @@ const FOR_APPROVER = `approver_role = any($3::text[]) and not (exclude_owner and
 /** One page, newest first. However many checks there are, an index is walked for each of a few lists. */
 export async function listApprovals(
   sql: Sql,
-  visible: ApprovalsVisible,
+  visible: OperationsVisible,
   { statuses, mailboxId, role }: ApprovalFilter,
   { before, limit, now }: ApprovalPage,
 ): Promise<readonly ListedApproval[]> {
@@ -85,7 +71,7 @@ export async function listApprovals(
   const newest = 'order by created_at desc, id desc limit $10';
   const found = lanes.map(
     ({ column }, index) =>
-      `select newest.* from unnest($${String(12 + index)}::text[]) as lane(value) cross join lateral (
+      `select newest.* from unnest($${String(13 + index)}::text[]) as lane(value) cross join lateral (
          select id, created_at from read.approval
          where ${column} = lane.value and ${conditions.join(' and ')} ${newest}) newest`,
   );
@@ -110,6 +96,7 @@ export async function listApprovals(
       now,
       limit,
       boundsOf(visible, mailboxId),
+      visible.isPerson,
       ...lanes.map(({ values }) => values),
     ],
   );
@@ -128,21 +115,22 @@ interface Lane {
 
 /** Together they hold every row that is asked for, each in the order of an index. */
 function lanesOf(
-  visible: ApprovalsVisible,
+  visible: OperationsVisible,
   role: ApprovalFilter['role'],
   mailboxId: string | null,
 ): readonly Lane[] {
-  const { principalIds, draftMailboxIds, messageMailboxIds, approverRoles } = visible;
+  const { principalIds, draftMailboxIds, messageMailboxIds, approverRoles, isPerson } = visible;
   const bounds = boundsOf(visible, mailboxId);
   if (bounds !== null) return [{ column: 'mailbox_id', values: bounds }];
   const requested: Lane = { column: 'requester_id', values: principalIds };
+  if (role === 'requester') return [requested];
   const decidable: Lane = { column: 'approver_role', values: approverRoles };
-  if (role !== null) return [role === 'requester' ? requested : decidable];
+  if (role === 'approver' && isPerson) return [decidable];
   const readable = [...new Set([...draftMailboxIds, ...messageMailboxIds])];
-  return [requested, decidable, { column: 'mailbox_id', values: readable }];
+  return [requested, { column: 'mailbox_id', values: readable }, ...(isPerson ? [decidable] : [])];
 }
 
-function boundsOf({ mailboxIds }: ApprovalsVisible, mailboxId: string | null): readonly string[] | null {
+function boundsOf({ mailboxIds }: OperationsVisible, mailboxId: string | null): readonly string[] | null {
   if (mailboxId === null) return mailboxIds;
   return mailboxIds?.includes(mailboxId) === false ? [] : [mailboxId];
 }

@@ -4,7 +4,7 @@ import type { Sql } from '../commands/kernel/ports.ts';
 import type { OperationProgress } from '../commands/operations/operation-progress.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
 
-/** Whose operations somebody may see: their own, and those on mailboxes he may read. */
+/** Whose operations and checks somebody may see: his own, those on mailboxes he may read, those he may decide. */
 export interface OperationsVisible {
   readonly orgId: string;
   /** Requesters: the caller himself and whoever acts for him. */
@@ -13,6 +13,10 @@ export interface OperationsVisible {
   readonly draftMailboxIds: readonly string[];
   /** Where he may read messages: everything else. */
   readonly messageMailboxIds: readonly string[];
+  /** Approver roles his own role fulfils. */
+  readonly approverRoles: readonly string[];
+  /** He sees what he may decide without a grant on its mailbox: a person who is signed in. */
+  readonly isPerson: boolean;
   /** Null = his token reaches every mailbox. */
   readonly mailboxIds: readonly string[] | null;
 }
@@ -68,7 +72,7 @@ export async function listOperations(
      from read.operation
      where org_id = $1
        and (principal_id = any($2) or (draft_id is not null and mailbox_id = any($3))
-         or (draft_id is null and mailbox_id = any($4)))
+         or (draft_id is null and mailbox_id = any($4)) or ($11 and approver_role = any($12)))
        and ($5::text[] is null or mailbox_id = any($5)) and ($6::text is null or state = $6)
        and ($7::text is null or mailbox_id = $7) and ($8::text is null or (created_at, id) < ($8::timestamptz, $9))
      order by created_at desc, id desc limit $10`,
@@ -83,6 +87,8 @@ export async function listOperations(
       before?.createdAt ?? null,
       before?.id ?? null,
       limit,
+      visible.isPerson,
+      visible.approverRoles,
     ],
   );
   return rows.map(rowOf);

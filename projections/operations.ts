@@ -1,27 +1,33 @@
 /** `read.operation`: where each operation stands, for the sweeper and for lists. */
 import type { Sql } from '../commands/kernel/ports.ts';
+import { approvalEvents } from '../commands/operations/approvals/approval-events.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
 import type { Unsettled } from '../commands/operations/sweep-operations.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
-/** As `progressOf` has it. */
-const STATE = `case when not completed then 'running' when unknown_items > 0 then 'unknown'
+/** As `progressAt` has it, but for a check whose time is over and whose stream does not say so yet. */
+const STATE = `case when not completed then coalesce(check_phase, 'running') when unknown_items > 0 then 'unknown'
   when done_items = 0 and failed_items > 0 then 'failed' else 'completed' end`;
+
+/** Somebody has to see to it: a check that waits for a person, or ended without running, is none of these. */
+const UNSETTLED = `(not completed or unknown_items > 0) and coalesce(check_phase, 'running') = 'running'`;
+
+const ITEMS = ['done_items', 'failed_items', 'unknown_items'];
 
 export const operations: Projection = {
   name: 'operations',
-  version: 2,
+  version: 3,
   tables: ['operation'],
   create: (tableOf) => [
     `create table ${tableOf('operation')} (
        id text primary key, org_id text, mailbox_id text not null, principal_id text not null, actor_type text not null,
-       capability text not null, draft_id text, completed boolean not null default false,
+       capability text not null, draft_id text, check_phase text, approver_role text, completed boolean not null default false,
        done_items int not null default 0, failed_items int not null default 0, unknown_items int not null default 0,
        state text not null generated always as (${STATE}) stored,
        created_at timestamptz not null, updated_at timestamptz not null)`,
   ],
   indexes: (tableOf) => [
-    `create index on ${tableOf('operation')} (updated_at) where not completed or unknown_items > 0`,
+    `create index on ${tableOf('operation')} (updated_at) where ${UNSETTLED}`,
     `create index on ${tableOf('operation')} (org_id, created_at desc, id desc)`,
   ],
   apply: async ({ events, sql, tableOf }) => {
@@ -31,11 +37,13 @@ export const operations: Projection = {
     const changes = collapse(events);
     if (changes.length === 0) return;
     await sql.query(
-      `update ${table} as o set completed = o.completed or c.completed, updated_at = c.at,
-         draft_id = coalesce(c.draft, o.draft_id), done_items = o.done_items + c.done,
-         failed_items = o.failed_items + c.failed, unknown_items = o.unknown_items + c.unknown
-       from unnest($1::text[], $2::boolean[], $3::int[], $4::int[], $5::int[], $6::text[], $7::timestamptz[])
-         as c(id, completed, done, failed, unknown, draft, at)
+      `update ${table} as o set completed = o.completed and not c.anew or c.completed, updated_at = c.at,
+         draft_id = coalesce(c.draft, o.draft_id), check_phase = coalesce(c.check_phase, o.check_phase),
+         approver_role = coalesce(c.approver_role, o.approver_role),
+         ${ITEMS.map((name) => `${name} = case when c.anew then 0 else o.${name} end + c.${name}`).join(', ')}
+       from unnest($1::text[], $2::boolean[], $3::int[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[],
+           $9::timestamptz[], $10::boolean[])
+         as c(id, completed, done_items, failed_items, unknown_items, draft, check_phase, approver_role, at, anew)
        where o.id = c.id`,
       [
         changes.map(({ id }) => id),
@@ -44,7 +52,10 @@ export const operations: Projection = {
         changes.map(({ items }) => items.failed),
         changes.map(({ items }) => items.unknown),
         changes.map(({ draftId }) => draftId),
+        changes.map(({ checkPhase }) => checkPhase),
+        changes.map(({ approverRole }) => approverRole),
         changes.map(({ at }) => at),
+        changes.map(({ anew }) => anew),
       ],
     );
   },
@@ -73,10 +84,15 @@ async function insertSubmitted(sql: Sql, table: string, events: readonly Project
 
 interface Change {
   readonly id: string;
+  /** What was done before counts no more: it was tried and had no effect. */
+  readonly anew: boolean;
   readonly completed: boolean;
   /** Added to the numbers of items by outcome. */
   readonly items: Summary;
   readonly draftId: string | null;
+  /** Null = as before. */
+  readonly checkPhase: 'waiting' | 'running' | 'not_run' | null;
+  readonly approverRole: string | null;
   readonly at: string;
 }
 
@@ -85,6 +101,7 @@ const CHANGING: ReadonlySet<string> = new Set<ProjectedEvent['fact']['type']>([
   'OperationCompleted',
   'ActionsReconciled',
   'SendReconciled',
+  ...approvalEvents.map(({ type }) => type),
 ]);
 
 /** One change per operation, because an update must not meet a row twice. */
@@ -94,15 +111,57 @@ function collapse(events: readonly ProjectedEvent[]): readonly Change[] {
     if (!CHANGING.has(fact.type)) continue;
     const { id } = splitStreamName(streamName);
     const before = changes.get(id);
-    changes.set(id, {
-      id,
-      completed: (before?.completed ?? false) || fact.type === 'OperationCompleted',
-      items: sum(before?.items ?? NONE, itemsOf(fact)),
-      draftId: fact.type === 'SendIntended' ? fact.data.draft_id : (before?.draftId ?? null),
-      at: fact.meta.occurred_at,
-    });
+    const change = changeBy(id, fact);
+    changes.set(id, before ? both(before, change) : change);
   }
   return [...changes.values()];
+}
+
+const changeBy = (id: string, fact: ProjectedEvent['fact']): Change => ({
+  id,
+  anew: fact.type === 'CommitAttemptFailed',
+  completed: fact.type === 'OperationCompleted',
+  items: itemsOf(fact),
+  draftId: draftOf(fact),
+  checkPhase: phaseOfCheck(fact),
+  approverRole: approverRoleOf(fact),
+  at: fact.meta.occurred_at,
+});
+
+const both = (before: Change, then: Change): Change => ({
+  id: then.id,
+  anew: before.anew || then.anew,
+  completed: (before.completed && !then.anew) || then.completed,
+  items: then.anew ? then.items : sum(before.items, then.items),
+  draftId: then.draftId ?? before.draftId,
+  checkPhase: then.checkPhase ?? before.checkPhase,
+  approverRole: then.approverRole ?? before.approverRole,
+  at: then.at,
+});
+
+const draftOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
+  type === 'SendIntended' || type === 'ApprovalRequested' ? data.draft_id : null;
+
+/** Null where nobody is asked. */
+const approverRoleOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
+  type === 'ApprovalRequested' && data.terms.quorum > 0 ? data.terms.approver_role : null;
+
+function phaseOfCheck({ type }: ProjectedEvent['fact']): Change['checkPhase'] {
+  switch (type) {
+    case 'ApprovalRequested':
+    case 'CommitAttemptFailed':
+      return 'waiting';
+    case 'CommitStarted':
+      return 'running';
+    case 'ApprovalRejected':
+    case 'ApprovalCancelled':
+    case 'ApprovalExpired':
+    case 'ApprovalSuperseded':
+    case 'ApprovalInvalidated':
+      return 'not_run';
+    default:
+      return null;
+  }
 }
 
 const NONE: Summary = { done: 0, failed: 0, unknown: 0 };
@@ -154,7 +213,7 @@ export async function listUnsettledOperations(
 ): Promise<readonly UnsettledOperation[]> {
   const rows = await sql.query<{ id: string; org_id: string | null; mailbox_id: string }>(
     `select id, org_id, mailbox_id from read.operation
-     where (not completed or unknown_items > 0) and draft_id is null
+     where ${UNSETTLED} and draft_id is null
        and id <> all($2::text[]) and mailbox_id <> all($3::text[])
      order by updated_at limit $1`,
     [limit, except, exceptMailboxes],

@@ -34,6 +34,7 @@ import { createToken } from '../commands/organisation/issue-token.ts';
 import { deleteToken } from '../commands/organisation/withdraw-token.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import { getApproval, listApprovals, previewApproval } from './approvals/read-approvals.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
 import { getSession, listSessions } from './auth/sessions.ts';
 import { defineRegistry } from './capability-registry.ts';
@@ -115,6 +116,9 @@ export const capabilities = defineRegistry([
   putPolicy,
   listPolicyVersions,
   simulatePolicy,
+  listApprovals,
+  getApproval,
+  previewApproval,
   listOperations,
   getOperation,
   listAuditEvents,

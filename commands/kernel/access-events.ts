@@ -7,19 +7,38 @@ import type { AccessEntry } from './ports.ts';
 
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',
-  summary: 'Message bodies, raw messages or attachments were handed out; one event per request.',
+  summary:
+    'Message bodies, raw messages, attachments or checks were handed out; one event per request and mailbox.',
   data: z.object({
     mailbox_id: z.string(),
     message_ids: z.array(z.string()),
-    what: z.enum(['text', 'raw', 'attachment']),
+    what: z.enum(['text', 'raw', 'attachment', 'approval']),
     attachment_ids: z.array(z.string()).optional(),
+    approval_ids: z.array(z.string()).optional(),
   }),
 });
+
+/** What decided, as `contract.md` 8 has every decision name it. */
+const DecidingRule = z.object({ decision: z.string(), rule_id: z.string(), version: z.int() });
+
+const refused = { capability: z.string().nullable(), mailbox_id: z.string().nullable() };
 
 export const RequestRefused = defineEvent({
   type: 'RequestRefused',
   summary: 'A request of a known caller was refused.',
-  data: z.object({ capability: z.string().nullable(), code: z.string(), mailbox_id: z.string().nullable() }),
+  data: z.object({
+    ...refused,
+    code: z.string(),
+    /** The rule that wants an approval, where that is why. */
+    policy: DecidingRule.optional(),
+  }),
+});
+
+export const PolicyDenied = defineEvent({
+  type: 'PolicyDenied',
+  publicName: 'policy.denied',
+  summary: 'A rule of the policy denied what a known caller asked for.',
+  data: z.object({ ...refused, code: z.literal('policy_denied'), policy: DecidingRule }),
 });
 
 export const RefusalsCounted = defineEvent({
@@ -28,7 +47,7 @@ export const RefusalsCounted = defineEvent({
   data: z.object({ minute: z.iso.datetime(), code: z.string(), source: z.string(), count: z.int().min(1) }),
 });
 
-export const accessCatalogue = catalogueOf([BodiesRead, RequestRefused, RefusalsCounted]);
+export const accessCatalogue = catalogueOf([BodiesRead, RequestRefused, PolicyDenied, RefusalsCounted]);
 
 export const readEntry = (author: Author, now: Date, read: ReadRecord): AccessEntry => ({
   type: BodiesRead.type,
@@ -37,16 +56,24 @@ export const readEntry = (author: Author, now: Date, read: ReadRecord): AccessEn
     message_ids: read.messageIds,
     what: read.what,
     ...(read.attachmentIds === undefined ? {} : { attachment_ids: read.attachmentIds }),
+    ...(read.approvalIds === undefined ? {} : { approval_ids: read.approvalIds }),
   },
   metadata: envelope(author, BodiesRead, now),
 });
 
-export const refusalEntry = (
-  author: Author,
-  now: Date,
-  refusal: { capability: string | null; code: string; mailboxId: string | null },
-): AccessEntry => ({
-  type: RequestRefused.type,
-  data: { capability: refusal.capability, code: refusal.code, mailbox_id: refusal.mailboxId },
-  metadata: envelope(author, RequestRefused, now),
-});
+export interface Refusal {
+  readonly capability: string | null;
+  readonly code: string;
+  readonly mailboxId: string | null;
+  /** Of the error: a decision of the policy is told with its rule and version. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** One line of a refusal; what policy denied is an event of its own. */
+export function refusalEntry(author: Author, now: Date, refusal: Refusal): AccessEntry {
+  const { capability, code, mailboxId, details = {} } = refusal;
+  const policy = DecidingRule.safeParse(details['policy']).data;
+  const event = code === 'policy_denied' && policy ? PolicyDenied : RequestRefused;
+  const data = { capability, code, mailbox_id: mailboxId, ...(policy && { policy }) };
+  return { type: event.type, data, metadata: envelope(author, event, now) };
+}

@@ -47,9 +47,11 @@ export interface Context {
 export interface ReadRecord {
   readonly mailboxId: string;
   readonly messageIds: readonly string[];
-  readonly what: 'text' | 'raw' | 'attachment';
+  readonly what: 'text' | 'raw' | 'attachment' | 'approval';
   /** Which attachments, where that is what was read. */
   readonly attachmentIds?: readonly string[];
+  /** Which checks, where that is what was read. */
+  readonly approvalIds?: readonly string[];
 }
 
 export interface Access<Input> {

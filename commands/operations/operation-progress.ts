@@ -3,10 +3,11 @@ import { type OperationState, summarise } from './operation.ts';
 import type { Summary } from './operation-events.ts';
 
 /**
- * `running` until every item has an outcome (a send that is tried again later still runs), then `unknown` while one of
- * them is, `failed` when nothing was done and something failed, else `completed`.
+ * `waiting` for a decision or a commit; `running` until every item has an outcome (a send that is tried again later still
+ * runs), then `unknown` while one of them is, `failed` when nothing was done and something failed, else `completed`;
+ * `not_run` when its check ended before anything ran.
  */
-export const OPERATION_STATES = ['running', 'completed', 'failed', 'unknown'] as const;
+export const OPERATION_STATES = ['waiting', 'running', 'completed', 'failed', 'unknown', 'not_run'] as const;
 export type OperationProgress = (typeof OPERATION_STATES)[number];
 
 /** How many items ended how; null while it runs. */

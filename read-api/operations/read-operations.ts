@@ -9,7 +9,8 @@ import { listOperations as listRows } from '../../projections/operation-queries.
 import { type AuditLine, describeLine } from '../audit/audit-line.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
 import { described, listed, Operation, OperationListed, OperationStateField } from './operation-view.ts';
-import { isVisible, operationsVisibleTo } from './visible-operations.ts';
+import { recordSeen } from '../approvals/record-seen.ts';
+import { operationsVisibleTo, sightOf } from './visible-operations.ts';
 
 const Operations = collectionOf(OperationListed);
 const ListInput = z.strictObject({
@@ -28,10 +29,10 @@ export const listOperations = defineCapability<ListInput, z.output<typeof Operat
   name: 'list_operations',
   title: 'List operations',
   summary:
-    'Changes of mail and sends, newest first: yours, your agents’, and those on mailboxes you may read.',
+    'Changes of mail and sends, newest first: yours, your agents’, those on mailboxes you may read or whose checks you may decide.',
   description:
-    'Operations on messages and sends of drafts, newest first. status is running, completed, failed or unknown; what is ' +
-    'unknown is looked up by itself and never repeated.',
+    'Operations on messages and sends of drafts, newest first. status is waiting (for a decision or a commit), running, ' +
+    'completed, failed, unknown or not_run (its check ended first); what is unknown is looked up by itself and never repeated.',
   effect: 'read',
   access: 'any-token',
   rest: { method: 'get', path: '/operations' },
@@ -60,7 +61,8 @@ export const getOperation = defineCapability<z.output<typeof GetInput>, Operatio
   name: 'get_operation',
   title: 'Get an operation',
   summary: 'One operation: each result, where it stands, and its lines of the audit trail.',
-  description: 'One operation as it stands now. A send names its draft; error tells why it failed.',
+  description:
+    'One operation as it stands now. A send names its draft, error tells why it failed; approval is its check.',
   effect: 'read',
   access: 'any-token',
   rest: { method: 'get', path: '/operations/:operation_id' },
@@ -71,8 +73,10 @@ export const getOperation = defineCapability<z.output<typeof GetInput>, Operatio
   handle: async ({ operation_id: id }, context) => {
     const { caller, ports } = context;
     const { state } = await loadAggregate(ports.events, operation, id);
-    if (!isVisible(operationsVisibleTo(caller, ports.directory.state), state)) throw notFound('operation');
-    return described(id, state, await linesOf(context, id));
+    const sight = sightOf(operationsVisibleTo(caller, ports.directory.state), state);
+    if (sight === null) throw notFound('operation');
+    if (sight === 'approver') await recordSeen(context, [{ id, state }]);
+    return described(id, state, { events: await linesOf(context, id), now: ports.clock.now() });
   },
 });
 

@@ -5,7 +5,7 @@ import { notFound } from '../../commands/kernel/errors.ts';
 import type { FeedPlace } from '../../commands/kernel/observed-change.ts';
 import { operation } from '../../commands/operations/operation.ts';
 import { described, Operation } from '../operations/operation-view.ts';
-import { isVisible, operationsVisibleTo } from '../operations/visible-operations.ts';
+import { operationsVisibleTo, sightOf } from '../operations/visible-operations.ts';
 import type { Found, WaitSource } from './wait-for.ts';
 import type { z } from 'zod';
 
@@ -35,18 +35,18 @@ async function findFinished(
   const visible = operationsVisibleTo(caller, ports.directory.state);
   const loaded = await Promise.all(ids.map((id) => loadAggregate(ports.events, operation, id)));
   for (const { state } of loaded) {
-    if (state.mailboxId !== mailboxId || !isVisible(visible, state)) throw notFound('operation');
+    if (state.mailboxId !== mailboxId || sightOf(visible, state) === null) throw notFound('operation');
   }
   const finished = loaded.flatMap(({ state, position }, index) => {
     const id = ids[index] ?? '';
     const isNews = state.completed && position !== null && position > after.position && position <= upTo;
-    return isNews ? [{ position, item: finishedOf(id, state) }] : [];
+    return isNews ? [{ position, item: finishedOf(id, state, ports.clock.now()) }] : [];
   });
   const items = finished.sort((a, b) => Number(a.position - b.position)).map(({ item }) => item);
   return { items, upTo: { position: upTo, index: null }, more: false };
 }
 
-function finishedOf(id: string, state: Parameters<typeof described>[1]): FinishedOperation {
-  const { events: _, ...told } = described(id, state, []);
+function finishedOf(id: string, state: Parameters<typeof described>[1], now: Date): FinishedOperation {
+  const { events: _, ...told } = described(id, state, { events: [], now });
   return told;
 }

@@ -49,6 +49,8 @@ describe('listing operations', () => {
     principalIds: [],
     draftMailboxIds: [],
     messageMailboxIds: [],
+    approverRoles: [],
+    isPerson: false,
     mailboxIds: null,
   };
   const found = async (visible: Partial<OperationsVisible>, state: 'running' | 'unknown' | null = null) => {

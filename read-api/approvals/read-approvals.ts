@@ -1,0 +1,79 @@
+/** GET /approvals, /approvals/:approval_id and its preview: what waits, who decided, and how its commit went. */
+import { z } from 'zod';
+import { defineCapability } from '../../commands/kernel/capability.ts';
+import { Approval } from '../../commands/operations/approvals/approval-payload.ts';
+import { APPROVAL_STATUSES } from '../../commands/operations/approvals/approval-status.ts';
+import { APPROVAL_PARTS } from '../../projections/approval-queries.ts';
+import { AsOfField } from '../as-of.ts';
+import { pageFields } from '../page.ts';
+import { ApprovalPreview } from './approval-preview.ts';
+import { ApprovalId } from './requested-approval.ts';
+import { ApprovalCollection, showApproval, showApprovals, showPreview } from './show-approvals.ts';
+
+export const ApprovalPart = z
+  .enum(APPROVAL_PARTS)
+  .describe(
+    'requester: asked for by you or your agents; approver: waits for your vote. Absent: all you may see.',
+  );
+
+const ListInput = z.strictObject({
+  status: z.enum(APPROVAL_STATUSES).optional(),
+  mailbox_id: z.string().min(1).max(64).optional(),
+  role: ApprovalPart.optional(),
+  ...pageFields,
+});
+type ListInput = z.output<typeof ListInput>;
+
+const access = { any: ['approvals:read'] } as const;
+const readOnly = { effect: 'read', access, tool: null, idempotency: { kind: 'none' } } as const;
+
+export const listApprovals = defineCapability<ListInput, ApprovalCollection>({
+  ...readOnly,
+  name: 'list_approvals',
+  title: 'List checks',
+  summary:
+    'Checks, newest first: yours, your agents’, those on mailboxes you may read, and those you may decide.',
+  description:
+    'Operations that wait for people or waited, newest first; role "approver" tells what waits for your vote.',
+  rest: { method: 'get', path: '/approvals' },
+  input: ListInput,
+  output: ApprovalCollection,
+  handle: ({ status, mailbox_id, role = null, limit, cursor }, context) =>
+    showApprovals(context, {
+      statuses: status === undefined ? null : [status],
+      mailboxId: mailbox_id ?? null,
+      role,
+      limit,
+      cursor,
+    }),
+});
+
+const GetInput = z.strictObject({ approval_id: ApprovalId, as_of: AsOfField });
+type GetInput = z.output<typeof GetInput>;
+
+export const getApproval = defineCapability<GetInput, Approval>({
+  ...readOnly,
+  name: 'get_approval',
+  title: 'Get a check',
+  summary: 'One check: what would run, who asked and why, the votes, and how its commit went.',
+  description: 'One check with its manifest; as_of shows it as it was.',
+  rest: { method: 'get', path: '/approvals/:approval_id' },
+  input: GetInput,
+  output: Approval,
+  handle: ({ approval_id, as_of }, context) => showApproval(context, approval_id, as_of),
+});
+
+const PreviewInput = z.strictObject({ approval_id: ApprovalId });
+type PreviewInput = z.output<typeof PreviewInput>;
+
+export const previewApproval = defineCapability<PreviewInput, ApprovalPreview>({
+  ...readOnly,
+  name: 'preview_approval',
+  title: 'Preview a check',
+  summary: 'What an approver is shown: the manifest, its hash, and the same for people to read.',
+  description: 'Everything that would happen and nothing else, as text and as HTML for a sandboxed frame.',
+  rest: { method: 'get', path: '/approvals/:approval_id/preview' },
+  input: PreviewInput,
+  output: ApprovalPreview,
+  handle: ({ approval_id }, context) => showPreview(context, approval_id),
+});

@@ -1,0 +1,95 @@
+/** Checks as they are answered: from their own streams one by one, from the read model as lists. */
+import { z } from 'zod';
+import type { Context } from '../../commands/kernel/capability.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
+import { Approval, approvalPayload } from '../../commands/operations/approvals/approval-payload.ts';
+import { operation, type OperationState } from '../../commands/operations/operation.ts';
+import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
+import {
+  type ApprovalFilter,
+  findSuccessor,
+  listApprovals as listRows,
+} from '../../projections/approval-queries.ts';
+import { loadAsOf, momentAsOf } from '../as-of.ts';
+import { operationsVisibleTo, sightOf } from '../operations/visible-operations.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../page.ts';
+import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
+import { recordSeen } from './record-seen.ts';
+import { requestedApproval } from './requested-approval.ts';
+
+export const ApprovalCollection = collectionOf(Approval);
+export type ApprovalCollection = z.output<typeof ApprovalCollection>;
+
+/** The check now or at an earlier moment. Throws `not_found`, also for a moment before it. */
+export async function showApproval(context: Context, approvalId: string, asOf?: string): Promise<Approval> {
+  const { ports } = context;
+  const moment = momentAsOf(ports.clock, asOf);
+  const { operationId, state, sight } = await requestedApproval(context, approvalId);
+  const then = moment === null ? state : await loadAsOf(ports.events, operation, operationId, moment);
+  if (then?.approval == null) throw notFound('approval');
+  if (sight === 'approver') await recordSeen(context, [{ id: operationId, state }]);
+  const now = moment ?? ports.clock.now();
+  return await payloadOf(context, { operationId, state: then, now, asOf: moment });
+}
+
+interface Shown {
+  readonly operationId: string;
+  readonly state: OperationState;
+  readonly now: Date;
+  /** Null = now. */
+  readonly asOf: Date | null;
+}
+
+/** With the check that took its place, where one did. */
+async function payloadOf({ ports }: Context, { asOf, ...shown }: Shown): Promise<Approval> {
+  const supersededBy = await findSuccessor(ports.sql, approvalIdOf(shown.operationId), asOf);
+  return await approvalPayload(ports, { ...shown, supersededBy });
+}
+
+/** What an approver is shown; it may hold what a message says, so it is recorded as a read of it. */
+export async function showPreview(context: Context, approvalId: string): Promise<ApprovalPreview> {
+  const { operationId, state } = await requestedApproval(context, approvalId);
+  await recordSeen(context, [{ id: operationId, state }]);
+  return await approvalPreview(context, state, approvalId);
+}
+
+export interface ApprovalListing extends ApprovalFilter {
+  readonly limit: number | undefined;
+  readonly cursor: string | undefined;
+}
+
+const Keyset = z.tuple([z.iso.datetime(), z.string().max(64)]);
+
+/** One page, newest first. Throws `cursor_invalid`, `invalid_request`, `store_unavailable`. */
+export async function showApprovals(
+  context: Context,
+  { limit: asked, cursor, ...filter }: ApprovalListing,
+): Promise<ApprovalCollection> {
+  const { caller, ports } = context;
+  const limit = pageLimit(context, asked);
+  const binding = { route: 'approvals', query: filter };
+  const keyset = cursor === undefined ? null : decodeCursor(context, binding, cursor, Keyset);
+  const before = keyset && { createdAt: keyset[0], id: keyset[1] };
+  const now = ports.clock.now();
+  const visible = operationsVisibleTo(caller, ports.directory.state);
+  const found = await listRows(ports.sql, visible, filter, { before, limit: limit + 1, now });
+  const shown = found.slice(0, limit);
+  const seen = shown.filter(({ state }) => sightOf(visible, state) === 'approver');
+  await recordSeen(
+    context,
+    seen.map(({ id, state }) => ({ id: operationOfApproval(id), state })),
+  );
+  const last = found.length > limit ? shown.at(-1) : undefined;
+  return {
+    items: await Promise.all(
+      shown.map(({ id, state, supersededBy }) =>
+        approvalPayload(ports, { operationId: operationOfApproval(id), state, supersededBy, now }),
+      ),
+    ),
+    page: {
+      next_cursor: last ? encodeCursor(context, binding, [last.createdAt.toISOString(), last.id]) : null,
+      limit,
+      as_of: now.toISOString(),
+    },
+  };
+}
