@@ -5,7 +5,7 @@ import { quotaEvents } from './drafts/sending/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
 import { sendEvents } from './drafts/sending/send-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
-import { BodiesRead, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
+import { BodiesRead, PolicyDenied, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
 import { catalogueOf } from './kernel/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
 import { MailboxNumberReserved, mailboxEvents } from './mailboxes/mailbox-events.ts';
@@ -36,6 +36,7 @@ export const allEvents = [
   RequestSettled,
   BodiesRead,
   RequestRefused,
+  PolicyDenied,
   RefusalsCounted,
 ] as const;
 export type AnyEvent = (typeof allEvents)[number];

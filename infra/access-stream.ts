@@ -3,7 +3,7 @@
  * It is the stream's only writer, so what waits is gathered into one append while another is under way.
  */
 import { GatewayError } from '../commands/kernel/errors.ts';
-import { RequestRefused } from '../commands/kernel/access-events.ts';
+import { PolicyDenied, RequestRefused } from '../commands/kernel/access-events.ts';
 import { EventMetadata } from '../commands/kernel/event.ts';
 import { uuidV5 } from '../commands/kernel/ids.ts';
 import {
@@ -18,6 +18,8 @@ import {
 } from '../commands/kernel/ports.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
+/** Recorded so often per credential and minute, the others counted (`contract.md` 12). */
+const REFUSALS: ReadonlySet<string> = new Set([RequestRefused.type, PolicyDenied.type]);
 const MOST_PER_APPEND = 100;
 /** More entries than this wait only when the store is stuck; then it is as good as away. */
 const MOST_WAITING = 5_000;
@@ -82,7 +84,7 @@ class OwnAccessStream implements AccessStream {
   }
 
   async record(entry: AccessEntry): Promise<void> {
-    if (entry.type === RequestRefused.type) {
+    if (REFUSALS.has(entry.type)) {
       const { org_id, actor } = EventMetadata.parse(entry.metadata);
       const credential = actor.token_id ?? actor.session_id;
       if (credential !== null && !this.#counts.admits(credential)) {

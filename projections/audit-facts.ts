@@ -28,7 +28,7 @@ interface AuditRule<E extends AnyEvent> {
   readonly mailboxId?: (data: DataOf<E>) => string | null;
   /** Absent = what the stream is about. */
   readonly resource?: (data: DataOf<E>) => AuditResource | null;
-  readonly policy?: (data: DataOf<E>) => object;
+  readonly policy?: (data: DataOf<E>) => object | null;
 }
 
 const done = <Action extends string>(action: Action) => ({ action, outcome: 'allowed' as const });
@@ -190,6 +190,14 @@ const rules: AuditRules = {
     outcome: ({ code }) => outcomeOfCode(code),
     mailboxId: ({ mailbox_id }) => mailbox_id,
     resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
+    policy: ({ policy = null }) => policy,
+  },
+  PolicyDenied: {
+    action: ({ capability }) => capability ?? 'request',
+    outcome: 'denied',
+    mailboxId: ({ mailbox_id }) => mailbox_id,
+    resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
+    policy: ({ policy }) => policy,
   },
   RefusalsCounted: {
     action: 'request',

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { authorise, requireAny, requireFreshPassword } from './authorise.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
-import { RequestRefused, refusalEntry, readEntry } from './access-events.ts';
+import { refusalEntry, readEntry } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
@@ -172,13 +172,14 @@ async function recordRefusal(invocation: Invocation, error: unknown): Promise<vo
     capability: capability.name,
     code: error.code,
     mailboxId: mentionedMailbox(invocation.input),
+    details: error.details,
   });
   try {
     await ports.accessLog.record(entry);
   } catch (failure) {
     // The store is away: the caller still gets the refusal, and the metric tells that a line is missing.
     ports.accessLog.countRefusal(error.code, 'store-away');
-    ports.log.warn('a refusal could not be recorded', { type: RequestRefused.type, error: String(failure) });
+    ports.log.warn('a refusal could not be recorded', { type: entry.type, error: String(failure) });
   }
 }
 

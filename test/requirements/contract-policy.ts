@@ -34,6 +34,10 @@ export const contractPolicy = {
     'get_identity',
     'requires_approval names every action that policy lets this caller do there only with an approval.',
   ],
+  'contract:11:policy-denied': [
+    'email_act',
+    'What policy denies is an event, policy.denied outside, with rule and version.',
+  ],
   'contract:8:names-issue': [
     'set_policy',
     'What is wrong with a policy is named by its path and the id of its rule.',

@@ -270,5 +270,11 @@ export const SAMPLE_EVENTS: Samples = {
   RequestSettled: { outcome: 'error', code: 'conflict', message: 'This mailbox exists already.' },
   BodiesRead: { mailbox_id: 'mbx_1', message_ids: ['msg_1'], what: 'text' },
   RequestRefused: { capability: 'email_act', code: 'not_found', mailbox_id: null },
+  PolicyDenied: {
+    capability: 'email_act',
+    code: 'policy_denied',
+    mailbox_id: 'mbx_1',
+    policy: { decision: 'deny', rule_id: 'no-programs', version: 3 },
+  },
   RefusalsCounted: { minute: at, code: 'unauthenticated', source: '127.0.0.1', count: 3 },
 };

@@ -83,6 +83,21 @@ describe('access stream', () => {
     expect(events.all.filter(({ type }) => type === 'RequestRefused')).to.have.length(61);
   });
 
+  it('counts what policy denies with the other refusals of its token', async () => {
+    const policy = { decision: 'deny', rule_id: 'no-mail', version: 3 };
+    const denial = { capability: 'archive', code: 'policy_denied', mailboxId: null, details: { policy } };
+    for (let n = 0; n < 40; n += 1) {
+      await stream.record(refused());
+      await stream.record(refusalEntry(sampleAuthor('org_a'), clock.now(), denial));
+    }
+    expect(events.all.map(({ type }) => type).filter((type) => type === 'PolicyDenied')).to.have.length(30);
+    clock.advance(60_000);
+    await stream.flushCounts();
+    expect(counted()).to.deep.include.members([
+      { minute: '2026-01-01T10:00:00.000Z', code: 'policy_denied', source: 'tok_sample', count: 10 },
+    ]);
+  });
+
   it(`counts refusals of nobody known per minute, code and source ${verifies('contract:12:unauthenticated-counted')}`, async () => {
     for (const source of ['10.0.0.1', '10.0.0.1', '10.0.0.2']) stream.countRefusal('unauthenticated', source);
     clock.advance(60_000);

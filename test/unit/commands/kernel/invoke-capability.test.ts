@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
+import { eventCatalogue } from '../../../../commands/event-catalogue.ts';
 import { type Capability, defineCapability } from '../../../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
@@ -112,6 +113,24 @@ describe('invoking a capability', () => {
         isWorth ? [['RequestRefused', { capability: 'probe', code, mailbox_id: 'mbx_1' }]] : [],
       );
     }
+  });
+
+  it(`records a denial of the policy as an event of its own, with rule and version ${verifies('contract:11:policy-denied')}`, async () => {
+    const policy = { decision: 'deny', rule_id: 'no-mail', version: 3 };
+    for (const [code, type] of [
+      ['policy_denied', 'PolicyDenied'],
+      ['approval_required', 'RequestRefused'],
+    ] as const) {
+      recorded = [];
+      const { capability } = probe({
+        handle: () => Promise.reject(new GatewayError(code, 'No.', { details: { policy } })),
+      });
+      await rejection(gateway.invoke(capability, { mailbox_id: 'mbx_1' }));
+      expect(recorded.map((entry) => [entry.type, entry.data])).to.deep.equal([
+        [type, { capability: 'probe', code, mailbox_id: 'mbx_1', policy }],
+      ]);
+    }
+    expect(eventCatalogue.get('PolicyDenied')?.publicName).to.equal('policy.denied');
   });
 
   it(`still answers a refusal that cannot be recorded, and counts it ${verifies('contract:12:store-down')}`, async () => {
