@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ensureChromium } from './support/ensure-chromium.ts';
 import { ensureDovecot } from './support/ensure-dovecot.ts';
 import { makePostgresFolder } from './support/postgres.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
@@ -60,6 +61,7 @@ function shareCompiledCode(): void {
 endChildrenOnSignal();
 shareCompiledCode();
 await ensureDovecot();
+await ensureChromium();
 const folder = await takeRunFolder({ onDisk: isLongRun });
 await makePostgresFolder(join(folder, 'postgres'));
 // What is measured is measured alone. Otherwise one more than there are processors: many a test waits for a clock.

@@ -1,44 +1,57 @@
-/** What is other than in the version somebody was asked about before. */
+/** What is other than in the check before this one, of the same draft. */
 import { h } from './dom.js';
 import { foreignLines } from './foreign-text.js';
 
 /** @import { Change, Preview } from './payloads.d.ts' */
+
+/** @type {Readonly<Record<Change['what'], string>>} */
+const LABELS = {
+  sender: 'Sender',
+  recipients: 'Recipients',
+  reply_to: 'Answers go to',
+  subject: 'Subject',
+  headers: 'Headers',
+  attachments: 'Attachments',
+  body: 'Text',
+};
 
 /** @param {NonNullable<Preview['previous']>} previous */
 export function changesSection({ content_hash: hash, changes }) {
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'changes' },
-    h('h2', { id: 'changes', tabindex: -1 }, 'Changed since the last version'),
-    h('p', { class: 'quiet small' }, 'The last one was ', h('code', null, hash.slice(0, 12)), '.'),
-    changes.length === 0
-      ? h('p', null, 'Nothing that a reader would see.')
-      : h('dl', { class: 'changes' }, changes.map(changeOf)),
+    h('h2', { id: 'changes', tabindex: -1 }, 'Changed since the check before'),
+    h('p', { class: 'quiet small' }, 'Its content was ', h('code', { title: hash }, hash.slice(0, 12)), '.'),
+    changes.length === 0 ? h('p', null, 'Nothing.') : h('dl', { class: 'changes' }, changes.map(changeOf)),
   );
 }
 
 /** @param {Change} change */
-const changeOf = ({ field, before, after }) => [
-  h('dt', null, field.replaceAll('_', ' ')),
-  h('dd', null, side('Before', 'del', before), side('Now', 'ins', after)),
+const changeOf = ({ what, before, after, lines, more_lines: more }) => [
+  h('dt', null, LABELS[what]),
+  h(
+    'dd',
+    null,
+    lines === undefined
+      ? [side('Before', 'del', before), side('Now', 'ins', after)]
+      : lines.map(({ change, text }) =>
+          change === 'removed' ? side('Before', 'del', text) : side('Now', 'ins', text),
+        ),
+    more === undefined ? null : h('p', { class: 'more quiet small' }, `${String(more)} more lines differ.`),
+  ),
 ];
 
 /**
  * @param {string} label
  * @param {'del' | 'ins'} tag
- * @param {unknown} value
+ * @param {string | null} value
  */
 const side = (label, tag, value) =>
   h(
     'div',
     { class: `side ${tag}` },
     h('span', { class: 'side-label' }, label),
-    isNothing(value) ? h('span', { class: 'quiet' }, 'nothing') : h(tag, null, foreignLines(textOf(value))),
+    value === null || value === ''
+      ? h('span', { class: 'quiet' }, 'nothing')
+      : h(tag, null, foreignLines(value)),
   );
-
-/** @param {unknown} value */
-const isNothing = (value) =>
-  value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
-
-/** @param {unknown} value */
-const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));

@@ -1,5 +1,6 @@
 /** Beside the check: where it stands, who voted, until when, and what this person may do about it. */
 import { approve, reject, run, withdraw } from './check-actions.js';
+import { outcomeOf } from './check-outcome.js';
 import { isOpen, mayDecide, mayRun, mayWithdraw } from './check-rights.js';
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
@@ -52,12 +53,17 @@ function factsOf({ approval, reload }) {
       : null,
     isWaiting && commitAt !== undefined ? ['Runs by itself in', countdown(commitAt, reload)] : null,
     quorum.required === 0 ? null : ['Approvals', `${String(quorum.approved)} of ${String(quorum.required)}`],
+    quorum.required > 0 && isWaiting ? ['By', approversOf(quorum)] : null,
     ['Policy', ['rule ', foreign(policy.rule_id), `, version ${String(policy.version)}`]],
     ['Content', copyable(hash)],
     next === undefined ? null : ['Asked again as', h('a', { href: `#/approvals/${next}` }, next)],
   ];
   return facts.flatMap((fact) => (fact === null ? [] : [h('dt', null, fact[0]), h('dd', null, fact[1])]));
 }
+
+/** @param {Approval['quorum']} quorum */
+const approversOf = ({ approver_role: role, exclude_owner: isFourEyes }) =>
+  `${role === 'owner' ? 'owners' : `${role}s and above`}${isFourEyes ? ', not by whoever asked' : ''}`;
 
 const SHORT = 12;
 
@@ -81,20 +87,6 @@ function copyable(hash) {
     'clipboard' in navigator ? button : null,
     ' ',
     said,
-  ];
-}
-
-/** @param {Approval} approval */
-function outcomeOf({ status, execution }) {
-  const { results } = execution;
-  if (results.length === 0 || status === 'awaiting_approval') return null;
-  const count = (/** @type {string} */ outcome) =>
-    results.filter((result) => result.outcome === outcome).length;
-  const told = ['done', 'failed', 'unknown', 'skipped'].filter((outcome) => count(outcome) > 0);
-  const errors = new Set(results.flatMap(({ error }) => (error ? [error.message] : [])));
-  return [
-    h('p', { class: 'outcome' }, told.map((outcome) => `${String(count(outcome))} ${outcome}`).join(', ')),
-    [...errors].map((message) => h('p', { class: 'notice bad' }, foreign(message))),
   ];
 }
 

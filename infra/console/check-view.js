@@ -1,8 +1,8 @@
 /** One check: who asks for what, exactly what would happen, the decision, and what became of it. */
 import { ApiError } from './api.js';
 import { decisionCard } from './check-decision.js';
-import { factsOf } from './check-facts.js';
 import { previewSection } from './check-preview.js';
+import { reasonSection } from './check-reason.js';
 import { trailSection } from './check-trail.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
@@ -87,6 +87,7 @@ class Check {
     ]);
     // Read again meanwhile: that answer is the newer one.
     if (turn !== this.#turn) return;
+    this.#context.names.learn(approval.names);
     const before = this.#approval;
     this.#approval = approval;
     this.#preview = preview;
@@ -138,8 +139,8 @@ class Check {
     const preview = this.#preview;
     const reload = () => void this.#reload();
     this.#put(this.#head, approval, () => this.#heading(approval));
-    this.#put(this.#about, [approval.manifest, approval.reason, preview], () => [
-      factsOf(approval, names),
+    this.#put(this.#about, [approval.content_hash, approval.reason, preview], () => [
+      reasonSection(approval, names),
       preview instanceof Error
         ? errorNotice(preview, { title: 'The preview cannot be shown' })
         : previewSection(approval, preview),
@@ -186,7 +187,10 @@ class Check {
           { class: 'quiet' },
           'asked for by ',
           foreign(names.nameOf(requester.id)),
-          behind === undefined ? '' : [' on behalf of ', foreign(names.nameOf(behind))],
+          behind === undefined || behind === requester.id
+            ? ''
+            : [' on behalf of ', foreign(names.nameOf(behind))],
+          requester.kind === 'delegated' ? ' by a token' : '',
           ', ',
           pastTime(createdAt),
         ),

@@ -1,10 +1,9 @@
 /** The list of checks: what waits for this person first, kept up to date while it is looked at. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
-import { foreign } from './foreign-text.js';
+import { rowOf } from './list-row.js';
 import { listApprovals } from './routes.js';
-import { countdown, pastTime } from './times.js';
-import { badge, rich, STATUSES, whatHappens } from './wording.js';
+import { STATUSES } from './wording.js';
 
 /** @import { Approval } from './payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
@@ -156,7 +155,8 @@ class CheckList {
     const focused = document.activeElement;
     const focusedId =
       focused instanceof HTMLElement && this.#rows.contains(focused) ? focused.dataset['id'] : undefined;
-    this.#rows.replaceChildren(...this.#items.map((approval) => this.#row(approval)));
+    for (const { names } of this.#items) this.#context.names.learn(names);
+    this.#rows.replaceChildren(...this.#items.map((approval) => rowOf(approval, this.#context.names)));
     this.#rows.hidden = this.#items.length === 0;
     this.#below.replaceChildren(...this.#belowRows());
     if (focusedId !== undefined) this.#linkOf(focusedId)?.focus();
@@ -166,50 +166,6 @@ class CheckList {
   #linkOf(id) {
     const links = [...this.#rows.querySelectorAll('a')];
     return links.find(({ dataset }) => dataset['id'] === id);
-  }
-
-  /** @param {Approval} approval */
-  #row(approval) {
-    const {
-      id,
-      status,
-      requester,
-      mailbox_id: mailboxId,
-      created_at: createdAt,
-      expires_at: expiresAt,
-      quorum,
-    } = approval;
-    const { names } = this.#context;
-    const isOpen = status === 'awaiting_approval' || status === 'pending_commit';
-    return h(
-      'li',
-      { class: 'check' },
-      h(
-        'div',
-        { class: 'check-what' },
-        h('a', { href: `#/approvals/${id}`, 'data-id': id }, rich(whatHappens(approval))),
-        h(
-          'p',
-          { class: 'quiet small' },
-          foreign(names.nameOf(requester.id)),
-          ' · ',
-          foreign(names.mailboxOf(mailboxId)),
-          ' · ',
-          pastTime(createdAt),
-        ),
-      ),
-      h(
-        'div',
-        { class: 'check-state' },
-        badge(status),
-        h(
-          'p',
-          { class: 'quiet small' },
-          quorum.required > 1 && isOpen ? `${String(quorum.approved)} of ${String(quorum.required)} · ` : '',
-          isOpen ? [countdown(expiresAt), ' left'] : null,
-        ),
-      ),
-    );
   }
 
   #belowRows() {

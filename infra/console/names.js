@@ -1,6 +1,6 @@
 /** Who an id is, as far as this person may know; an id that is nobody known stands for itself. */
 import { ApiError } from './api.js';
-import { listAgents, listMailboxes, readIdentity, readSession } from './routes.js';
+import { listMailboxes, readIdentity, readSession } from './routes.js';
 
 /** @import { Identity, Session } from './payloads.d.ts' */
 
@@ -26,6 +26,14 @@ export class Names {
     this.#identity = identity;
     this.#names.set(session.user.id, session.user.name);
     for (const { id, email } of identity.mailboxes) this.#mailboxes.set(id, email);
+  }
+
+  /**
+   * What an answer tells of names.
+   * @param {Record<string, string>} told
+   */
+  learn(told) {
+    for (const [id, name] of Object.entries(told)) this.#names.set(id, name);
   }
 
   /** @param {string} id */
@@ -57,16 +65,14 @@ export class Names {
     return this.#identity.mailboxes.some(({ id, scopes }) => id === mailboxId && scopes.includes(scope));
   }
 
-  /** Who is signed in, and the names of what is around. */
+  /** Who is signed in, and the mailboxes that this person may list. */
   static async load() {
-    const [session, identity, agents, mailboxes] = await Promise.all([
+    const [session, identity, mailboxes] = await Promise.all([
       readSession(),
       readIdentity(),
-      orNone(listAgents()),
       orNone(listMailboxes()),
     ]);
     const names = new Names(session, identity);
-    for (const { id, name } of agents) names.#names.set(id, name);
     for (const { id, email } of mailboxes) names.#mailboxes.set(id, email);
     return names;
   }

@@ -13,11 +13,6 @@ export type ApprovalStatus =
   | 'superseded'
   | 'invalidated';
 
-export interface Address {
-  name: string | null;
-  email: string;
-}
-
 export interface ActionsManifest {
   kind: 'message_actions';
   steps: { action: string; folder_path?: string; flags_add?: string[]; flags_remove?: string[] }[];
@@ -27,15 +22,7 @@ export interface ActionsManifest {
 export interface SendManifest {
   kind: 'send_draft';
   envelope: { from: string; to: string[] };
-  headers: {
-    from: Address;
-    to: Address[];
-    cc: Address[];
-    bcc: Address[];
-    reply_to: Address[];
-    subject: string;
-  };
-  attachments: { filename: string | null; content_type: string; size: number; sha256: string }[];
+  headers: { subject: string };
 }
 
 export type Manifest = ActionsManifest | SendManifest;
@@ -61,25 +48,32 @@ export interface Approval {
   status: ApprovalStatus;
   action: string;
   mailbox_id: string;
-  draft_id?: string;
   operation_id: string;
   requester: { id: string; kind: string; on_behalf_of?: string };
   reason: string | null;
   content_hash: string;
-  manifest: Manifest;
+  /** Null once it was erased. */
+  manifest: Manifest | null;
   policy: { version: number; rule_id: string };
-  quorum: { required: number; approved: number };
+  quorum: { required: number; approved: number; approver_role: string; exclude_owner: boolean };
   votes: Vote[];
   created_at: string;
   expires_at: string;
-  commit_by?: string;
   commit_at?: string;
-  execution: { status: string; attempts: number; results: ItemResult[] };
+  cancel_reason?: string | null;
+  invalidated?: { reason: string };
+  execution?: {
+    attempts: number;
+    results: ItemResult[];
+    error?: { code: string; message: string };
+  };
   superseded_by?: string;
+  /** Of those named here by id. */
+  names: Record<string, string>;
 }
 
 export interface Preview {
-  manifest: Manifest;
+  manifest: Manifest | null;
   content_hash: string;
   html: string;
   text: string;
@@ -87,9 +81,11 @@ export interface Preview {
 }
 
 export interface Change {
-  field: string;
-  before: unknown;
-  after: unknown;
+  what: 'sender' | 'recipients' | 'reply_to' | 'subject' | 'headers' | 'attachments' | 'body';
+  before: string | null;
+  after: string | null;
+  lines?: { change: 'removed' | 'added'; text: string }[];
+  more_lines?: number;
 }
 
 export interface Page<Item> {

@@ -1,10 +1,9 @@
 /**
- * HTML of others, shown without trusting it: a frame with no origin, no script, no form, no way out (`sandbox`), and a policy
- * that loads nothing but the style sheet of previews. The page's own policy holds inside as well.
+ * HTML of others, shown without trusting it: a frame with no origin, no script, no form and no way out (`sandbox`), and a
+ * policy under which nothing is loaded. The policy of this page holds inside as well, so that of all styles only the one of
+ * previews does.
  */
 import { h } from './dom.js';
-
-const STYLE = new URL('preview.css', import.meta.url).href;
 
 /**
  * Not in every browser, and not in the types of the DOM yet; what `createHTML` makes goes where a string would go.
@@ -19,28 +18,17 @@ const policy = /** @type {WithTrustedTypes} */ (/** @type {unknown} */ (window))
   { createHTML: (html) => html },
 );
 
+/** Before the preview's own, which says the same: a policy is only ever narrowed by the next one. */
+const POLICY =
+  '<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">';
+
 /**
  * @param {string} html
  * @param {string} title
  */
 export function sandboxed(html, title) {
-  const frame = h('iframe', {
-    sandbox: '',
-    title,
-    tabindex: 0,
-    class: 'preview-frame',
-    referrerpolicy: 'no-referrer',
-  });
-  const page = pageOf(html);
+  const page = POLICY + html;
+  const frame = h('iframe', { sandbox: '', title, tabindex: 0, class: 'preview-frame' });
   frame.srcdoc = policy ? policy.createHTML(page) : page;
   return frame;
 }
-
-/** @param {string} html */
-const pageOf = (html) => `<!doctype html>
-<html><head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${STYLE}; img-src data:">
-<meta name="color-scheme" content="light dark">
-<link rel="stylesheet" href="${STYLE}">
-</head><body>${html}</body></html>`;

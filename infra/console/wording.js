@@ -70,11 +70,15 @@ export const plain = (parts) =>
 
 /**
  * What would happen, in one sentence without a full stop.
- * @param {Pick<Approval, 'manifest'>} approval
+ * @param {Pick<Approval, 'manifest' | 'action'>} approval
  * @returns {Part[]}
  */
-export const whatHappens = ({ manifest }) =>
-  manifest.kind === 'send_draft' ? sending(manifest) : acting(manifest);
+export const whatHappens = ({ manifest, action }) =>
+  manifest === null
+    ? [`What was erased (${action})`]
+    : manifest.kind === 'send_draft'
+      ? sending(manifest)
+      : acting(manifest);
 
 const SHOWN_RECIPIENTS = 2;
 

@@ -1,17 +1,22 @@
 /** `/console`: the approver's page and its files (`contract.md` 18). Public: what they show comes from the REST face, for a bearer. */
+import { createHash } from 'node:crypto';
 import express, { type Response, type Router } from 'express';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import { PREVIEW_STYLE } from '../../read-api/approvals/render-style.ts';
 import { sendError } from '../../read-api/http/rest-answer.ts';
 import { type ConsoleFiles, readConsoleFiles } from './console-files.ts';
 
+/** A frame made of a text is under the policy of its page too (CSP 3, 7.8), so the page names the one style of previews. */
+const PREVIEW_STYLE_SOURCE = `'sha256-${createHash('sha256').update(PREVIEW_STYLE).digest('base64')}'`;
+
 /**
- * Scripts and styles come from here and as files only; nothing can be framed, posted to or loaded from elsewhere; a text
- * becomes markup through one named policy, which feeds the sandboxed frame of the preview (`console/preview-frame.js`).
+ * Scripts and styles come from here and as files; nothing can be framed, posted to or loaded from elsewhere; a text becomes
+ * markup through one named policy, which feeds the sandboxed frame of the preview (`console/preview-frame.js`).
  */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
+  `style-src 'self' ${PREVIEW_STYLE_SOURCE}`,
   "img-src 'self' data:",
   "connect-src 'self'",
   "form-action 'none'",
@@ -33,8 +38,6 @@ const PAGE_HEADERS = new Map([
 
 /** Their address changes with their content. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-/** Loaded by the frame of the preview, which has no origin of its own. */
-const FOR_FRAMES = 'preview.css';
 
 /** A router for `/console` and below. */
 export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router {
@@ -54,7 +57,7 @@ export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router 
       'Content-Type': file.type,
       'Cache-Control': FOR_EVER,
       ETag: `"${files.version}"`,
-      'Cross-Origin-Resource-Policy': request.params.name === FOR_FRAMES ? 'cross-origin' : 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin',
     });
     if (request.fresh) response.status(304).end();
     else response.end(file.bytes);

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
+import { PREVIEW_STYLE } from '../../../../read-api/approvals/render-style.ts';
 import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
 import { verifies } from '../../../support/verifies.ts';
 
@@ -58,7 +60,7 @@ describe('the approver’s page', () => {
     expect(String(headers['content-security-policy']).split('; ')).to.have.members([
       "default-src 'none'",
       "script-src 'self'",
-      "style-src 'self'",
+      `style-src 'self' 'sha256-${createHash('sha256').update(PREVIEW_STYLE).digest('base64')}'`,
       "img-src 'self' data:",
       "connect-src 'self'",
       "form-action 'none'",

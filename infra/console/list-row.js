@@ -1,0 +1,43 @@
+/** One check in the list: what it is in a line, who asks, how it stands. */
+import { isOpen } from './check-rights.js';
+import { h } from './dom.js';
+import { foreign } from './foreign-text.js';
+import { countdown, pastTime } from './times.js';
+import { badge, rich, whatHappens } from './wording.js';
+
+/** @import { Approval } from './payloads.d.ts' */
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ */
+export const rowOf = (approval, names) =>
+  h(
+    'li',
+    { class: 'check' },
+    h(
+      'div',
+      { class: 'check-what' },
+      h('a', { href: `#/approvals/${approval.id}`, 'data-id': approval.id }, rich(whatHappens(approval))),
+      h(
+        'p',
+        { class: 'quiet small' },
+        foreign(names.nameOf(approval.requester.id)),
+        ' · ',
+        foreign(names.mailboxOf(approval.mailbox_id)),
+        ' · ',
+        pastTime(approval.created_at),
+      ),
+    ),
+    h('div', { class: 'check-state' }, badge(approval.status), isOpen(approval) ? waiting(approval) : null),
+  );
+
+/** @param {Approval} approval */
+const waiting = ({ quorum: { required, approved }, expires_at: expiresAt }) =>
+  h(
+    'p',
+    { class: 'quiet small' },
+    required > 1 ? `${String(approved)} of ${String(required)} · ` : '',
+    countdown(expiresAt),
+    ' left',
+  );

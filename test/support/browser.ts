@@ -1,0 +1,73 @@
+/** A real Chromium for one test file: pages that tell what went wrong in them and where they wanted to go. */
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type ConsoleMessage,
+  type Page,
+} from 'playwright-core';
+import { ensureChromium } from './ensure-chromium.ts';
+
+/** Nothing beside the pages of the tests: no services of the maker, no sandbox, which root cannot have. */
+const ARGUMENTS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
+  '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-default-apps',
+]; // prettier-ignore
+const WITHIN_MS = 8_000;
+/** A refused call is an answer like any other; Chromium writes a line all the same. */
+const REFUSED_CALL = /^Failed to load resource: the server responded with a status of [45]\d\d/;
+
+/** One person's browser: cookies, storage and pages of its own. */
+export class BrowserPerson {
+  readonly page: Page;
+  /** Errors of scripts, of the policy (CSP, Trusted Types) and of loading, as the browser tells them. */
+  readonly errors: string[] = [];
+  /** Addresses asked for that are not of the origin given. */
+  readonly foreignRequests: string[] = [];
+  readonly context: BrowserContext;
+
+  constructor(context: BrowserContext, page: Page, origin: string) {
+    this.context = context;
+    this.page = page;
+    page.on('pageerror', (error) => this.errors.push(String(error)));
+    page.on('console', (message) => {
+      this.#note(message);
+    });
+    context.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) this.foreignRequests.push(url);
+    });
+  }
+
+  #note(message: ConsoleMessage): void {
+    const isBad = message.type() === 'error' || message.type() === 'warning';
+    if (isBad && !REFUSED_CALL.test(message.text())) this.errors.push(message.text());
+  }
+}
+
+export class TestBrowser {
+  readonly #browser: Browser;
+
+  constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  /** A new person at `origin`; every wait in the page ends after eight seconds. */
+  async newPerson(origin: string, options: BrowserContextOptions = {}): Promise<BrowserPerson> {
+    const context = await this.#browser.newContext(options);
+    context.setDefaultTimeout(WITHIN_MS);
+    return new BrowserPerson(context, await context.newPage(), origin);
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** Starts a browser; skips the calling suite where there is none. In CI `ensureChromium` has thrown before. */
+export async function requireBrowser(context: Mocha.Context): Promise<TestBrowser> {
+  const executablePath = await ensureChromium();
+  if (executablePath === null) return context.skip();
+  return new TestBrowser(await chromium.launch({ executablePath, args: ARGUMENTS }));
+}
