@@ -20,6 +20,10 @@ export const contractApprovals = {
     'email_act',
     'The manifest names locators, Message-IDs, salted subject hashes and destinations; content_hash is its SHA-256.',
   ],
+  'contract:9:preview': [
+    'preview_approval',
+    'preview answers the manifest, its hash, the same as text and HTML for a sandboxed frame, and what changed since the check before.',
+  ],
   'contract:9:eligible': [
     'email_act',
     'Fewer eligible people than the quorum: 409 no_eligible_approver at request time, and the key stays free.',

@@ -28,6 +28,15 @@ export class MemoryContentStore implements ContentStore {
     return facts;
   }
 
+  /** Turns one bit of a content over, as if somebody got at it. */
+  alter(id: string, at = 0): void {
+    const content = this.#contents.get(id);
+    if (!content) throw new Error(`no content ${id}`);
+    const bytes = Uint8Array.from(content.bytes);
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    this.#contents.set(id, { ...content, bytes });
+  }
+
   describe(id: string): Promise<StoredContent | null> {
     return Promise.resolve(this.#contents.get(id)?.facts ?? null);
   }

@@ -1,0 +1,175 @@
+import { expect } from 'chai';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { foldFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import { freezeMessage } from '../../../../commands/drafts/freeze-draft.ts';
+import { buildSendManifest } from '../../../../commands/drafts/sending/build-send-manifest.ts';
+import { buildActionsManifest } from '../../../../commands/operations/approvals/build-actions-manifest.ts';
+import {
+  contentHashOf,
+  type Manifest,
+  manifestText,
+} from '../../../../commands/operations/approvals/manifest.ts';
+import {
+  operation,
+  type OperationFact,
+  type OperationState,
+} from '../../../../commands/operations/operation.ts';
+import { approvalPreview } from '../../../../read-api/approvals/approval-preview.ts';
+import { happened, sampleAuthor } from '../../../support/event-author.ts';
+import { SendRig } from '../../../support/send-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const CHECK = 'chk_1';
+
+/** The operation of a check, as its first append leaves it; that append is in the store too. */
+async function asked(
+  rig: SendRig,
+  manifest: Manifest,
+  supersedes: string | null = null,
+): Promise<OperationState> {
+  const { ports } = rig;
+  const text = manifestText(manifest);
+  const submitted = {
+    ...{
+      mailbox_id: manifest.mailbox_id,
+      capability: 'wants_to_send_draft',
+      fingerprint: '',
+      mode: 'prepare' as const,
+    },
+    ...{ reason: null, run_id: 'run_1', targets: [] },
+  };
+  const requested = {
+    action: manifest.kind,
+    draft_id: manifest.kind === 'send_draft' ? manifest.draft_id : null,
+    content_hash: contentHashOf(text),
+    manifest: await ports.personal.seal(manifest.mailbox_id, text),
+    expires_at: '2100-01-01T00:00:00.000Z',
+    terms: {
+      ...{
+        quorum: 1,
+        approver_role: 'approver' as const,
+        exclude_owner: false,
+        decision_ttl: 60,
+        commit_ttl: 60,
+      },
+      ...{ auto_commit: false, undo_seconds: 0 },
+    },
+    cardinality: null,
+    supersedes,
+  };
+  const facts: OperationFact[] = [
+    { type: 'OperationSubmitted', data: submitted },
+    { type: 'ApprovalRequested', data: requested },
+  ];
+  const author = sampleAuthor('org_1');
+  await happened(ports.events, `operation-${manifest.operation_id}`, facts, author);
+  return foldFacts(operation, operation.initial, facts, { author, at: ports.clock.now() });
+}
+
+async function askedToSend(
+  rig: SendRig,
+  operationId: string,
+  draftId: string,
+  supersedes: string | null = null,
+) {
+  const mailbox = rig.ports.directory.state.mailboxes.get('mbx_0');
+  if (!mailbox) throw new Error('no mailbox');
+  const state = await rig.draft(draftId);
+  const message = await freezeMessage(rig.ports, { draftId, operationId, mailbox, state });
+  await rig.append(draftId, { type: 'DraftFrozen', data: message.frozen });
+  const manifest = buildSendManifest(rig.ports.ids.newNonce(), { mailboxId: 'mbx_0', draftId }, message);
+  return { manifest, frozen: message.frozen, state: await asked(rig, manifest, supersedes) };
+}
+
+describe('the preview of a check', () => {
+  it(`answers the manifest, its hash and what will be sent ${verifies('contract:9:preview')}`, async () => {
+    const rig = new SendRig();
+    const { manifest, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
+    const preview = await approvalPreview(rig, state, CHECK);
+    expect(preview).to.have.all.keys('manifest', 'content_hash', 'html', 'text');
+    expect(preview.manifest).to.deep.equal(manifest);
+    expect(preview.content_hash).to.equal(contentHashOf(manifestText(manifest)));
+    expect(preview.text).to.match(
+      /^One message will be sent to 1 recipient, who is outside the organisation\./,
+    );
+    expect(preview.text).to.include('| Hello').and.not.include('WARNING');
+    expect(preview.html).to.include("default-src 'none'").and.to.include('Hello');
+  });
+
+  it(`tells what is different from the check before it ${verifies('contract:9:preview')}`, async () => {
+    const rig = new SendRig();
+    const draftId = await rig.startDraft();
+    const first = await askedToSend(rig, 'opn_1', draftId);
+    await rig.edit(draftId);
+    const second = await askedToSend(rig, 'opn_2', draftId, CHECK);
+    const { previous, text, html } = await approvalPreview(rig, second.state, 'chk_2');
+    expect(previous).to.deep.equal({
+      content_hash: contentHashOf(manifestText(first.manifest)),
+      changes: [
+        { what: 'recipients', before: 'To: bob@example.org', after: 'To: carol@example.org' },
+        { what: 'subject', before: 'Version 1', after: 'Version 2' },
+      ],
+    });
+    expect(text).to.include('What changed since the check before\n|   Recipients:\n| - To: bob@example.org');
+    expect(html).to.include('<div class="added">+ To: carol@example.org</div>');
+    const earlier = await approvalPreview(rig, first.state, CHECK);
+    expect(earlier.text, 'the text of that version, not of the one now').to.include('Subject: Version 1');
+  });
+
+  it('shows nothing in place of a text or a message that was altered or erased', async () => {
+    const rig = new SendRig();
+    const { manifest, frozen, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
+    const other: OperationState = await asked(rig, {
+      ...manifest,
+      operation_id: 'opn_9',
+      body_sha256: 'f'.repeat(64),
+      mime_sha256: 'f'.repeat(64),
+    });
+    const altered = await approvalPreview(rig, other, CHECK);
+    expect(altered.text).to.include('WARNING: The stored text is not the one').and.not.include('| Hello');
+    rig.content.alter(frozen.mime_id);
+    expect((await approvalPreview(rig, state, CHECK)).text).to.include(
+      'WARNING: The stored message is not the one',
+    );
+    await rig.content.erase([frozen.mime_id]);
+    expect((await approvalPreview(rig, state, CHECK)).text).to.include('WARNING: The stored message is gone');
+    const personal = { ...rig.ports.personal, open: () => Promise.resolve(null) };
+    const erased = await approvalPreview({ ports: { ...rig.ports, personal } }, state, CHECK);
+    expect(erased).to.include({ manifest: null, content_hash: state.approval?.requested.content_hash });
+    expect(erased.text).to.include('was erased');
+  });
+
+  it('shows the messages of actions as they are now', async () => {
+    const rig = new SendRig();
+    const mailbox = rig.ports.directory.state.mailboxes.get('mbx_0');
+    const [inbox] = mailbox?.folders ?? [];
+    if (!mailbox || !inbox) throw new Error('no mailbox');
+    const targets = ['<1@example.com>', '<2@example.com>', '<3@example.com>'].map((messageId) => {
+      const uid = rig.mailbox.add('INBOX', messageId);
+      const { uidValidity } = rig.mailbox.folder('INBOX');
+      const place = { mailboxNumber: mailbox.number, folderNumber: inbox.number, uidValidity, uid };
+      const ref = { folder: inbox, uidValidity, uid };
+      return { message_id: rig.ports.locators.message(place), rfc_message_id: messageId, stale: false, ref };
+    });
+    const manifest = buildActionsManifest(rig.ports.ids.newNonce(), {
+      ...{ operationId: 'opn_1', mailbox, targets, steps: [{ action: 'expunge' }] },
+      faces: targets.map(({ rfc_message_id }) => ({ messageId: rfc_message_id, subject: 'A subject' })),
+    });
+    const state = await asked(rig, manifest);
+    const look = async (): Promise<string> => (await approvalPreview(rig, state, CHECK)).text;
+    expect(await look()).to.match(/^3 messages will be deleted for ever from “INBOX”\./);
+    expect(await look())
+      .to.match(/Message 3:\s+A subject/)
+      .and.not.include('WARNING');
+    const { messages } = rig.mailbox.folder('INBOX');
+    messages.delete(2);
+    messages.set(3, { messageId: '<other@example.com>', flags: new Set() });
+    expect(await look())
+      .to.include('WARNING: 1 message not at the place any more')
+      .and.to.include('lies another one now');
+    rig.parts.mail.failure = new GatewayError('mailbox_unavailable', 'away');
+    expect(await look())
+      .to.include('WARNING: The mail server could not be asked')
+      .and.to.include('<1@example.com>');
+  });
+});
