@@ -8,6 +8,7 @@ import {
   CLIENT_SECRET,
   startAuthorizationServer,
 } from '../support/authorization-server.ts';
+import { requireBrowser } from '../support/browser.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
@@ -193,6 +194,39 @@ describe('mailboxes that log in with a provider', function () {
     expect(foreign.status).to.equal(403);
     expect((await post(answer, { origin: 'null' })).status).to.equal(403);
     expect((await post(answer)).status, 'still good').to.equal(200);
+  });
+
+  it(`asks and answers in a real browser, by keyboard and on a telephone ${verifies('contract:18:provider-page')}`, async function () {
+    const browser = await requireBrowser(this);
+    try {
+      const mailbox = await add();
+      const person = await browser.newPerson(new URL(callback).origin, {
+        viewport: { width: 360, height: 640 },
+      });
+      const { page } = person;
+      await page.goto((await signIn(mailbox)).href);
+      expect(await page.title()).to.contain('Connect this mailbox?');
+      const told = await page.locator('main').innerText();
+      for (const named of [ADDRESS, 'Olga Owner', 'First', 'Google']) expect(told).to.contain(named);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360);
+      // The style came through the policy.
+      expect(await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')).to.match(
+        /px$/,
+      );
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'The mailbox is being connected' }).waitFor();
+      await inState(mailbox, 'connected');
+
+      await page.goto(`${callback}?state=nobody&code=x`);
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal(
+        'This link is no longer good',
+      );
+      expect(person.errors).to.deep.equal([]);
+      expect(person.foreignRequests).to.deep.equal([]);
+    } finally {
+      await browser.close();
+    }
   });
 
   it('takes no answer any more once the requester may not ask', async () => {
