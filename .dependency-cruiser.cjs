@@ -30,9 +30,9 @@ module.exports = {
     {
       name: 'areas-apart',
       comment:
-        'An area of commands knows the kernel, the policy and the operations, not its neighbours; email.act puts them together.',
+        'An area of commands knows the kernel, the policy and the operations, not its neighbours; email.act and the approvals put them together.',
       severity: 'error',
-      from: { path: '^commands/([^/]+)/', pathNot: '^commands/(kernel|policy|operations|email)/' },
+      from: { path: '^commands/([^/]+)/', pathNot: '^commands/(kernel|policy|operations|email|approvals)/' },
       to: { path: '^commands/', pathNot: '^commands/($1|kernel|policy|operations)/' },
     },
     {

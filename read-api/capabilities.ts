@@ -3,6 +3,10 @@ import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';
 import { stepUpSession } from '../commands/accounts/step-up.ts';
+import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
+import { commitApproval } from '../commands/approvals/commit-approval.ts';
+import { decideApproval } from '../commands/approvals/decide-approval.ts';
+import { wantsToCopy, wantsToExpunge, wantsToMove } from '../commands/approvals/wants-to-act.ts';
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
@@ -78,6 +82,12 @@ export const capabilities = defineRegistry([
   markAsSpam,
   archiveMessages,
   setFlags,
+  wantsToMove,
+  wantsToCopy,
+  wantsToExpunge,
+  decideApproval,
+  cancelApproval,
+  commitApproval,
   startDraftCapability,
   replyToThreadCapability,
   listDrafts,

@@ -2,6 +2,10 @@ import type { RequirementTable } from './requirement.ts';
 
 /** How an operation waits for people, what they decide and how it is committed: sections 1, 6, 8, 9, 10, 14. */
 export const contractApprovals = {
+  'contract:6:wants-to': [
+    ['wants_to_move', 'wants_to_copy', 'wants_to_expunge'],
+    'wants_to_* is mode prepare and needs approvals:request; to expunge needs a reason.',
+  ],
   'contract:1:shared-id': ['email_act', 'An operation opn_X and its check chk_X share X.'],
   'contract:6:check-modes': [
     'email_act',
@@ -31,5 +35,52 @@ export const contractApprovals = {
   'contract:14:check-replay': [
     'email_act',
     'The key of a request that made a check replays its current state with original_status.',
+  ],
+  'contract:8:undo': [
+    'approval_commit',
+    'With undo_seconds a commit leaves the check pending_commit with commit_at; cancel works until then.',
+  ],
+  'contract:9:decision': [
+    'decide_approval',
+    'A person in a stepped-up session decides, naming the hash; a rejection has a reason and ends the check.',
+  ],
+  'contract:9:one-vote': ['decide_approval', 'A vote counts once per person and hash.'],
+  'contract:9:approver': ['decide_approval', 'The role of the terms decides who may.'],
+  'contract:9:own-request': [
+    'decide_approval',
+    'The person behind may decide, marked own_request, unless exclude_owner wants four eyes.',
+  ],
+  'contract:9:hash': [
+    ['decide_approval', 'approval_commit'],
+    'A decision or commit that names another hash: 412 version_conflict.',
+  ],
+  'contract:9:committer': [
+    'approval_commit',
+    'approval_commit is of the requester, or of a person with approvals:commit there.',
+  ],
+  'contract:9:commit-checks': [
+    'approval_commit',
+    'At commit hash, expiry, grants, policy, targets and cardinality are checked again.',
+  ],
+  'contract:10:commit': [
+    'approval_commit',
+    'pending_commit, committing, committed; the key of a commit replays how it stands.',
+  ],
+  'contract:10:invalidated': [
+    'approval_commit',
+    'Target, grant or mailbox gone, or policy stricter: invalidated, and nothing runs.',
+  ],
+  'contract:10:expiry': ['approval_commit', 'Expiry is applied on access too.'],
+  'contract:10:attempt-failed': [
+    'approval_commit',
+    'Where no effect is proven the check is pending_commit again, for 24 h from that attempt.',
+  ],
+  'contract:10:commit-unknown': [
+    'approval_commit',
+    'A commit that was cut off is looked up: committed, commit_failed, or pending_commit when absence is proven.',
+  ],
+  'contract:10:one-end': [
+    ['approval_commit', 'cancel_approval', 'decide_approval'],
+    'Votes, commits, cancels and expiry meet at the stream: one end.',
   ],
 } as const satisfies RequirementTable;

@@ -35,6 +35,9 @@ export class BreakingMailbox extends FakeMailbox {
   override setFlags(folder: FolderRef, uidValidity: number, uids: readonly number[], change: FlagChange) {
     return this.#meet(folder, uids, () => super.setFlags(folder, uidValidity, uids, change));
   }
+  override expungeMessages(folder: FolderRef, uidValidity: number, uids: readonly number[]) {
+    return this.#meet(folder, uids, () => super.expungeMessages(folder, uidValidity, uids));
+  }
 
   async #meet(folder: FolderRef, uids: readonly number[], work: () => Promise<Outcomes>): Promise<Outcomes> {
     const index = this.#count;

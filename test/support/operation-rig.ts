@@ -31,6 +31,8 @@ export type OperationRig = ReturnType<typeof memoryPorts> & {
   arrive(path: FolderPath, messageId?: string | null, flags?: readonly string[]): string;
   /** Runs a capability on the mailbox; a request has a fresh key unless one is named. */
   invoke(capability: Capability, input: object, key?: string | null): Promise<Outcome>;
+  /** As `invoke`, for somebody else and without naming the mailbox. */
+  invokeAs(caller: Caller, capability: Capability, input: object, key?: string | null): Promise<Outcome>;
   reply(capability: Capability, input: object, key?: string | null): Promise<OperationReply>;
 };
 
@@ -85,12 +87,14 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
       uidValidity: mailbox.folder(path).uidValidity,
       uid,
     });
-  const invoke: OperationRig['invoke'] = (capability, input, key) => {
+  const invoke: OperationRig['invoke'] = (capability, input, key) =>
+    invokeAs(caller, capability, { mailbox_id: 'mbx_0', ...input }, key);
+  const invokeAs: OperationRig['invokeAs'] = (by, capability, input, key) => {
     count += 1;
     return invokeCapability({
       capability,
-      input: { mailbox_id: 'mbx_0', ...input },
-      caller,
+      input,
+      caller: by,
       client: null,
       registry: [],
       ports,
@@ -114,6 +118,7 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
     arrive: (path, messageId = `<${String(Math.random())}@example.com>`, flags = []) =>
       idOf(path, mailbox.add(path, messageId, flags)),
     invoke,
+    invokeAs,
     reply: async (capability, input, key) => (await invoke(capability, input, key)).output as OperationReply,
   };
 }

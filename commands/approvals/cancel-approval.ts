@@ -1,0 +1,77 @@
+/** cancel_approval: withdraws a check before anything of it ran. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { Approval } from '../operations/approvals/approval-payload.ts';
+import { decideNow } from '../operations/approvals/decide-now.ts';
+import { cancelCheck } from '../operations/approvals/end-check.ts';
+import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import { ApprovalId, findCheck, type FoundCheck, holdsOn } from './find-check.ts';
+import { showCheck } from './show-check.ts';
+
+const Input = z.strictObject({
+  approval_id: ApprovalId,
+  reason: z.string().min(1).max(1_000).optional().describe('Kept with the check.'),
+});
+export type CancelInput = z.output<typeof Input>;
+
+export const cancelApproval = defineCapability<CancelInput, Approval>({
+  name: 'cancel_approval',
+  title: 'Cancel approval',
+  summary: 'Withdraw a check; nothing of it will run.',
+  description:
+    'Withdraw a check that waits for a decision or for its commit. Nothing of it will run, and a draft can be edited ' +
+    'again. approval_not_pending: it is too late, it was decided, is being run or has run; see its status.',
+  effect: 'write',
+  access: { any: ['approvals:cancel'] },
+  rest: { method: 'post', path: '/approvals/:approval_id/cancel_approval' },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: false, destructive: false, idempotent: true, openWorld: false },
+  },
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { approval_id }, context, settled) => {
+      const found = await findCheck(context, approval_id);
+      return settled ? await showCheck(context, found.operationId, found.loaded.state) : null;
+    },
+  },
+  input: Input,
+  output: Approval,
+  handle: (input, context) => cancelAsCaller(context, input),
+});
+
+/** Withdraws for the caller. Throws what `cancel_approval` answers; whatever the check itself shows leaves the key free. */
+export async function cancelAsCaller(
+  context: Context,
+  { approval_id, reason: why }: CancelInput,
+): Promise<Approval> {
+  const { ports, author } = context;
+  const found = await findCheck(context, approval_id);
+  assertMayCancel(context, found);
+  cancelCheck(found.loaded.state, { reason: null, now: ports.clock.now() });
+  const reason = why === undefined ? null : await ports.personal.seal(author.actor.id, why);
+  await context.claim('req');
+  const { operationId } = found;
+  const { state, position } = await decideNow(ports, author, operationId, (now, at) =>
+    cancelCheck(now, { reason, now: at }),
+  );
+  await releaseDraftOf(ports, author, operationId, state);
+  context.notePosition(position);
+  return await showCheck(context, operationId, state);
+}
+
+/** The requester, the person behind, or any other person; by the grant on that mailbox. Throws `insufficient_scope`. */
+function assertMayCancel({ caller }: Context, { mailboxId, requesterId, behindId }: FoundCheck): void {
+  const { actor, principal } = caller;
+  // Who lost the grant can still take back what is asked for in his name.
+  if (actor === 'person' && principal.id === behindId) return;
+  const details = { required: ['approvals:cancel'] };
+  if (!holdsOn(caller, mailboxId, 'approvals:cancel')) {
+    const message = 'This token lacks the scope approvals:cancel on that mailbox.';
+    throw new GatewayError('insufficient_scope', message, { details });
+  }
+  if (principal.id === requesterId || principal.id === behindId || actor === 'person') return;
+  const message = 'A check is withdrawn by whoever asked for it, or by a person.';
+  throw new GatewayError('insufficient_scope', message, { details });
+}

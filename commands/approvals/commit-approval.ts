@@ -1,0 +1,92 @@
+/** approval_commit: run exactly what was approved. The repeat of a commit is told how it stands and runs nothing. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import { answerInTime } from '../operations/answer-in-time.ts';
+import { assertCommittable } from '../operations/approvals/commit-check.ts';
+import { replyOfCheck, statusOfCheck } from '../operations/approvals/reply-of-check.ts';
+import { OperationReply } from '../operations/operation.ts';
+import { commitOf } from './commit-of.ts';
+import { ApprovalId, findCheck, type FoundCheck, holdsOn } from './find-check.ts';
+
+const Input = z.strictObject({
+  approval_id: ApprovalId,
+  content_hash: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('Refuse with version_conflict when the check is about other content.'),
+});
+export type CommitInput = z.output<typeof Input>;
+
+export const commitApproval = defineCapability<CommitInput, OperationReply>({
+  name: 'approval_commit',
+  title: 'Commit approval',
+  summary: 'Run what a check is about, exactly as it was approved.',
+  description:
+    'Run a check whose status is pending_commit: the very messages or the very mail that was approved, and nothing else. ' +
+    'Everything is looked at again first: approval_pending = nobody decided yet; approval_expired, approval_invalidated, ' +
+    'selection_changed = nothing ran and nothing will, ask anew. mailbox_unavailable = nothing ran, commit again later. ' +
+    'completed: see results. pending_commit with approval.commit_at: it runs by itself then, cancel_approval stops it.',
+  effect: 'write',
+  access: { any: ['approvals:commit'] },
+  rest: { method: 'post', path: '/approvals/:approval_id/approval_commit' },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
+  },
+  idempotency: { kind: 'claim', required: true, replay: committedBefore },
+  input: Input,
+  output: OperationReply,
+  handle: (input, context) => commitAsCaller(context, input),
+});
+
+/** Commits for the caller. Throws what `approval_commit` answers; whatever the check itself shows leaves the key free. */
+export async function commitAsCaller(
+  context: Context,
+  { approval_id, content_hash }: CommitInput,
+): Promise<OperationReply> {
+  const { ports, author } = context;
+  const found = await findCheck(context, approval_id);
+  assertMayCommit(context, found);
+  assertCommittable(found.loaded.state, ports.clock.now(), content_hash);
+  await context.claim('req');
+  const commit = commitOf(ports, {
+    operationId: found.operationId,
+    author,
+    by: 'caller',
+    loaded: found.loaded,
+    notePosition: (position) => {
+      context.notePosition(position);
+    },
+  });
+  return await answerInTime(context, found.operationId, commit);
+}
+
+/** What an earlier request with this key did; null when it was cut off before it began anything. */
+export async function committedBefore(
+  _: string,
+  { approval_id }: Pick<CommitInput, 'approval_id'>,
+  context: Context,
+  settled: boolean,
+): Promise<OperationReply | null> {
+  const found = await findCheck(context, approval_id);
+  assertMayCommit(context, found);
+  const { state, position } = found.loaded;
+  const now = context.ports.clock.now();
+  if (!settled && statusOfCheck(state, now) === 'pending_commit') return null;
+  context.notePosition(position);
+  return replyOfCheck(found.operationId, state, now);
+}
+
+/** The requester, or a person; both by the grant on that mailbox. Throws `insufficient_scope`. */
+function assertMayCommit({ caller }: Context, { mailboxId, requesterId }: FoundCheck): void {
+  const details = { required: ['approvals:commit'] };
+  if (!holdsOn(caller, mailboxId, 'approvals:commit')) {
+    const message = 'This token lacks the scope approvals:commit on that mailbox.';
+    throw new GatewayError('insufficient_scope', message, { details });
+  }
+  if (caller.principal.id === requesterId || caller.actor === 'person') return;
+  const message = 'A check is committed by whoever asked for it, or by a person who is signed in.';
+  throw new GatewayError('insufficient_scope', message, { details });
+}

@@ -1,0 +1,25 @@
+/** Commits a check of whichever kind it is. Each area says how its own is executed. */
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../kernel/errors.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { actionsCommit } from '../operations/approvals/commit-actions.ts';
+import { type Commit, commitCheck } from '../operations/approvals/commit-check.ts';
+import { operation, type OperationReply } from '../operations/operation.ts';
+import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+
+/** Throws what `commitCheck` throws. A check that ended by it is followed by its draft. */
+export async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
+  const loaded = commit.loaded ?? (await loadAggregate(ports.events, operation, commit.operationId));
+  const first = { ...commit, loaded };
+  if (loaded.state.approval?.requested.draft_id == null)
+    return await commitCheck(ports, first, actionsCommit);
+  try {
+    throw new GatewayError('operation_unsupported', 'sends are committed elsewhere');
+  } catch (error) {
+    if (error instanceof GatewayError) {
+      const { state } = await loadAggregate(ports.events, operation, commit.operationId);
+      await releaseDraftOf(ports, commit.author, commit.operationId, state);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+/** The approver's verb: a person who is signed in approves or rejects exactly the content the hash names. */
+import { z } from 'zod';
+import { type Context, defineCapability } from '../kernel/capability.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import { Approval } from '../operations/approvals/approval-payload.ts';
+import { castVote } from '../operations/approvals/cast-vote.ts';
+import { decideNow } from '../operations/approvals/decide-now.ts';
+import { operation, type OperationState } from '../operations/operation.ts';
+import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import { commitDue } from './commit-due.ts';
+import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
+import { showCheck } from './show-check.ts';
+
+const Input = z
+  .strictObject({
+    approval_id: ApprovalId,
+    decision: z.enum(['approve', 'reject']),
+    content_hash: z.string().min(1).max(64).describe('Of what was looked at: see the preview.'),
+    reason: z.string().min(1).max(1_000).optional().describe('A rejection needs one.'),
+  })
+  .refine(({ decision, reason }) => decision === 'approve' || reason !== undefined, {
+    path: ['reason'],
+    message: 'Say why you reject it.',
+  });
+type Input = z.output<typeof Input>;
+
+export const decideApproval = defineCapability<Input, Approval>({
+  name: 'decide_approval',
+  title: 'Decide approval',
+  summary: 'Approve or reject a check, as a person who is signed in.',
+  description:
+    'A vote counts once per person and hash; one rejection ends the check. With the last approval it can be committed, or ' +
+    'is committed at once where its policy says so; a commit that fails then takes nothing back from the vote.',
+  effect: 'write',
+  access: { any: ['approvals:decide'] },
+  rest: { method: 'post', path: '/approvals/:approval_id/decision' },
+  tool: null,
+  idempotency: {
+    kind: 'claim',
+    replay: async (_, { approval_id }, context, settled) => {
+      const found = await findCheck(context, approval_id);
+      return settled ? await showCheck(context, found.operationId, found.loaded.state) : null;
+    },
+  },
+  input: Input,
+  output: Approval,
+  handle: async (input, context) => {
+    const { ports, author } = context;
+    const found = await findCheck(context, input.approval_id);
+    const { operationId } = found;
+    const reason =
+      input.reason === undefined ? null : await ports.personal.seal(author.actor.id, input.reason);
+    const vote = (state: OperationState, now: Date) =>
+      castVote(state, {
+        ...ballotOf(context, found),
+        ...input,
+        contentHash: input.content_hash,
+        reason,
+        now,
+      });
+    // What the check itself shows is refused before the key is taken.
+    vote(found.loaded.state, ports.clock.now());
+    await context.claim('req');
+    const { state, position } = await decideNow(ports, author, operationId, vote);
+    context.notePosition(position);
+    await releaseDraftOf(ports, author, operationId, state);
+    return await showCheck(context, operationId, await afterCommit(context, operationId, state));
+  },
+});
+
+const ballotOf = ({ caller }: Context, { behindId }: FoundCheck) => ({
+  voterId: caller.principal.id,
+  role: caller.role,
+  behindId,
+});
+
+/** Where the gateway commits by itself at once, it is done here; whatever comes of it, the vote stands. */
+async function afterCommit(
+  context: Context,
+  operationId: string,
+  state: OperationState,
+): Promise<OperationState> {
+  const { ports, author } = context;
+  const commitAt = state.approval?.commitAt ?? null;
+  if (commitAt === null || Date.parse(commitAt) > ports.clock.now().getTime()) return state;
+  const { correlationId, requestId } = author;
+  const gateway = { ...systemAuthor(ports, author.orgId), correlationId, causationId: requestId };
+  const notePosition: Context['notePosition'] = (position) => {
+    context.notePosition(position);
+  };
+  await commitDue(ports, { operationId, author: gateway, notePosition });
+  return (await loadAggregate(ports.events, operation, operationId)).state;
+}

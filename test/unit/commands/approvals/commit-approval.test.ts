@@ -1,0 +1,240 @@
+import { expect } from 'chai';
+import { cancelApproval } from '../../../../commands/approvals/cancel-approval.ts';
+import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
+import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import type { Caller } from '../../../../commands/kernel/access.ts';
+import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/kernel/directory.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { OperationReply } from '../../../../commands/operations/operation.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const DAY = 24 * 60 * 60;
+
+describe('a check of message actions', () => {
+  let rig: CheckRig;
+  let boss: Caller;
+  let one: string;
+
+  beforeEach(() => {
+    rig = checkRig();
+    boss = rig.person('usr_boss', 'owner');
+    one = rig.arrive('INBOX', '<one@example.com>');
+  });
+
+  const idOf = ({ approval }: OperationReply): string => approval?.id ?? '';
+  const vote = (reply: OperationReply, by = boss, decision = 'approve', more: object = {}) =>
+    rig.approvalAs(by, decideApproval, {
+      approval_id: idOf(reply),
+      decision,
+      content_hash: reply.approval?.content_hash,
+      ...more,
+    });
+  const commit = async (reply: OperationReply, key?: string, by = rig.caller): Promise<OperationReply> =>
+    (await rig.invokeAs(by, commitApproval, { approval_id: idOf(reply) }, key)).output as OperationReply;
+  const refused = (reply: OperationReply, key?: string) => rejection(commit(reply, key));
+  const granted = async (type = 'archive'): Promise<OperationReply> => {
+    const reply = await rig.ask([one], type);
+    await vote(reply);
+    return reply;
+  };
+
+  it(`is approved, committed and done, exactly once ${verifies('contract:10:commit')}`, async () => {
+    const reply = await rig.ask([one], 'archive');
+    expect(await refused(reply)).to.include({ code: 'approval_pending' });
+    const approved = await vote(reply);
+    expect(approved).to.deep.include({
+      status: 'pending_commit',
+      quorum: { ...approved.quorum, approved: 1 },
+    });
+    expect(rig.mailbox.effects).to.deep.equal([]);
+    const done = await commit(reply, 'c');
+    expect(done).to.deep.include({ status: 'completed', summary: { done: 1, failed: 0, unknown: 0 } });
+    expect(done.approval?.status).to.equal('committed');
+    const again = await rig.invokeAs(rig.caller, commitApproval, { approval_id: idOf(reply) }, 'c');
+    expect(again.replayed).to.equal(true);
+    expect(again.output).to.deep.equal(done);
+    expect(await refused(reply)).to.include({ code: 'approval_not_pending' });
+    expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
+    expect((await rig.typesOf(reply)).slice(3)).to.deep.equal([
+      'ApprovalVoteCast',
+      'ApprovalGranted',
+      'CommitStarted',
+      'ActionsIntended',
+      'ActionOutcomesRecorded',
+      'OperationCompleted',
+      'ApprovalCommitted',
+    ]);
+  });
+
+  it(`expunges exactly the messages of the manifest ${verifies('contract:6:expunge-uidplus')}`, async () => {
+    rig.arrive('INBOX', '<other@example.com>', ['\\Deleted']);
+    const reply = await granted('expunge');
+    expect((await commit(reply)).results).to.deep.equal([{ message_id: one, action: 'expunge', outcome: 'done' }]);
+    expect([...rig.mailbox.folder('INBOX').messages.keys()]).to.deep.equal([2]);
+  }); // prettier-ignore
+
+  it(`is committed by the gateway itself with the last vote where its terms say so ${verifies('contract:8:auto-commit')}`, async () => {
+    rig.rules({ ...CHECKED, then: { decision: 'require' } });
+    const reply = await rig.ask([one], 'archive');
+    expect(await vote(reply)).to.include({ status: 'committed' });
+    expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
+  });
+
+  it(`is held back for its undo_seconds, and can be cancelled until then ${verifies('contract:8:undo')}`, async () => {
+    rig.rules({ ...CHECKED, then: { ...CHECKED.then, undo_seconds: 60 } });
+    const [kept, stopped] = [await granted(), await granted()];
+    for (const reply of [kept, stopped]) {
+      const held = await commit(reply);
+      expect(held).to.include({ status: 'pending_commit' });
+      expect(held.approval?.commit_at).to.equal('2026-03-01T12:01:00.000Z');
+    }
+    rig.at(59);
+    const cancelled = await rig.approvalAs(rig.caller, cancelApproval, { approval_id: idOf(stopped) });
+    expect(cancelled).to.include({ status: 'cancelled' });
+    expect((await commit(kept)).status).to.equal('pending_commit');
+    rig.at(60);
+    expect((await commit(kept)).status).to.equal('completed');
+    expect(await refused(stopped)).to.include({ code: 'approval_not_pending' });
+    expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
+  });
+
+  it(`expires, undecided or uncommitted, and says so on access ${verifies('contract:10:expiry')}`, async () => {
+    const [undecided, uncommitted] = [await rig.ask([one], 'archive'), await granted()];
+    rig.at(3_600);
+    expect(await refused(uncommitted)).to.include({ code: 'approval_expired' });
+    rig.at(DAY);
+    expect(await rejection(vote(undecided))).to.include({ code: 'approval_expired' });
+    expect(rig.mailbox.effects).to.deep.equal([]);
+  });
+
+  it(`does not run when a message is not at its place any more ${verifies('contract:9:commit-checks')}`, async () => {
+    const reply = await granted();
+    rig.mailbox.folder('INBOX').messages.delete(1);
+    expect(await refused(reply)).to.deep.include({
+      code: 'selection_changed',
+      details: { message_ids: [one], folders: 0, reason: 'targets_gone' },
+    });
+    expect(await refused(reply)).to.include({ code: 'approval_invalidated' });
+    expect((await rig.typesOf(reply)).at(-1)).to.equal('ApprovalInvalidated');
+  });
+
+  /** What can change in the directory between approval and commit, and why the check then ends. */
+  const losses: readonly (readonly [why: string, change: (rig: CheckRig) => void])[] = [
+    [
+      'policy_stricter',
+      (rig) => {
+        rig.rules({ ...CHECKED, then: { decision: 'deny' } });
+      },
+    ],
+    [
+      'policy_stricter',
+      (rig) => {
+        rig.rules({ ...CHECKED, then: { decision: 'require', approver_role: 'owner' } });
+      },
+    ],
+    [
+      'mailbox_removed',
+      ({ ports }) => {
+        const mailboxes = ports.directory.state.mailboxes as Map<string, MailboxEntry>;
+        for (const [id, entry] of mailboxes) mailboxes.set(id, { ...entry, state: 'removed' });
+      },
+    ],
+    [
+      'grant_gone',
+      ({ ports }) => {
+        const grants = ports.directory.state.grants as Map<string, GrantEntry>;
+        for (const [id, grant] of grants) grants.set(id, { ...grant, scopes: ['messages:read'] });
+      },
+    ],
+    [
+      'requester_gone',
+      ({ ports, caller }) => {
+        const tokens = ports.directory.state.tokens as Map<string, TokenEntry>;
+        tokens.set(caller.token.id, { ...caller.token, revokedAt: '2026-03-01T11:00:00.000Z' });
+      },
+    ],
+    [
+      'requester_gone',
+      ({ ports }) => (ports.directory.state.roles as Map<string, unknown>).delete('org_1/usr_1'),
+    ],
+  ];
+  for (const [why, change] of losses) {
+    it(`ends by ${why} and runs nothing ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, async () => {
+      const reply = await granted();
+      change(rig);
+      expect(await refused(reply)).to.deep.include({
+        code: 'approval_invalidated',
+        details: { status: 'invalidated', reason: why },
+      });
+      expect((await rig.stateOf(reply)).approval?.invalidated?.reason).to.equal(why);
+      expect(rig.mailbox.effects).to.deep.equal([]);
+    });
+  }
+
+  it(`runs with a token that expired since, and under a policy that wants less ${verifies('contract:9:commit-checks')}`, async () => {
+    const reply = await granted();
+    const tokens = rig.ports.directory.state.tokens as Map<string, TokenEntry>;
+    tokens.set(rig.caller.token.id, { ...rig.caller.token, expiresAt: '2026-01-01T00:00:00.000Z' });
+    rig.rules();
+    expect((await commit(reply)).status).to.equal('completed');
+  });
+
+  it(`keeps its approval while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {
+    const reply = await granted();
+    rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
+    expect(await refused(reply, 'c')).to.include({ code: 'mailbox_unavailable' });
+    const { approval } = await rig.stateOf(reply);
+    expect(approval).to.deep.include({
+      attempts: 1,
+      committing: false,
+      expiresAt: '2026-03-02T12:00:00.000Z',
+    });
+    rig.mail.failure = null;
+    rig.at(2 * 3_600);
+    expect((await commit(reply, 'c')).status).to.equal('completed');
+    expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
+  });
+
+  it(`meets ten commits and a cancel at once with one end ${verifies('contract:10:one-end')}`, async () => {
+    const reply = await granted();
+    const ends = await Promise.allSettled([
+      ...Array.from({ length: 10 }, () => commit(reply)),
+      rig.approvalAs(rig.caller, cancelApproval, { approval_id: idOf(reply) }),
+    ]);
+    const { approval } = await rig.stateOf(reply);
+    expect(['committed', 'cancelled']).to.include(approval?.end);
+    expect(rig.mailbox.effects).to.have.length(approval?.end === 'committed' ? 1 : 0);
+    expect(ends.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
+  });
+
+  it(`is committed by whoever asked for it, or by a person with the scope there ${verifies('contract:9:committer')}`, async () => {
+    const reply = await granted();
+    const other = { ...rig.caller, principal: { ...rig.caller.principal, id: 'usr_other' } };
+    expect(await rejection(commit(reply, undefined, other))).to.include({ code: 'insufficient_scope' });
+    const person: Caller = { ...other, actor: 'person' };
+    expect((await commit(reply, undefined, person)).status).to.equal('completed');
+  });
+
+  it(`shows another content than the hash names to nobody as the same ${verifies('contract:9:hash')}`, async () => {
+    const reply = await granted();
+    const other = { approval_id: idOf(reply), content_hash: 'f'.repeat(64) };
+    expect(await rejection(rig.invokeAs(rig.caller, commitApproval, other))).to.include({ code: 'version_conflict' });
+    expect(await rejection(vote(reply, boss, 'approve', { content_hash: 'f'.repeat(64) }))).to.include({
+      code: 'version_conflict',
+    });
+  }); // prettier-ignore
+
+  it('is nothing to somebody of another organisation, or without any part in it', async () => {
+    const reply = await granted();
+    const stranger: Caller = {
+      ...boss,
+      role: 'member',
+      principal: { ...boss.principal, id: 'usr_stranger' },
+    };
+    expect(await rejection(vote(reply, stranger))).to.include({ code: 'not_found' });
+    const foreign: Caller = { ...boss, org: { id: 'org_2', name: 'Other' } };
+    expect(await rejection(vote(reply, foreign))).to.include({ code: 'not_found' });
+  });
+});

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import type { Caller } from '../../../../commands/kernel/access.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { OperationReply } from '../../../../commands/operations/operation.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('a decision on a check', () => {
+  let rig: CheckRig;
+  let approver: Caller;
+  let reply: OperationReply;
+
+  const ask = async (...rules: readonly object[]): Promise<void> => {
+    if (rules.length > 0) rig.rules(...rules);
+    reply = await rig.ask([rig.arrive('INBOX')], 'archive');
+  };
+  const vote = (by: Caller, decision: 'approve' | 'reject' = 'approve', more: object = {}) =>
+    rig.approvalAs(by, decideApproval, {
+      approval_id: reply.approval?.id,
+      decision,
+      content_hash: reply.approval?.content_hash,
+      ...(decision === 'reject' ? { reason: 'Not now.' } : {}),
+      ...more,
+    });
+
+  beforeEach(async () => {
+    rig = checkRig();
+    approver = rig.person('usr_approver', 'approver');
+    await ask();
+  });
+
+  it(`is a person's in a stepped-up session, and of nobody else ${verifies('contract:9:decision')}`, async () => {
+    expect(await rejection(vote(rig.caller))).to.include({ code: 'insufficient_scope' });
+    const orgScopes = new Set([...approver.orgScopes].filter((scope) => scope !== 'approvals:decide'));
+    const stale: Caller = {
+      ...approver,
+      session: { id: 'ses_1', steppedUpUntil: null },
+      orgScopes,
+      scopes: orgScopes,
+    };
+    expect(await rejection(vote(stale))).to.include({ code: 'step_up_required' });
+    expect(await vote(approver)).to.deep.include({ status: 'pending_commit' });
+  });
+
+  it(`names the vote, its reason and whose it is ${verifies('contract:9:decision')}`, async () => {
+    const rejected = await vote(approver, 'reject');
+    expect(rejected.status).to.equal('rejected');
+    expect(rejected.votes).to.deep.equal([
+      {
+        by: 'usr_approver',
+        decision: 'reject',
+        reason: 'Not now.',
+        at: '2026-03-01T12:00:00.000Z',
+        content_hash: reply.approval?.content_hash,
+        own_request: false,
+      },
+    ]);
+    expect(rig.mailbox.effects).to.deep.equal([]);
+  });
+
+  it(`needs a reason to reject ${verifies('contract:9:decision')}`, async () => {
+    expect(await rejection(vote(approver, 'reject', { reason: undefined }))).to.include({
+      code: 'invalid_request',
+    });
+  });
+
+  it(`counts once per person, and cannot be turned ${verifies('contract:9:one-vote')}`, async () => {
+    await ask({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } }).catch((error: unknown) => {
+      expect(error).to.include({ code: 'no_eligible_approver' });
+    });
+    rig.person('usr_second', 'admin');
+    await ask();
+    await vote(approver);
+    expect(await vote(approver)).to.deep.include({ status: 'awaiting_approval' });
+    expect(await rejection(vote(approver, 'reject'))).to.include({ code: 'conflict' });
+    expect(await vote(rig.person('usr_second', 'admin'))).to.deep.include({ status: 'pending_commit' });
+    expect((await rig.typesOf(reply)).filter((type) => type === 'ApprovalVoteCast')).to.have.length(2);
+    // The same vote once more is answered as it stands, also when it is too late for another.
+    expect(await vote(approver)).to.deep.include({ status: 'pending_commit' });
+    expect(await rejection(vote(rig.person('usr_third', 'admin')))).to.include({
+      code: 'approval_not_pending',
+    });
+  });
+
+  it(`wants the role of the terms ${verifies('contract:9:approver')}`, async () => {
+    rig.person('usr_boss', 'owner');
+    await ask({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'admin' } });
+    // Whoever may decide nothing here and takes no other part in it does not even see it.
+    expect(await rejection(vote(approver))).to.include({ code: 'not_found' });
+    const involved: Caller = { ...approver, mailboxes: rig.caller.mailboxes };
+    expect(await rejection(vote(involved))).to.include({ code: 'not_an_approver' });
+  });
+
+  it(`of the person behind is marked, and refused where four eyes are wanted ${verifies('contract:9:own-request')}`, async () => {
+    const behind = rig.person('usr_1', 'owner');
+    const own = await vote(behind);
+    expect(own.votes[0]?.own_request).to.equal(true);
+    await ask({ ...CHECKED, then: { ...CHECKED.then, exclude_owner: true } });
+    expect(await rejection(vote(behind))).to.include({ code: 'self_approval_forbidden' });
+    expect(await vote(approver)).to.include({ status: 'pending_commit' });
+  });
+
+  it(`of two people at once is one grant ${verifies('contract:10:one-end')}`, async () => {
+    const second = rig.person('usr_second', 'admin');
+    const answers = await Promise.allSettled([vote(approver), vote(second), vote(approver, 'reject')]);
+    expect(answers.filter(({ status }) => status === 'fulfilled').length).to.be.greaterThan(0);
+    const types = await rig.typesOf(reply);
+    const ends = types.filter((type) => type === 'ApprovalGranted' || type === 'ApprovalRejected');
+    expect(ends).to.have.length(1);
+  });
+
+  it(`stands although the commit that follows it fails ${verifies('contract:10:attempt-failed')}`, async () => {
+    await ask({ ...CHECKED, then: { decision: 'require' } });
+    rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
+    const after = await vote(approver);
+    expect(after).to.deep.include({ status: 'pending_commit', commit_at: '2026-03-01T12:01:00.000Z' });
+    expect(after.execution).to.deep.include({ status: 'waiting', attempts: 1 });
+  });
+});

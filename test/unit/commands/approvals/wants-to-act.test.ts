@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
+import { wantsToCopy, wantsToExpunge, wantsToMove } from '../../../../commands/approvals/wants-to-act.ts';
+import { MAILBOX_SCOPES } from '../../../../commands/kernel/scopes.ts';
+import type { OperationReply } from '../../../../commands/operations/operation.ts';
+import { checkRig } from '../../../support/check-rig.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('wants_to_*', () => {
+  it(`is prepared and runs with its commit ${verifies('contract:6:wants-to', 'interface:4.2:wants-to-move', 'interface:4.2:wants-to-copy', 'interface:4.2:wants-to-expunge')}`, async () => {
+    const rig = checkRig();
+    rig.rules({ id: 'free', when: {}, then: { decision: 'allow' } });
+    const cases = [
+      [wantsToMove, { folder: 'archive' }, 'move'],
+      [wantsToCopy, { folder: 'Work' }, 'copy'],
+      [wantsToExpunge, { reason: 'It holds a secret.' }, 'expunge'],
+    ] as const;
+    for (const [capability, more, action] of cases) {
+      const message_ids = [rig.arrive('INBOX')];
+      const reply = await rig.reply(capability, { message_ids, ...more });
+      expect(reply.status).to.equal('pending_commit');
+      const before = rig.mailbox.effects.length;
+      const { output } = await rig.invokeAs(rig.caller, commitApproval, { approval_id: reply.approval?.id });
+      const done = output as OperationReply;
+      expect(done.results.map((result) => [result.action, result.outcome])).to.deep.equal([[action, 'done']]);
+      expect(rig.mailbox.effects.length).to.equal(before + 1);
+    }
+  });
+
+  it(`needs approvals:request, and to expunge a reason ${verifies('contract:6:wants-to')}`, async () => {
+    const message_ids = ['msg_1'];
+    const bare = checkRig({ scopes: MAILBOX_SCOPES.filter((scope) => scope !== 'approvals:request') });
+    const move = { message_ids, folder: 'archive' };
+    expect(await rejection(bare.invoke(wantsToMove, move))).to.include({ code: 'insufficient_scope' });
+    expect(await rejection(checkRig().invoke(wantsToExpunge, { message_ids }))).to.include({
+      code: 'invalid_request',
+    });
+  });
+});
