@@ -1,5 +1,6 @@
 /** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
 import type { Log, Ports } from '../commands/kernel/ports.ts';
+import { runApprovalWorker } from './background/approval-worker.ts';
 import { runDraftCopier } from './background/draft-copier.ts';
 import { runDraftTidier } from './background/draft-tidier.ts';
 import { runMailboxEraser } from './background/mailbox-eraser.ts';
@@ -100,9 +101,14 @@ function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): (
   const workers = { ports, gateway, index, directUrl: core.storage.directUrl, times };
   const loops = [
     runMailboxWorkers(workers, stopping.signal),
-    ...[runMailboxEraser, runOperationSweeper, runSendWorker, runDraftCopier, runDraftTidier].map((run) =>
-      run(ports, stopping.signal),
-    ),
+    ...[
+      runMailboxEraser,
+      runOperationSweeper,
+      runSendWorker,
+      runApprovalWorker,
+      runDraftCopier,
+      runDraftTidier,
+    ].map((run) => run(ports, stopping.signal)),
   ];
   return async () => {
     stopping.abort();

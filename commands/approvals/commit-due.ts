@@ -9,26 +9,22 @@ import { expireCheck, invalidateCheck } from '../operations/approvals/end-check.
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
 import { commitOf } from './commit-of.ts';
 
-/** How long somebody waits for a commit that the gateway makes by itself, milliseconds; the commit goes on. */
-const WAIT_MS = 20_000;
-
-/** Commits it. What keeps it from running is in its stream by then, and logged here; only a defect is thrown. */
+/**
+ * Commits a check whose moment has come. True when nothing is left to be done now: it ran, it ended, or its next attempt is
+ * scheduled. Whatever kept it from running stands in its stream, so it is only logged. Throws for a defect.
+ */
 export async function commitDue(
   ports: Ports,
-  { operationId, author, notePosition }: Pick<Commit, 'operationId' | 'author' | 'notePosition'>,
-): Promise<void> {
-  const { log, clock } = ports;
-  const work = commitOf(ports, { operationId, author, by: 'schedule', notePosition }).catch(
-    (error: unknown) => {
-      if (!(error instanceof GatewayError)) throw error;
-      log.info('a commit by the gateway itself did not run', { operation_id: operationId, code: error.code });
-    },
-  );
-  const timer = new AbortController();
+  due: Pick<Commit, 'operationId' | 'author' | 'notePosition'>,
+): Promise<boolean> {
   try {
-    await Promise.race([work, clock.sleep(WAIT_MS, timer.signal)]);
-  } finally {
-    timer.abort();
+    await commitOf(ports, { ...due, by: 'schedule' });
+    return true;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { code } = error;
+    ports.log.info('a commit by the gateway itself did not run', { operation_id: due.operationId, code });
+    return code !== 'store_unavailable' && code !== 'overloaded';
   }
 }
 

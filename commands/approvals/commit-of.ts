@@ -5,6 +5,7 @@ import type { Ports } from '../kernel/ports.ts';
 import { actionsCommit } from '../operations/approvals/commit-actions.ts';
 import { type Commit, commitCheck } from '../operations/approvals/commit-check.ts';
 import { operation, type OperationReply } from '../operations/operation.ts';
+import { sendCommit } from '../drafts/sending/commit-send.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
 
 /** Throws what `commitCheck` throws. A check that ended by it is followed by its draft. */
@@ -14,7 +15,7 @@ export async function commitOf(ports: Ports, commit: Commit): Promise<OperationR
   if (loaded.state.approval?.requested.draft_id == null)
     return await commitCheck(ports, first, actionsCommit);
   try {
-    throw new GatewayError('operation_unsupported', 'sends are committed elsewhere');
+    return await commitCheck(ports, first, sendCommit);
   } catch (error) {
     if (error instanceof GatewayError) {
       const { state } = await loadAggregate(ports.events, operation, commit.operationId);

@@ -75,6 +75,9 @@ const ballotOf = ({ caller }: Context, { behindId }: FoundCheck) => ({
   behindId,
 });
 
+/** How long an approver waits for the commit that follows the vote; it goes on by itself. */
+const WAIT_MS = 20_000;
+
 /** Where the gateway commits by itself at once, it is done here; whatever comes of it, the vote stands. */
 async function afterCommit(
   context: Context,
@@ -89,6 +92,20 @@ async function afterCommit(
   const notePosition: Context['notePosition'] = (position) => {
     context.notePosition(position);
   };
-  await commitDue(ports, { operationId, author: gateway, notePosition });
+  const work = commitDue(ports, { operationId, author: gateway, notePosition });
+  await atMost(ports, WAIT_MS, work);
   return (await loadAggregate(ports.events, operation, operationId)).state;
+}
+
+async function atMost(
+  { clock, log }: Context['ports'],
+  milliseconds: number,
+  work: Promise<unknown>,
+): Promise<void> {
+  const timer = new AbortController();
+  const told = work.catch((error: unknown) => {
+    log.error('a commit after its last vote met a defect', { error: String(error) });
+  });
+  await Promise.race([told, clock.sleep(milliseconds, timer.signal)]);
+  timer.abort();
 }
