@@ -5,6 +5,7 @@ import { runDraftCopier } from './background/draft-copier.ts';
 import { runDraftTidier } from './background/draft-tidier.ts';
 import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
+import { runReviewSweeper } from './background/review-sweeper.ts';
 import { runSendWorker } from './background/send-worker.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
@@ -106,6 +107,7 @@ function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): (
       runOperationSweeper,
       runSendWorker,
       runApprovalWorker,
+      runReviewSweeper,
       runDraftCopier,
       runDraftTidier,
     ].map((run) => run(ports, stopping.signal)),

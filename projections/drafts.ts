@@ -13,7 +13,7 @@ interface Row extends Record<string, unknown> {
 
 export const drafts: Projection = {
   name: 'drafts',
-  version: 1,
+  version: 2,
   tables: ['draft'],
   // The state is the one of the write side, sealed texts sealed: single reads and lists then show the same.
   create: (tableOf) => [

@@ -8,7 +8,7 @@ type SendPhase = 'intended' | 'sending' | 'waiting' | 'unknown' | 'sent' | 'file
 
 export const sends: Projection = {
   name: 'sends',
-  version: 2,
+  version: 3,
   tables: ['send'],
   create: (tableOf) => [
     `create table ${tableOf('send')} (

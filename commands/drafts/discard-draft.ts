@@ -9,6 +9,7 @@ import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { Draft, draftPayload } from './draft-payload.ts';
 import { expectedVersionOf, loadDraft } from './load-draft.ts';
+import { endReview } from './sending/leave-review.ts';
 
 /** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
@@ -18,10 +19,15 @@ export async function discardDraft(context: Context, input: DiscardDraftInput, a
   decideDiscard(state, 'caller', expected);
   const contentHash = state.current?.content_hash ?? '';
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_discard', contentHash });
+  let before = state;
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,
-    decide: (now) => decideDiscard(now, 'caller', expected, claimId),
+    decide: (now) => {
+      before = now;
+      return decideDiscard(now, 'caller', expected, claimId);
+    },
   });
+  await endReview(ports, author, { before, after });
   context.notePosition(position);
   // Cut off here, a pass in the background does it.
   await ports.content.eraseDraft(id);

@@ -1,7 +1,7 @@
 /** A draft as callers see it (`contract.md` 7). */
 import { z } from 'zod';
 import type { PersonalData } from '../kernel/ports.ts';
-import { DRAFT_STATUSES, type DraftState } from './draft.ts';
+import { checkOf, DRAFT_STATUSES, type DraftState } from './draft.ts';
 import { DRAFT_KINDS } from './draft-events.ts';
 import { attachmentsOf, type DraftAttachment, openEnvelope } from './draft-envelope.ts';
 
@@ -42,7 +42,10 @@ export const Draft = z.object({
     .nullable()
     .describe('Message-ID it was or will be sent with; null until it is fixed.'),
   retry_at: z.string().optional().describe('When it is tried again.'),
-  commit_at: z.string().optional().describe('While sending: it is held back until then and can be discarded.'),
+  commit_at: z
+    .string()
+    .optional()
+    .describe('While sending: it is held back until then and can be discarded.'),
   rejected: z
     .array(
       z.object({ address: z.string().nullable(), smtp_status: z.int(), response: z.string().nullable() }),
@@ -102,7 +105,7 @@ export async function draftPayload(
     in_reply_to: state.inReplyTo,
     content_hash: current.content_hash,
     version: current.version,
-    approval_id: approvalIdOf(state),
+    approval_id: checkOf(state),
     message_id: messageIdOf(state),
     ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
@@ -115,10 +118,6 @@ export async function draftPayload(
 /** Servers that put a Message-ID of their own in the place of ours are found under that one alone. */
 const messageIdOf = ({ outcome, send }: DraftState): string | null =>
   outcome !== null && 'message_id' in outcome ? outcome.message_id : (send?.frozen.message_id ?? null);
-
-/** The check that is open; what became of one that ended is told by its own id. */
-const approvalIdOf = ({ status, send }: DraftState): string | null =>
-  status === 'in_review' ? (send?.frozen.approval_id ?? null) : null;
 
 /** Of a draft that was discarded while it waited no attempt follows. */
 const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at' | 'commit_at'> => {

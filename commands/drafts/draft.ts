@@ -52,6 +52,8 @@ export interface DraftState {
   readonly references: readonly string[];
   readonly current: DraftVersion | null;
   readonly send: Send | null;
+  /** The newest check that an edit took the draft from; the next one takes its place. */
+  readonly supersededCheck: string | null;
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
   /** By operation. */
   readonly sendEnds: Readonly<Partial<Record<string, SendEnd>>>;
@@ -77,6 +79,10 @@ const withEnd = (
   end: SendEnd,
 ): Pick<DraftState, 'sendEnds'> => ({ sendEnds: { ...sendEnds, [operationId]: end } });
 
+/** The check that is open; what became of one that ended is told by its own id. */
+export const checkOf = ({ status, send }: DraftState): string | null =>
+  status === 'in_review' ? (send?.frozen.approval_id ?? null) : null;
+
 const steps: Steps = {
   DraftStarted: (_, { data, meta }) => ({
     mailboxId: data.mailbox_id,
@@ -89,7 +95,13 @@ const steps: Steps = {
     createdBy: meta.actor.id,
   }),
   // Editing ends a failed send: the next freeze gives a new Message-ID.
-  DraftEdited: (_, { data }) => ({ current: data.draft, status: 'open', send: null, outcome: null }),
+  DraftEdited: (state, { data }) => ({
+    current: data.draft,
+    status: 'open',
+    send: null,
+    outcome: null,
+    supersededCheck: checkOf(state) ?? state.supersededCheck,
+  }),
   DraftDiscarded: () => ({ status: 'discarded' }),
   DraftReleased: () => ({ status: 'open', send: null, outcome: null }),
   DraftFrozen: (_, { data }) => ({
@@ -163,6 +175,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     references: [],
     current: null,
     send: null,
+    supersededCheck: null,
     outcome: null,
     sendEnds: {},
     createdAt: null,

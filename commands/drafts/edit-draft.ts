@@ -12,6 +12,7 @@ import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelop
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
 import { Draft, draftPayload } from './draft-payload.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from './load-draft.ts';
+import { endReview } from './sending/leave-review.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';
 import {
@@ -74,11 +75,16 @@ async function writeEdit(
   const contentHash = contentHashOf(ports.ids, id, parts);
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_edit', contentHash });
   const next = await storeVersion(context, { mailboxId: mailbox.id, draftId: id }, parts);
+  let before = state;
   const { state: after, position } = await decideAndAppend(writer, author, draft, {
     id,
-    // What was not named was taken from this version, so the change rests on it, whatever the caller expected.
-    decide: (now) => decideEdit(now, next, expected ?? version.version, claimId),
+    decide: (now) => {
+      before = now;
+      // What was not named was taken from this version, so the change rests on it, whatever the caller expected.
+      return decideEdit(now, next, expected ?? version.version, claimId);
+    },
   });
+  await endReview(ports, author, { before, after });
   context.notePosition(position);
   return await draftPayload(ports, id, after);
 }

@@ -2,6 +2,7 @@
 import { approvals } from '../../projections/approvals.ts';
 import { audit } from '../../projections/audit.ts';
 import { directory } from '../../projections/directory.ts';
+import { draftReviews } from '../../projections/draft-reviews.ts';
 import { drafts } from '../../projections/drafts.ts';
 import { messageMoves } from '../../projections/message-moves.ts';
 import { operations } from '../../projections/operations.ts';
@@ -15,5 +16,6 @@ export const READ_MODELS: readonly Projection[] = [
   messageMoves,
   drafts,
   sends,
+  draftReviews,
   audit,
 ];

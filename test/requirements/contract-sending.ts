@@ -20,6 +20,47 @@ export const contractSending = {
     'A send that waits for its next attempt ends with discard_draft.',
   ],
   'contract:7:partial-refusal': ['send_draft', 'Recipients that were refused are told in rejected[].'],
+  'contract:7:frozen-first': [
+    'wants_to_send_draft',
+    'The draft is frozen first, then its check is asked for: in_review, with approval_id, and nothing goes out.',
+  ],
+  'contract:7:commit-of-send': [
+    'approval_commit',
+    'A commit sends the frozen bytes, once, and only while the draft is frozen for this check and hash.',
+  ],
+  'contract:7:retry-under-check': [
+    'approval_commit',
+    'A 4yz is no outcome: the draft is in_review again, and the same bytes are tried again under the same approval.',
+  ],
+  'contract:8:send-undo': [
+    'send_draft',
+    'Under undo_seconds a direct send leaves the draft sending with commit_at; until then discard ends it.',
+  ],
+  'contract:9:send-manifest': [
+    'wants_to_send_draft',
+    'The manifest of a send names envelope, headers, body hash, attachments and the SHA-256 of the MIME without Date.',
+  ],
+  'contract:9:altered': [
+    'approval_commit',
+    'One byte of the stored message that is not what was approved: nothing is sent, and the check is invalidated.',
+  ],
+  'contract:10:edit-supersedes': [
+    ['edit_draft', 'patch_draft'],
+    'An edit of a draft in review supersedes its check; the next one says which it takes the place of.',
+  ],
+  'contract:10:discard-invalidates': ['discard_draft', 'A draft in review takes its check with it.'],
+  'contract:10:released': [
+    'wants_to_send_draft',
+    'A draft in review is open again on every end of its check but committed.',
+  ],
+  'contract:10:commit-unknown': [
+    'approval_commit',
+    'A commit of which nobody knows is commit_unknown, and settled by a copy in Sent or by a person.',
+  ],
+  'contract:10:commit-or-edit': [
+    ['approval_commit', 'edit_draft', 'patch_draft'],
+    'Of a commit and an edit at the same moment one wins; the other is told so, and what is sent is what was approved.',
+  ],
   'contract:10:send-failed': ['send_draft', 'A refused message is send_failed, and editable.'],
   'contract:10:send-unknown': [
     'send_draft',
@@ -34,5 +75,9 @@ export const contractSending = {
   'contract:15:agent-quota': [
     'send_draft',
     'An agent sends 30 mails an hour; what surely failed is given back.',
+  ],
+  'contract:15:check-quota': [
+    'approval_commit',
+    'A send with a check is counted when it is committed; quota_exceeded there takes nothing from the approval.',
   ],
 } as const satisfies RequirementTable;

@@ -1,5 +1,11 @@
 /** Freezes a draft for one operation and writes the intent to send it: one append, which locks the draft. */
-import { appendFacts, type Author, foldFacts, streamOf } from '../../kernel/decide-and-append.ts';
+import {
+  appendFacts,
+  type Author,
+  foldFacts,
+  loadAggregate,
+  streamOf,
+} from '../../kernel/decide-and-append.ts';
 import type { HeldLease } from '../../kernel/hold-lease.ts';
 import { type ExpectedRevision, type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
 import { draft, type DraftFact, type DraftState, type Send } from '../draft.ts';
@@ -14,7 +20,7 @@ export interface DraftAtRevision {
   readonly revision: ExpectedRevision;
 }
 
-type FrozenData = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
+export type FrozenData = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
 
 /**
  * Freezes and begins, the frozen message kept before an event names it. Null when the draft changed since it was loaded,
@@ -27,7 +33,7 @@ export async function beginSend(
   { frozen, lease }: { readonly frozen: FrozenData; readonly lease: HeldLease },
 ): Promise<Attempt | null> {
   const started = startAttempt({ frozen, attempts: 0 }, { ...nowOf(ports), commit: null });
-  const begun = await freezeWith(ports, author, loaded, frozen, [started]);
+  const begun = await freezeWith(ports, author, loaded, { frozen, then: [started] });
   return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
 }
 
@@ -39,8 +45,11 @@ export async function scheduleSend(
   { frozen, commitAt }: { readonly frozen: FrozenData; readonly commitAt: string },
 ): Promise<DraftState | null> {
   const data = { operation_id: frozen.operation_id, commit_at: commitAt };
-  const begun = await freezeWith(ports, author, loaded, frozen, [{ type: 'SendScheduled', data }]);
-  return begun && begun.state;
+  const begun = await freezeWith(ports, author, loaded, {
+    frozen,
+    then: [{ type: 'SendScheduled', data }],
+  });
+  return begun?.state ?? null;
 }
 
 /** Freezes the draft for a check. Null as in `beginSend`. */
@@ -49,7 +58,8 @@ export const freezeForCheck = async (
   author: Author,
   loaded: DraftAtRevision,
   frozen: FrozenData,
-): Promise<DraftState | null> => (await freezeWith(ports, author, loaded, frozen, []))?.state ?? null;
+): Promise<DraftState | null> =>
+  (await freezeWith(ports, author, loaded, { frozen, then: [] }))?.state ?? null;
 
 /**
  * Begins an attempt with the bytes that are frozen, as part of a commit where a check decides. Null when the draft
@@ -67,6 +77,28 @@ export async function beginAgain(
   return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
 }
 
+/** Events that leave the version and the state as they are (a copy filed in Drafts) do not keep it from being sent. */
+const MOST_TRIES = 5;
+
+/** What `append` makes of the draft, tried again where only its stream moved on. Null when it was changed. */
+export async function asLoaded<Appended>(
+  { events }: Pick<Ports, 'events'>,
+  { loaded: first, lease }: { readonly loaded: DraftAtRevision; readonly lease: HeldLease },
+  append: (loaded: DraftAtRevision) => Promise<Appended | null>,
+): Promise<Appended | null> {
+  let loaded = first;
+  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+    lease.assertHeld();
+    const appended = await append(loaded);
+    if (appended !== null) return appended;
+    const { state, revision } = await loadAggregate(events, draft, loaded.id);
+    if (state.status !== first.state.status || state.current?.version !== first.state.current?.version)
+      return null;
+    loaded = { ...loaded, state, revision };
+  }
+  return null;
+}
+
 const nowOf = ({ leases, clock }: Ports): { readonly runId: string; readonly now: Date } => ({
   runId: leases.runId,
   now: clock.now(),
@@ -82,8 +114,7 @@ async function freezeWith(
   ports: Ports,
   author: Author,
   loaded: DraftAtRevision,
-  frozen: FrozenData,
-  then: readonly DraftFact[],
+  { frozen, then }: { readonly frozen: FrozenData; readonly then: readonly DraftFact[] },
 ): Promise<Begun | null> {
   const kept = await ports.content.keep([frozen.mime_id]);
   if (!kept.has(frozen.mime_id)) return null;

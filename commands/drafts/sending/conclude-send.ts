@@ -2,6 +2,7 @@
 import { type Author, decideAndAppend, loadAggregate } from '../../kernel/decide-and-append.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import type { ApprovalState } from '../../operations/approvals/approval-state.ts';
+import { attemptFailed } from '../../operations/approvals/commit-outcome.ts';
 import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
 import { isFrozenFor } from '../decide-draft.ts';
 import type { DraftState } from '../draft.ts';
@@ -20,14 +21,13 @@ export async function concludeSend(
   if (outcome !== null && outcome.outcome !== 'failed')
     return await closeOperation(ports, author, operationId, outcome);
   const { state, position } = await loadAggregate(ports.events, operation, operationId);
-  if (endOfCommit(state, operationId, draft).length === 0)
-    return outcome === null
-      ? { state, position }
-      : await closeOperation(ports, author, operationId, outcome);
+  const known = { draft, now: ports.clock.now() };
+  if (endOfCommit(state, operationId, known).length === 0)
+    return outcome === null ? { state, position } : await closeOperation(ports, author, operationId, outcome);
   if (!isPutOff(state.approval, operationId, draft)) await giveBack(ports, author, operationId, state);
   return await decideAndAppend(ports, author, operation, {
     id: operationId,
-    decide: (now) => endOfCommit(now, operationId, draft),
+    decide: (before) => endOfCommit(before, operationId, known),
   });
 }
 
@@ -35,16 +35,19 @@ export async function concludeSend(
 export function endOfCommit(
   { approval }: Pick<OperationState, 'approval'>,
   operationId: string,
-  draft: DraftState,
+  { draft, now }: { readonly draft: DraftState; readonly now: Date },
 ): readonly OperationFact[] {
   if (approval?.committing !== true) return [];
-  if (isPutOff(approval, operationId, draft)) return putOff(approval, draft);
+  const noEffect = (error: Failure): readonly OperationFact[] =>
+    attemptFailed(approval, { attempt: approval.attempts, error, isRetried: false, now });
+  // The draft says when it is tried again, whoever commits it.
+  if (isPutOff(approval, operationId, draft)) return [...noEffect(putOffBy(draft)), nextCommit(draft)];
   const end = draft.sendEnds[operationId];
   if (end?.kind === 'failed' && end.data.code === ALTERED_CODE)
-    return [attemptFailed(approval, ALTERED), invalidated('manifest_mismatch')];
+    return [...noEffect(ALTERED), invalidated('manifest_mismatch')];
   const isOurs = draft.status !== 'discarded' && draft.send?.frozen.operation_id === operationId;
   if (end !== undefined || isOurs) return [];
-  return [attemptFailed(approval, OVERTAKEN), overtaken(draft)];
+  return [...noEffect(OVERTAKEN), overtaken(draft)];
 }
 
 /** The commit's attempt was made, and the draft waits for another one. */
@@ -54,27 +57,19 @@ const isPutOff = (approval: ApprovalState | null, operationId: string, draft: Dr
   draft.send?.retryAt != null &&
   !isCommitUnbegun(approval, draft.send);
 
-function putOff(approval: ApprovalState, { send }: DraftState): readonly OperationFact[] {
-  const error = { code: send?.putOffBy ?? 'mailbox_unavailable', message: PUT_OFF };
-  const data = { commit_at: send?.retryAt ?? '', why: 'retry' } as const;
-  return [attemptFailed(approval, error), { type: 'CommitScheduled', data }];
+interface Failure {
+  readonly code: string;
+  readonly message: string;
 }
 
-/** `contract.md` 8: after a failed attempt a check expires 24 hours after that attempt began. */
-const ANOTHER_ATTEMPT_WITHIN_MS = 24 * 3_600_000;
+const putOffBy = ({ send }: DraftState): Failure => ({
+  code: send?.putOffBy ?? 'mailbox_unavailable',
+  message: 'The mail server does not take the message just now; nothing was sent.',
+});
 
-const attemptFailed = (
-  { attempts, commitStartedAt, requestedAt }: ApprovalState,
-  error: { readonly code: string; readonly message: string },
-): OperationFact => ({
-  type: 'CommitAttemptFailed',
-  data: {
-    attempt: attempts,
-    error: { ...error },
-    expires_at: new Date(
-      Date.parse(commitStartedAt ?? requestedAt) + ANOTHER_ATTEMPT_WITHIN_MS,
-    ).toISOString(),
-  },
+const nextCommit = ({ send }: DraftState): OperationFact => ({
+  type: 'CommitScheduled',
+  data: { commit_at: send?.retryAt ?? '', why: 'retry' },
 });
 
 /** What the check of a draft becomes that is not frozen for it any more: edited, or thrown away. */
@@ -88,7 +83,6 @@ export const invalidated = (reason: 'draft_discarded' | 'manifest_mismatch'): Op
   data: { reason, policy: null },
 });
 
-const PUT_OFF = 'The mail server does not take the message just now; nothing was sent.';
 const ALTERED = {
   code: 'approval_invalidated',
   message: 'The stored message is not the one that was approved; nothing was sent.',

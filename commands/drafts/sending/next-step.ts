@@ -38,10 +38,18 @@ export function nextStep(
 ): NextStep {
   const { send } = draft;
   const { approval } = operation;
-  if (send?.frozen.operation_id !== operation.id)
-    // Nobody sends what was not frozen for its check.
-    return approval === null ? stepWithoutDraft(operation, draft, times, now) : NOTHING;
-  switch (draft.status) {
+  if (send?.frozen.operation_id === operation.id) return stepOfFrozen(approval, draft, send, { times, now });
+  // Nobody sends what was not frozen for its check.
+  return approval === null ? stepWithoutDraft(operation, draft, times, now) : NOTHING;
+}
+
+function stepOfFrozen(
+  approval: ApprovalState | null,
+  { status }: DraftState,
+  send: Send,
+  { times, now }: { readonly times: SendTimes; readonly now: Date },
+): NextStep {
+  switch (status) {
     case 'sending':
       return stepOfSending(send, times, now);
     case 'send_unknown':

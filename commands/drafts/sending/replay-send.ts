@@ -3,23 +3,34 @@ import type { Context } from '../../kernel/capability.ts';
 import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import { keyInProgress, keyReused } from '../../kernel/idempotency.ts';
 import type { Ports } from '../../kernel/ports.ts';
+import { originalStatus } from '../../operations/approvals/reply-of-check.ts';
 import { operation, type OperationReply, type SendOfOperation } from '../../operations/operation.ts';
 import { draft, type DraftState } from '../draft.ts';
 import { settleSend } from './settle-send.ts';
-import { tellHeld, tellOutcome, willRetry } from './tell-send.ts';
+import { tellCheck, tellHeld, tellOutcome, willRetry } from './tell-send.ts';
 
 /**
  * Null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
  * `idempotency_in_progress` while the first still runs or was cut off with data out, `provider_timeout` while it waits for
- * its next attempt, and the recorded error of one that failed. A send that was cut off before is gone on with at once.
+ * its next attempt, and the recorded error of one that failed. A send that was cut off before is gone on with at once; one
+ * with a check is told as it stands.
  */
 export async function replaySend(context: Context, operationId: string): Promise<OperationReply | null> {
   const { ports, fingerprint } = context;
   const { state, position } = await loadAggregate(ports.events, operation, operationId);
   if (position === null) return null;
-  if (state.fingerprint !== fingerprint || state.send === null) throw keyReused();
+  const checkedId = state.approval?.requested.draft_id ?? null;
+  if (state.fingerprint !== fingerprint || (state.send === null && checkedId === null)) throw keyReused();
   context.markReplayed();
   context.notePosition(position);
+  if (checkedId !== null) {
+    const original_status = originalStatus(state);
+    return {
+      ...(await tellCheck(ports, { operationId, draftId: checkedId, operation: state })),
+      original_status,
+    };
+  }
+  if (state.send === null) throw keyReused();
   const { draftId } = state.send;
   if (state.send.outcome !== null) {
     const now = await loadAggregate(ports.events, draft, draftId);

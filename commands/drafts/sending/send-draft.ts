@@ -1,25 +1,32 @@
-/** send_draft: freezes a draft and hands it to the mail server, once. The draft's stream is the lock of it. */
+/** A draft is frozen, and handed to the mail server or to the people who check it. The draft's stream is the lock of it. */
 import type { Context } from '../../kernel/capability.ts';
+import type { MailboxEntry } from '../../kernel/directory.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import { type HeldLease, holdLease } from '../../kernel/hold-lease.ts';
 import { keyInProgress } from '../../kernel/idempotency.ts';
 import { answerInTime } from '../../operations/answer-in-time.ts';
 import { authorizeOperation } from '../../operations/authorize-operation.ts';
+import { assertDecidable } from '../../operations/approvals/request-approval.ts';
 import type { OperationReply } from '../../operations/operation.ts';
+import { assertNotPaused } from '../../operations/prepare-operation.ts';
 import { operationIdOf } from '../../operations/operation-id.ts';
+import { termsFor } from '../../policy/approval-terms.ts';
 import { decideSendPolicy } from '../../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
-import { assertVersion } from '../decide-draft.ts';
+import { assertVersion, isFrozenFor } from '../decide-draft.ts';
+import { checkOf } from '../draft.ts';
 import { freezeDraft } from '../freeze-draft.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
 import { replaySend } from './replay-send.ts';
+import { requestSend } from './request-send.ts';
 import { sendContentOf } from './send-content.ts';
 import { assertQuotaLeft, senderOf } from './send-quota.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
 
 /**
- * Sends a draft the caller may send. Whatever the request or the draft shows is refused before anything is written, the
- * key free. Throws `draft_locked`, `approval_pending`, `version_conflict`, what policy says, `quota_exceeded`, the outcome of a
+ * Sends a draft the caller may send, or asks for that where mode or policy want a check. Whatever the request or the draft
+ * shows is refused before anything is written, the key free. Throws `draft_locked`, `approval_pending`, `version_conflict`,
+ * what policy says, `no_eligible_approver`, `quota_exceeded`, the outcome of a
  * send that failed, `outcome_unknown`, and `provider_timeout` for one that is tried again or takes longer than half a minute.
  */
 export async function sendDraft(context: Context, request: SendRequest): Promise<OperationReply> {
@@ -39,18 +46,40 @@ async function sendOrReplay(
   if (earlier !== null) return earlier;
   const { id: draftId, state, revision, mailbox } = found;
   assertVersion(state, expectedVersionOf(context, request.expectedVersion));
-  assertSendable(found);
+  assertSendable(found, operationId);
   const policy = await askPolicy(context, found);
-  if (authorizeOperation({ mode: request.mode, policy, mayRequest: true }) !== 'run') {
-    throw new GatewayError('approval_required', 'A person has to approve this send first. Nothing was done.');
+  const admission = authorizeOperation({
+    mode: request.mode,
+    policy,
+    mayRequest: found.access.scopes.has('approvals:request'),
+  });
+  if (admission === 'preview') throw new Error('a preview is not sent');
+  const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
+  const asked = { request, operationId, loaded, policy };
+  if (admission !== 'run') {
+    const { request: mode } = admission;
+    const terms = termsFor(mode, policy);
+    // Before anything is fixed for people who are not there.
+    assertDecidable(context, terms);
+    return await leased(context, operationId, (lease) =>
+      requestSend(context, { ...asked, mailbox, terms, lease }),
+    );
   }
   await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
   const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
-  const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
-  const lease = await holdLease(ports.leases, operationId);
+  return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
+}
+
+/** Runs `work` as the one who works on the operation. Throws `idempotency_in_progress` when somebody else does. */
+async function leased<Answer>(
+  context: Context,
+  operationId: string,
+  work: (lease: HeldLease) => Promise<Answer>,
+): Promise<Answer> {
+  const lease = await holdLease(context.ports.leases, operationId);
   if (lease === null) throw keyInProgress(1);
   try {
-    return await submitSend(context, { request, operationId, loaded, policy, frozen, lease });
+    return await work(lease);
   } finally {
     giveUp(context, operationId, lease);
   }
@@ -63,19 +92,28 @@ function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void
   });
 }
 
-/** What forbids a send now, whoever asks. Throws `draft_locked`, `approval_pending`, `conflict`, `operation_unsupported`. */
-export function assertSendable({ state: { status }, mailbox }: LoadedDraft): void {
-  if (status === 'in_review') {
-    throw new GatewayError('approval_pending', 'A check of this draft is open; commit or cancel it first.');
+/**
+ * What forbids a send now, whoever asks; a request of the same operation that was cut off does not. Throws `draft_locked`,
+ * `approval_pending`, `conflict`, `operation_unsupported`.
+ */
+export function assertSendable({ state, mailbox }: LoadedDraft, operationId: string | null = null): void {
+  const { status } = state;
+  const isOurs = operationId !== null && isFrozenFor(state, operationId);
+  if (status === 'in_review' && !isOurs) {
+    throw new GatewayError('approval_pending', 'A check of this draft is open; commit or cancel it first.', {
+      details: { approval_id: checkOf(state) },
+    });
   }
-  if (status !== 'open' && status !== 'send_failed') throw locked(status);
-  if (mailbox.smtp === null) {
-    const message = 'This mailbox has no submission server; give it one with PATCH.';
-    throw new GatewayError('operation_unsupported', message);
-  }
-  if (mailbox.state === 'paused') {
-    throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
-  }
+  if (status !== 'open' && status !== 'send_failed' && !isOurs) throw locked(status);
+  assertSubmits(mailbox);
+  assertNotPaused(mailbox);
+}
+
+/** Throws `operation_unsupported` for a mailbox that nothing can be sent from. */
+export function assertSubmits({ smtp }: MailboxEntry): void {
+  if (smtp !== null) return;
+  const message = 'This mailbox has no submission server; give it one with PATCH.';
+  throw new GatewayError('operation_unsupported', message);
 }
 
 /** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */

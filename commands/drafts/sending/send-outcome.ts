@@ -51,7 +51,8 @@ const GIVEN_UP = {
 
 /** By code: refusals that another attempt with the same message would only meet again. */
 const FINAL: Readonly<Record<string, string>> = {
-  [ALTERED_CODE]: 'The stored message is not the one that was fixed; it was not sent. Edit the draft and send it again.',
+  [ALTERED_CODE]:
+    'The stored message is not the one that was fixed; it was not sent. Edit the draft and send it again.',
   provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
   mailbox_auth_failed:
     'The mail server refuses the stored credentials; store new ones and send the draft again.',

@@ -163,14 +163,16 @@ async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promi
 }
 
 /** Adds to the send exactly as it was loaded. */
-async function write(ports: Ports, { loaded, author, operation: { id } }: Work, fact: FactOf): Promise<DraftState> {
+async function write(
+  ports: Ports,
+  { loaded, author, operation: { id } }: Work,
+  fact: FactOf,
+): Promise<DraftState> {
   const { status, send } = loaded.state;
   const decided = await decideAndAppend(ports, author, draft, {
     id: loaded.id,
     decide: (now): readonly DraftFact[] =>
-      now.status === status &&
-      now.send?.attempts === send?.attempts &&
-      now.send?.frozen.operation_id === id
+      now.status === status && now.send?.attempts === send?.attempts && now.send?.frozen.operation_id === id
         ? [fact(now.send)]
         : [],
   });

@@ -9,8 +9,8 @@ import type { Mode } from '../../operations/authorize-operation.ts';
 import { appendFirst, decidedFact, submittedFact } from '../../operations/first-append.ts';
 import type { OperationFact, OperationReply } from '../../operations/operation.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
-import { draft, type DraftFact, type DraftStatus } from '../draft.ts';
-import { beginSend, type DraftAtRevision, scheduleSend } from './begin-send.ts';
+import { draft, type DraftStatus } from '../draft.ts';
+import { asLoaded, beginSend, type DraftAtRevision, type FrozenData, scheduleSend } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
 import { replaySend } from './replay-send.ts';
 import { runAttempt } from './run-attempt.ts';
@@ -28,15 +28,13 @@ export interface SendRequest {
   readonly reason?: string | undefined;
 }
 
-type Frozen = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
-
 /** A send that nothing forbids, its message fixed and its lease taken. */
 export interface PreparedSend {
   readonly request: SendRequest;
   readonly operationId: string;
   readonly loaded: DraftAtRevision;
   readonly policy: PolicyDecision;
-  readonly frozen: Frozen;
+  readonly frozen: FrozenData;
   readonly lease: HeldLease;
 }
 
@@ -79,9 +77,7 @@ const heldUntil = (now: Date, { undoSeconds }: PolicyDecision): string | null =>
 async function sendNow(context: Context, prepared: PreparedSend): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen, lease } = prepared;
-  const attempt = await asLoaded(context, prepared, (now) =>
-    beginSend(ports, author, now, { frozen, lease }),
-  );
+  const attempt = await asLoaded(ports, prepared, (now) => beginSend(ports, author, now, { frozen, lease }));
   if (attempt === null) return await closeChanged(context, prepared);
   const state = await runAttempt(ports, author, attempt);
   const told = { operationId, draftId: loaded.id, draft: state };
@@ -102,33 +98,12 @@ async function holdBack(
 ): Promise<OperationReply> {
   const { ports, author } = context;
   const { operationId, loaded, frozen } = prepared;
-  const state = await asLoaded(context, prepared, (now) =>
+  const state = await asLoaded(ports, prepared, (now) =>
     scheduleSend(ports, author, now, { frozen, commitAt }),
   );
   if (state === null) return await closeChanged(context, prepared);
   context.notePosition(position);
   return await tellHeld(ports, { operationId, draftId: loaded.id, draft: state });
-}
-
-/** Events that leave the version and the state as they are (a copy filed in Drafts) do not keep it from being sent. */
-const MOST_TRIES = 5;
-
-/** What `append` makes of the draft, tried again where it only moved on in its stream. Null when it was changed. */
-async function asLoaded<Appended>(
-  { ports }: Context,
-  { frozen, lease, loaded: first }: PreparedSend,
-  append: (loaded: DraftAtRevision) => Promise<Appended | null>,
-): Promise<Appended | null> {
-  let loaded = first;
-  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    lease.assertHeld();
-    const appended = await append(loaded);
-    if (appended !== null) return appended;
-    const { state, revision } = await loadAggregate(ports.events, draft, loaded.id);
-    if (state.status !== loaded.state.status || state.current?.version !== frozen.version) return null;
-    loaded = { ...loaded, state, revision };
-  }
-  return null;
 }
 
 /** Somebody edited, sent or discarded the draft since it was loaded: nothing was sent, and that is the outcome. */
@@ -172,9 +147,5 @@ async function intentOf(
     draft_version: loaded.state.current?.version ?? 0,
     ...(commitAt === null ? {} : { commit_at: commitAt }),
   };
-  return [
-    await submittedFact(context, asked),
-    decidedFact(policy),
-    { type: 'SendIntended', data: intended },
-  ];
+  return [await submittedFact(context, asked), decidedFact(policy), { type: 'SendIntended', data: intended }];
 }

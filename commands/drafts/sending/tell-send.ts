@@ -1,9 +1,11 @@
 /** What a caller is told of a send: the answer, or the error that is its outcome. */
+import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../../kernel/errors.ts';
 import type { Ports } from '../../kernel/ports.ts';
-import type { OperationReply } from '../../operations/operation.ts';
+import { replyOfCheck } from '../../operations/approvals/reply-of-check.ts';
+import type { OperationReply, OperationState } from '../../operations/operation.ts';
 import type { SendOutcome } from '../../operations/operation-events.ts';
-import type { DraftState } from '../draft.ts';
+import { draft, type DraftState } from '../draft.ts';
 import { draftPayload } from '../draft-payload.ts';
 import { summaryOf } from './close-operation.ts';
 
@@ -60,6 +62,16 @@ export const tellHeld = async (
   draft_id: draftId,
   draft: await draftPayload(ports, draftId, draft),
 });
+
+/** The reply of a send with a check: both as they stand now. */
+export async function tellCheck(
+  ports: Pick<Ports, 'events' | 'personal' | 'clock'>,
+  told: { readonly operationId: string; readonly draftId: string; readonly operation: OperationState },
+): Promise<OperationReply> {
+  const { state } = await loadAggregate(ports.events, draft, told.draftId);
+  const reply = replyOfCheck(told.operationId, told.operation, ports.clock.now());
+  return { ...reply, draft: await draftPayload(ports, told.draftId, state) };
+}
 
 /** The server's own words; nobody else may read them, since they name recipients. */
 async function refusalsOf(ports: Ports, { draft, operationId }: ToldSend): Promise<Record<string, unknown>> {

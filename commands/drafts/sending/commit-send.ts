@@ -1,0 +1,182 @@
+/** Commits the check of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
+import { appendFacts, type Loaded, loadAggregate, streamOf } from '../../kernel/decide-and-append.ts';
+import { ContentAltered } from '../../kernel/content-store.ts';
+import { GatewayError } from '../../kernel/errors.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../../kernel/hold-lease.ts';
+import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
+import {
+  type Committable,
+  type CommitKind,
+  type Executed,
+  invalidatedBy,
+} from '../../operations/approvals/commit-check.ts';
+import type { SendManifest } from '../../operations/approvals/manifest.ts';
+import { replyOfCheck } from '../../operations/approvals/reply-of-check.ts';
+import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
+import { assertNotPaused } from '../../operations/prepare-operation.ts';
+import { factsOfSend, policyInForce } from '../../policy/decide-for-caller.ts';
+import { decidePolicy } from '../../policy/decide-policy.ts';
+import { isFrozenFor } from '../decide-draft.ts';
+import { draft, type DraftState } from '../draft.ts';
+import { draftPayload } from '../draft-payload.ts';
+import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
+import { concludeSend } from './conclude-send.ts';
+import { endCheck } from './leave-review.ts';
+import { runAttempt } from './run-attempt.ts';
+import { outcomeOf } from './send-outcome.ts';
+import { giveQuotaBack, takeQuota } from './send-quota.ts';
+import { assertSubmits } from './send-draft.ts';
+import { tellOutcome, willRetry } from './tell-send.ts';
+
+type Ready = Committable<SendManifest>;
+
+export const sendCommit: CommitKind<SendManifest> = {
+  kind: 'send_draft',
+  scopes: () => ['drafts:send'],
+  decide: ({ directory: { state } }, { acting, orgId, manifest: { envelope, attachments } }) =>
+    decidePolicy(
+      policyInForce(state, orgId),
+      factsOfSend(state, orgId, acting, {
+        recipients: envelope.to,
+        attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
+      }),
+    ),
+  execute,
+};
+
+async function execute(ports: Ports, ready: Ready): Promise<Executed> {
+  const { commit, manifest, mailbox } = ready;
+  const { operationId, author } = commit;
+  try {
+    assertNotPaused(mailbox);
+    assertSubmits(mailbox);
+  } catch (error) {
+    if (error instanceof GatewayError) return { end: 'no_effect', refusal: error };
+    throw error;
+  }
+  const loaded = await loadAggregate(ports.events, draft, manifest.draft_id);
+  if (!isFrozenFor(loaded.state, operationId)) {
+    await endCheck(ports, author, operationId, loaded.state);
+    return { end: 'changed' };
+  }
+  if (!(await isAsApproved(ports, loaded.state, manifest)))
+    return { end: 'invalid', reason: 'manifest_mismatch', refusal: invalidatedBy('manifest_mismatch') };
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return { end: 'changed' };
+  try {
+    return await sendUnder(lease, ports, ready, loaded);
+  } catch (error) {
+    throw error instanceof LeaseLost ? overtakenByOthers() : error;
+  } finally {
+    await lease.release();
+  }
+}
+
+/** The stored bytes are the approved ones as far as the store tells; while they go out they are hashed once more. */
+async function isAsApproved(
+  { content }: Ports,
+  { send }: DraftState,
+  { mime_sha256 }: SendManifest,
+): Promise<boolean> {
+  if (send?.frozen.mime_sha256 !== mime_sha256) return false;
+  try {
+    return (await content.describe(send.frozen.mime_id))?.sha256 === mime_sha256;
+  } catch (error) {
+    if (error instanceof ContentAltered) return false;
+    throw error;
+  }
+}
+
+async function sendUnder(
+  lease: HeldLease,
+  ports: Ports,
+  ready: Ready,
+  { state, revision }: Loaded<DraftState>,
+): Promise<Executed> {
+  const { commit, manifest, mailbox, approval } = ready;
+  const { operationId, author } = commit;
+  if (!(await appendIntent(ports, ready))) return { end: 'changed' };
+  const loaded: DraftAtRevision = { id: manifest.draft_id, mailboxId: mailbox.id, state, revision };
+  const attempt = await asLoaded(ports, { loaded, lease }, (now) =>
+    beginAgain(ports, author, now, { lease, commit: approval.attempts + 1 }),
+  );
+  const after =
+    attempt === null
+      ? (await loadAggregate(ports.events, draft, manifest.draft_id)).state
+      : await runAttempt(ports, author, attempt);
+  const closed = await concludeSend(ports, author, operationId, after);
+  commit.notePosition(closed.position);
+  return await tell(ports, ready, { operation: closed.state, draft: after });
+}
+
+/**
+ * Started and intended in one append at the revision everything was checked at, the send counted before: once, however many
+ * attempts it takes. False when another writer was first.
+ */
+async function appendIntent(
+  ports: Ports,
+  { commit, state, revision, started, manifest }: Ready,
+): Promise<boolean> {
+  const { operationId, author } = commit;
+  const now = ports.clock.now();
+  const sender = state.send === null && state.submitted ? senderOf(state.submitted, manifest) : null;
+  if (sender) await takeQuota(ports, author, sender, operationId);
+  const { mailbox_id, draft_id, draft_version } = manifest;
+  const facts: readonly OperationFact[] = [
+    started,
+    { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version } },
+  ];
+  try {
+    const { catalogue } = operation;
+    const stream = streamOf(operation, operationId);
+    await appendFacts(ports, author, { stream, expected: revision, catalogue, facts, occurredAt: now });
+    return true;
+  } catch (error) {
+    if (!(error instanceof WrongExpectedRevision)) throw error;
+    if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt: now });
+    return false;
+  }
+}
+
+const senderOf = ({ by }: NonNullable<OperationState['submitted']>, { mailbox_id }: SendManifest) => ({
+  principalId: by.id,
+  actor: by.type,
+  mailboxId: mailbox_id,
+});
+
+interface Ended {
+  readonly operation: OperationState;
+  readonly draft: DraftState;
+}
+
+/** A caller hears what kept the mail from going out, as one who sends directly does; whoever commits by schedule reads it. */
+async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Promise<Executed> {
+  const { operationId, by } = commit;
+  const { end } = ended.operation.approval ?? { end: null };
+  if (end === 'superseded' || end === 'invalidated') return { end: 'changed' };
+  const told = { operationId, draftId: manifest.draft_id, draft: ended.draft };
+  if (by === 'caller') await assertSent(ports, told);
+  const reply = replyOfCheck(operationId, ended.operation, ports.clock.now());
+  const payload = await draftPayload(ports, manifest.draft_id, ended.draft);
+  return { end: 'told', reply: { ...reply, draft: payload } };
+}
+
+async function assertSent(
+  ports: Ports,
+  told: { readonly operationId: string; readonly draftId: string; readonly draft: DraftState },
+): Promise<void> {
+  const outcome = outcomeOf(told.draft, told.operationId);
+  if (outcome !== null) await tellOutcome(ports, told, outcome, { replayed: false });
+  else if (told.draft.send?.retryAt != null)
+    throw willRetry(ports, told, told.draft.send.retryAt, { replayed: false });
+}
+
+/** This process slept past its lease; whoever found that goes on with the send. */
+const overtakenByOthers = (): GatewayError =>
+  new GatewayError(
+    'provider_timeout',
+    'The send took too long here and is gone on with; ask for its operation.',
+    {
+      retryAfterSeconds: 5,
+    },
+  );

@@ -1,0 +1,129 @@
+/**
+ * A draft and its check end together: whichever ended first, the other one follows. Every step can be repeated, and a pass in
+ * the background takes the ones that were cut off.
+ */
+import { type Author, decideAndAppend, loadAggregate } from '../../kernel/decide-and-append.ts';
+import { holdLease } from '../../kernel/hold-lease.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import { systemAuthor } from '../../kernel/system-author.ts';
+import { isOver } from '../../operations/approvals/approval-status.ts';
+import type { ApprovalEnd } from '../../operations/approvals/approval-state.ts';
+import { operation, type OperationState } from '../../operations/operation.ts';
+import { isFrozenFor, releaseDraft } from '../decide-draft.ts';
+import { draft, type DraftState } from '../draft.ts';
+import type { Release } from '../draft-events.ts';
+import { giveBack } from './close-operation.ts';
+import { overtaken } from './conclude-send.ts';
+
+/** What a draft becomes whose check ended; null where the send itself says so. */
+const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
+  rejected: 'rejected',
+  cancelled: 'cancelled',
+  expired: 'expired',
+  superseded: 'superseded',
+  invalidated: 'invalidated',
+  committed: null,
+  commit_failed: null,
+};
+
+/**
+ * To be called by whoever ended a check without a commit: its draft is open again, the frozen message erased, and a send that
+ * was counted counts no longer. Nothing for a check of no draft, and for one that is open.
+ */
+export async function releaseDraftOf(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  state: OperationState,
+): Promise<void> {
+  const { approval } = state;
+  const draftId = approval?.requested.draft_id ?? null;
+  const why = approval?.end == null ? null : RELEASE_AFTER[approval.end];
+  if (draftId === null || why === null) return;
+  await giveBack(ports, author, operationId, state);
+  await release(ports, author, { operationId, draftId }, why);
+}
+
+interface Review {
+  readonly operationId: string;
+  readonly draftId: string;
+}
+
+/** Nobody commits it any more, so its bytes may go first: cut off afterwards, the draft is still there to be released. */
+async function release(
+  ports: Ports,
+  author: Author,
+  { operationId, draftId }: Review,
+  why: Release,
+): Promise<void> {
+  const { state } = await loadAggregate(ports.events, draft, draftId);
+  if (!isFrozenFor(state, operationId)) return;
+  await eraseFrozen(ports, state);
+  await decideAndAppend(ports, author, draft, {
+    id: draftId,
+    decide: (now) => releaseDraft(now, operationId, why),
+  });
+}
+
+const eraseFrozen = async ({ content }: Ports, { send }: DraftState): Promise<void> => {
+  if (send !== null) await content.erase([send.frozen.mime_id]);
+};
+
+/** Ends the check that the draft was in review for before it was edited or discarded. */
+export async function endReview(
+  ports: Ports,
+  author: Author,
+  { before, after }: { readonly before: DraftState; readonly after: DraftState },
+): Promise<void> {
+  if (before.status !== 'in_review' || before.send === null || after.status === 'in_review') return;
+  await eraseFrozen(ports, before);
+  await endCheck(ports, author, before.send.frozen.operation_id, after);
+}
+
+/** A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. */
+export async function endCheck(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  after: DraftState,
+): Promise<void> {
+  const { state, appended } = await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: ({ approval }) =>
+      approval?.end !== null || approval.committing || isOver(approval, ports.clock.now())
+        ? []
+        : [overtaken(after)],
+  });
+  if (appended !== null) await giveBack(ports, author, operationId, state);
+}
+
+/** Whoever freezes a draft asks for the check under the same lease. */
+async function releaseUnasked(ports: Ports, author: Author, review: Review): Promise<void> {
+  const lease = await holdLease(ports.leases, review.operationId);
+  if (lease === null) return;
+  try {
+    const { position } = await loadAggregate(ports.events, operation, review.operationId);
+    if (position === null) await release(ports, author, review, 'never_requested');
+  } finally {
+    await lease.release();
+  }
+}
+
+export interface OpenReview extends Review {
+  readonly orgId: string | null;
+}
+
+/** Brings a draft and its check together, one of which may have been left behind. */
+export async function settleReview(ports: Ports, review: OpenReview): Promise<void> {
+  const { operationId, draftId, orgId } = review;
+  const author = systemAuthor(ports, orgId);
+  const { state, position } = await loadAggregate(ports.events, operation, operationId);
+  if (position === null) {
+    await releaseUnasked(ports, author, review);
+    return;
+  }
+  await releaseDraftOf(ports, author, operationId, state);
+  const { state: now } = await loadAggregate(ports.events, draft, draftId);
+  const isBound = now.status !== 'discarded' && now.send?.frozen.operation_id === operationId;
+  if (!isBound) await endCheck(ports, author, operationId, now);
+}
