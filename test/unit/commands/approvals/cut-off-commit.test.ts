@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
+import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import { resolveOperation } from '../../../../commands/email/resolve-operation.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { sweepOperations } from '../../../../commands/operations/sweep-operations.ts';
+import { statusOfCheck } from '../../../../commands/operations/approvals/reply-of-check.ts';
+import type { OperationReply } from '../../../../commands/operations/operation.ts';
+import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('a commit that is cut off', () => {
+  let rig: CheckRig;
+  let reply: OperationReply;
+  let approval_id: string;
+
+  const commit = (key?: string) => rig.invokeAs(rig.caller, commitApproval, { approval_id }, key);
+  const status = async () => statusOfCheck(await rig.stateOf(reply), rig.ports.clock.now());
+  /** The lease of the run is gone, and the sweeper comes by. */
+  const sweep = async () => {
+    rig.leaseTable.clear();
+    rig.mailbox.loss = null;
+    return await sweepOperations(rig.ports, [{ operationId: reply.operation_id ?? '', orgId: 'org_1' }]);
+  };
+
+  const granted = async (type: string, messageId: string | null = '<one@example.com>'): Promise<void> => {
+    rig = checkRig();
+    const boss = rig.person('usr_boss', 'owner');
+    reply = await rig.ask([rig.arrive('INBOX', messageId)], type);
+    approval_id = reply.approval?.id ?? '';
+    const content_hash = reply.approval?.content_hash;
+    await rig.approvalAs(boss, decideApproval, {
+      approval_id,
+      decision: 'approve',
+      content_hash,
+    });
+  };
+
+  for (const type of ['archive', 'expunge']) {
+    it(`${type}: after the effect is found done ${verifies('contract:10:commit-unknown')}`, async () => {
+      await granted(type);
+      rig.mailbox.loss = { at: 0, isDone: true, of: 'process' };
+      await rejection(commit('c'));
+      expect(await status()).to.equal('committing');
+      await sweep();
+      expect(await status()).to.equal('committed');
+      const again = await commit('c');
+      expect(again.replayed).to.equal(true);
+      expect((again.output as OperationReply).summary).to.deep.equal({ done: 1, failed: 0, unknown: 0 });
+      expect(rig.mailbox.effects).to.have.length(1);
+    });
+
+    it(`${type}: before the effect waits for its commit again, and is done once ${verifies('contract:10:commit-unknown', 'contract:10:attempt-failed')}`, async () => {
+      await granted(type);
+      rig.mailbox.loss = { at: 0, isDone: false, of: 'process' };
+      await rejection(commit('c'));
+      await sweep();
+      expect(await status()).to.equal('pending_commit');
+      expect((await rig.typesOf(reply)).at(-1)).to.equal('CommitAttemptFailed');
+      const { approval, results, completed } = await rig.stateOf(reply);
+      expect(approval).to.deep.include({ attempts: 1, expiresAt: '2026-03-02T12:00:00.000Z' });
+      expect({ results, completed }).to.deep.equal({ results: null, completed: false });
+      expect(((await commit('c')).output as OperationReply).status).to.equal('completed');
+      expect(await status()).to.equal('committed');
+      expect(rig.mailbox.effects).to.have.length(1);
+    });
+  }
+
+  it(`of which nothing can be told is unknown until a person says ${verifies('contract:10:commit-unknown')}`, async () => {
+    await granted('archive', null);
+    rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
+    const { output } = await commit();
+    expect((output as OperationReply).approval?.status).to.equal('commit_unknown');
+    const swept = await sweep();
+    expect(swept.left).to.deep.equal([reply.operation_id]);
+    expect(await status()).to.equal('commit_unknown');
+    expect(await rejection(commit())).to.include({ code: 'approval_not_pending' });
+    const author = systemAuthor(rig.ports, 'org_1');
+    const word = { outcome: 'done', reason: 'I saw it.' } as const;
+    await resolveOperation(rig.ports, author, reply.operation_id ?? '', word);
+    expect(await status()).to.equal('committed');
+  });
+
+  it(`and told by a person not to have been done has failed ${verifies('contract:10:commit-unknown')}`, async () => {
+    await granted('archive', null);
+    rig.mailbox.loss = { at: 0, isDone: true, of: 'connection' };
+    await commit();
+    const author = systemAuthor(rig.ports, 'org_1');
+    const word = { outcome: 'not_done', reason: 'It is still there.' } as const;
+    await resolveOperation(rig.ports, author, reply.operation_id ?? '', word);
+    expect(await status()).to.equal('commit_failed');
+  });
+
+  it('is not taken for an expunge where the folder was made anew', async () => {
+    await granted('expunge');
+    rig.mailbox.loss = { at: 0, isDone: false, of: 'process' };
+    await rejection(commit());
+    const inbox = rig.mailbox.folder('INBOX');
+    inbox.messages.clear();
+    Object.assign(inbox, { uidValidity: inbox.uidValidity + 1 });
+    await sweep();
+    expect(await status()).to.equal('commit_unknown');
+  });
+});
