@@ -92,18 +92,23 @@ function ruleIssues({ id, when }: PolicyRule, index: number, rules: readonly Pol
 
 /** Ids that name nobody and nothing: a rule about a misspelt mailbox would silently protect none. */
 function unknownIds(state: DirectoryState, orgId: string, { rules }: PolicyDocument): readonly Issue[] {
-  const message = 'There is no such id in this organisation.';
   const isMailbox = (id: string): boolean => state.mailboxes.get(id)?.orgId === orgId;
   const isPrincipal = (id: string): boolean =>
     state.roles.has(`${orgId}/${id}`) || state.agents.get(id)?.orgId === orgId;
-  return rules.flatMap(({ when }, index) =>
-    ([['mailbox_ids', isMailbox], ['principal_ids', isPrincipal]] as const).flatMap(([field, isKnown]) =>
-      (when[field] ?? []).flatMap((id, at): readonly Issue[] =>
-        isKnown(id) ? [] : [{ path: ['rules', index, 'when', field, at], message }],
-      ),
-    ),
-  ); // prettier-ignore
+  return rules.flatMap(({ when }, index) => [
+    ...without(isMailbox, when.mailbox_ids, ['rules', index, 'when', 'mailbox_ids']),
+    ...without(isPrincipal, when.principal_ids, ['rules', index, 'when', 'principal_ids']),
+  ]);
 }
+
+const without = (
+  isKnown: (id: string) => boolean,
+  ids: readonly string[] | undefined,
+  at: Issue['path'],
+): readonly Issue[] =>
+  (ids ?? []).flatMap((id, index) =>
+    isKnown(id) ? [] : [{ path: [...at, index], message: 'There is no such id in this organisation.' }],
+  );
 
 /** `invalid_request` with `details.issues`. */
 export const invalidPolicy = (issues: readonly Issue[]): GatewayError =>
