@@ -34,6 +34,7 @@ export const setUpOrganisation = definePublicRoute<z.output<typeof Input>, SetUp
     // A link that was printed at another start is as dead as a used one, once there is an organisation.
     if (!(await isUnfounded(ports)) || (await ports.links.take('setup', input.token)) === null) {
       await attempt.failed();
+      ports.accessLog.countRefusal('invalid_credentials', source);
       throw invalidLink();
     }
     await attempt.succeeded();

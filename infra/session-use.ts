@@ -2,13 +2,12 @@
  * The `SessionUse` port. Uses are noted as those of tokens are (`token-use.ts`): exactly in this process, to the minute in
  * `work.token_use` for the others. Only a session this process has not served for half an hour costs a look there.
  */
+import { SESSION_IDLE_MS } from '../commands/accounts/session.ts';
 import type { Clock, Sql } from '../commands/kernel/ports.ts';
 import type { SessionUse } from '../commands/kernel/sign-in-port.ts';
 import { listTokenUses } from '../projections/token-use.ts';
 import { BoundedMap } from './bounded-map.ts';
 
-/** `contract.md` 2. */
-const IDLE_MS = 30 * 60_000;
 /** Sessions whose last use is remembered; a forgotten one is looked up. */
 const REMEMBERED = 10_000;
 
@@ -18,10 +17,10 @@ export function createSessionUse(sql: Sql, clock: Clock): SessionUse {
     isIdle: async ({ id, startedAt }) => {
       const now = clock.now().getTime();
       let last = usedAt.get(id) ?? Date.parse(startedAt);
-      if (now - last >= IDLE_MS) {
+      if (now - last >= SESSION_IDLE_MS) {
         last = Math.max(last, (await listTokenUses(sql, [id])).get(id)?.getTime() ?? 0);
       }
-      if (now - last >= IDLE_MS) return true;
+      if (now - last >= SESSION_IDLE_MS) return true;
       usedAt.set(id, now);
       return false;
     },

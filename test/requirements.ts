@@ -12,6 +12,7 @@ import { contractWaiting } from './requirements/contract-waiting.ts';
 import { contractProviders } from './requirements/contract-providers.ts';
 import { contractSync } from './requirements/contract-sync.ts';
 import { contractSending } from './requirements/contract-sending.ts';
+import { contractSignIn } from './requirements/contract-sign-in.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
 import { interfaceRoutes } from './requirements/interface-routes.ts';
 import { interfaceRules } from './requirements/interface-rules.ts';
@@ -30,6 +31,7 @@ const table = {
   ...contractProviders,
   ...contractSync,
   ...contractSending,
+  ...contractSignIn,
   ...contractSurfaces,
 } as const;
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
-import { Nothing } from '../kernel/nothing.ts';
+import { Nothing, replayNothing } from '../kernel/nothing.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { definePublicRoute } from '../kernel/public-route.ts';
 import { requireSession } from '../kernel/step-up.ts';
@@ -32,6 +32,7 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
     const userId = (await ports.links.take('password', token))?.subject ?? null;
     if (userId === null) {
       await attempt.failed();
+      ports.accessLog.countRefusal('invalid_credentials', source);
       throw invalidLink();
     }
     await attempt.succeeded();
@@ -53,13 +54,14 @@ export const changePassword = defineCapability<z.output<typeof ChangeInput>, Not
   access: 'session',
   rest: { method: 'post', path: '/auth/password/change', status: 204 },
   tool: null,
-  idempotency: { kind: 'none' },
+  idempotency: { kind: 'claim', replay: replayNothing },
   input: ChangeInput,
   output: Nothing,
   handle: async (input, context) => {
     const { caller, ports, author } = context;
     const own = requireSession(caller);
     await confirmPassword(context, input.old);
+    await context.claim('req');
     await storePassword(ports, author, { userId: caller.principal.id, password: input.new, by: 'change' });
     const others = openSessionsOf(ports.directory, caller.principal.id).filter(({ id }) => id !== own.id);
     context.notePosition(await endSessions(ports, author, others, 'password_changed'));

@@ -8,6 +8,8 @@ import { STEP_UP_MS } from '../kernel/step-up.ts';
 
 /** However often it is used (`contract.md` 2). */
 export const SESSION_MS = 12 * 60 * 60_000;
+/** Without use (`contract.md` 2). */
+export const SESSION_IDLE_MS = 30 * 60_000;
 
 export const SessionStarted = defineEvent({
   type: 'SessionStarted',

@@ -41,7 +41,7 @@ export const signIn = definePublicRoute<Input, SignedIn>({
     const attempt = await ports.attempts.admit({ account, source });
     const { state } = await loadAggregate(ports.events, emailReservation, account);
     const isRight = await ports.secrets.verifyPassword(state.ownerId, password);
-    const person = state.ownerId === null ? null : memberOf(ports.directory.state, state.ownerId);
+    const person = memberOf(ports.directory.state, state.ownerId ?? 'nobody');
     if (!isRight || person === null) {
       await attempt.failed();
       noteFailure(context, person);

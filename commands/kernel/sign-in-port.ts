@@ -3,8 +3,9 @@
 /** How often a password may be tried (`contract.md` 15 and 18): each try costs a place, each failure a growing pause. */
 export interface AttemptLimits {
   /**
-   * Counts a try on an account, whether it exists or not. A source the person has signed in from before is counted by itself,
-   * so nobody else's failures keep that person out. Throws `rate_limited` with the seconds to wait.
+   * Counts a try on an account, whether it exists or not, and one from a source. An account tried from where its person has
+   * signed in before is counted by itself, so nobody else's failures keep that person out. Throws `rate_limited` with the
+   * seconds to wait.
    */
   admit(attempt: AttemptOn): Promise<Attempt>;
 }

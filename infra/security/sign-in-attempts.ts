@@ -38,7 +38,9 @@ export function createSignInAttempts({ sql, clock, perMinute }: SignInAttemptsOp
       const isKnown = known !== null && (await sql.query(FIND, [known])).length > 0;
       const own = { key: isKnown ? known : `account ${account}`, freeFailures: FREE_FAILURES.account };
       const places: Place[] = [own];
-      if (source !== null) places.push({ key: `source ${source}`, freeFailures: FREE_FAILURES.source });
+      // Many sit behind one address: what others do there keeps out nobody who has come from there before.
+      if (source !== null && !isKnown)
+        places.push({ key: `source ${source}`, freeFailures: FREE_FAILURES.source });
       for (const place of places) await enter(place);
       return {
         failed: async () => {

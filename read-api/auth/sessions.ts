@@ -4,6 +4,7 @@ import { type Context, defineCapability } from '../../commands/kernel/capability
 import type { SessionEntry } from '../../commands/kernel/directory.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import { requireSession } from '../../commands/kernel/step-up.ts';
+import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
 import { describeSession, Session } from '../../commands/accounts/session-payload.ts';
 import { openSessionsOf } from '../../commands/accounts/end-sessions.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
@@ -60,21 +61,29 @@ export const listSessions = defineCapability<z.output<typeof ListInput>, z.outpu
   handle: async (input, context) => {
     const { caller, ports } = context;
     const now = ports.clock.now().getTime();
-    const entries = openSessionsOf(ports.directory, caller.principal.id).filter(
-      ({ orgId, expiresAt }) => orgId === caller.org.id && Date.parse(expiresAt) > now,
+    const open = openSessionsOf(ports.directory, caller.principal.id);
+    const uses = await listTokenUses(
+      ports.sql,
+      open.map(({ id }) => id),
+    );
+    const lastUse = ({ id, startedAt }: SessionEntry): Date => uses.get(id) ?? new Date(startedAt);
+    const entries = open.filter(
+      (entry) =>
+        entry.orgId === caller.org.id &&
+        Date.parse(entry.expiresAt) > now &&
+        (entry.id === caller.session?.id || lastUse(entry).getTime() + SESSION_IDLE_MS > now),
     );
     const binding = { route: 'sessions', query: null };
     const { items, page } = pageOfEntries(context, binding, input, { entries, describe: (entry) => entry });
-    return { items: await listed(context, items), page };
+    return { items: await listed(context, items, lastUse), page };
   },
 });
 
 async function listed(
   { caller, ports }: Context,
   entries: readonly SessionEntry[],
+  lastUse: (entry: SessionEntry) => Date,
 ): Promise<ListedSession[]> {
-  const ids = entries.map(({ id }) => id);
-  const uses = await listTokenUses(ports.sql, ids);
   const shown: ListedSession[] = [];
   for (const entry of entries) {
     const described = describeSession(ports.directory.state, entry, ports.clock.now());
@@ -83,7 +92,7 @@ async function listed(
     shown.push({
       ...described,
       is_current: entry.id === caller.session?.id,
-      last_used_at: uses.get(entry.id)?.toISOString() ?? entry.startedAt,
+      last_used_at: lastUse(entry).toISOString(),
       ip: client?.ip ?? null,
       user_agent: client?.user_agent ?? null,
     });

@@ -45,7 +45,7 @@ describe('the surface of the gateway', () => {
     }
   });
 
-  it(`takes an Idempotency-Key on every write but a switch, a test, and what is unused until something names it ${verifies('contract:14:accepted')}`, () => {
+  it(`takes an Idempotency-Key on every write but a switch, a test, what is unused until something names it, and what a session does to itself ${verifies('contract:14:accepted')}`, () => {
     const without = capabilities.filter(
       ({ effect, idempotency }) => effect === 'write' && idempotency.kind === 'none',
     );
@@ -55,6 +55,11 @@ describe('the surface of the gateway', () => {
       // Bytes are not read before they are taken, so two uploads cannot be compared.
       'upload_attachment',
       'start_provider_authorization',
+      'delete_session',
+      'revoke_sessions',
+      'sign_out',
+      'step_up',
+      'create_session_token',
     ]);
   });
 

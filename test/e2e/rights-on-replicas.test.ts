@@ -10,6 +10,7 @@ import { eventually } from '../support/gateway.ts';
 import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
 import { ReplicaSet } from '../support/replica-set.ts';
 import { runCommand } from '../support/run-command.ts';
+import { PERSON_PASSWORD, signInWith } from '../support/sign-in.ts';
 import { silentLog } from '../support/silent-log.ts';
 import { verifies } from '../support/verifies.ts';
 
@@ -61,6 +62,10 @@ describe('a change of rights on one replica', function () {
         },
       ];
     });
+    const args = ['person', 'reset', 'owner@example.com'];
+    const { stdout } = await runCommand('infra/admin/admin.ts', args, set.settings());
+    const [, token] = /#reset=(\S+)/.exec(stdout) ?? [];
+    await set.rest(0, ['POST', '/auth/password/reset', { token, password: PERSON_PASSWORD }]);
   });
 
   after(async () => {
@@ -127,6 +132,22 @@ describe('a change of rights on one replica', function () {
     };
   };
 
+  /** A session, and a token made from it: both end with the one. */
+  const endedSession = async (): Promise<readonly Change[]> => {
+    const owner = await eventually(() => signInWith(set.replicas[0]?.address ?? '', 'owner@example.com'));
+    const audience = 'http://gateway.example/api/v1';
+    const made = await owner.rest('POST', '/auth/session/token', { audience });
+    const asks = {
+      'a session ended': owner.bearer,
+      'a token of it ended with it': made.body.token as string,
+    };
+    return Object.entries(asks).map(([name, bearer]) => ({
+      name,
+      make: () => owner.rest('POST', '/auth/logout'),
+      ask: () => identity(bearer, () => false),
+    }));
+  };
+
   /** As a process leaves it that dies before its answer: the event is stored, and nobody was told. */
   const appendRole = async (role: 'owner' | 'member'): Promise<void> => {
     const store = openEventStore({ url: readRunFile(set.dataDir)?.eventstore_url ?? '', log: silentLog });
@@ -174,6 +195,7 @@ describe('a change of rights on one replica', function () {
         ask: () => identity(revoked.token, () => false),
       },
       await revokedSession(agentId),
+      ...(await endedSession()),
       {
         name: 'a grant taken back',
         make: () => onFirst('DELETE', `/mailboxes/${lent.id}/grants/${lent.grant}`),

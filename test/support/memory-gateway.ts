@@ -186,7 +186,7 @@ export type MemoryGateway = ReturnType<typeof memoryPorts> & {
   callerOf(tokenId: string): Caller;
   readonly ownerTokenId: string;
   /** A person (the owner unless another is named) signs in, with a fresh password: the id to call with as `token`. */
-  signIn(userId?: string): Promise<string>;
+  signIn(userId?: string, secretHash?: string): Promise<string>;
   /** Invokes as the owner's token, or another one by id. */
   invoke(capability: Capability, input: unknown, options?: CallOptions): Promise<Outcome>;
   /** The output only. */
@@ -228,11 +228,11 @@ export async function startMemoryGateway(): Promise<MemoryGateway> {
       },
     });
   };
-  const signIn = async (userId = org.userId): Promise<string> => {
+  const signIn = async (userId = org.userId, secretHash = ports.ids.newUuid()): Promise<string> => {
     const sessionId = ports.ids.newId('ses');
     const { position } = await decideAndAppend(ports, systemAuthor(ports, org.orgId), session, {
       id: sessionId,
-      decide: (state) => startSession(state, { userId, secretHash: sessionId, now: clock.now() }),
+      decide: (state) => startSession(state, { userId, secretHash, now: clock.now() }),
     });
     if (position !== null) await ports.directory.waitFor(position);
     return sessionId;

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { signOut } from '../../../../commands/accounts/sign-out.ts';
 import type { AccessEntry, Ports, Sealed } from '../../../../commands/kernel/ports.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
@@ -182,5 +183,79 @@ describe('authentication', () => {
     storeAway = true;
     expect(await codeOf(gateway.org.restToken, 'mcp')).to.equal('unauthenticated');
     expect(counted).to.deep.equal(['unauthenticated store-away']);
+  });
+
+  describe('in a session', () => {
+    const HOUR_MS = 3_600_000;
+    let idle: boolean;
+
+    /** The bearer of a session that starts now. */
+    const signIn = async (): Promise<{ id: string; token: string }> => {
+      const { token, hash } = ports.tokens.newSessionToken();
+      const id = await gateway.signIn(undefined, hash);
+      return { id, token };
+    };
+    const jwtOf = (id: string, audience: string, scopes: readonly string[]): Promise<string> =>
+      ports.tokens.signAccessToken(
+        {
+          tokenId: id,
+          subject: gateway.org.userId,
+          orgId: gateway.org.orgId,
+          scopes,
+          issuedAt: gateway.clock.now(),
+          expiresAt: new Date(gateway.clock.now().getTime() + HOUR_MS),
+        },
+        audience,
+      );
+
+    beforeEach(() => {
+      idle = false;
+      ports = { ...ports, sessionUse: { isIdle: async () => idle } };
+      authenticator = new Authenticator(ports);
+    });
+
+    it(`finds the person, on REST alone ${verifies('contract:2:session-person', 'contract:2:session-not-on-mcp')}`, async () => {
+      const { id, token } = await signIn();
+      const caller = await bearer(token, 'rest');
+      expect([caller.actor, caller.principal.id, caller.token.id]).to.deep.equal([
+        'person',
+        gateway.org.userId,
+        id,
+      ]);
+      expect(await codeOf(token, 'mcp')).to.equal('unauthenticated');
+      expect(recorded[0]?.metadata['actor']).to.deep.include({
+        type: 'person',
+        token_id: null,
+        session_id: id,
+      });
+    });
+
+    it(`refuses a session without use for long, one that ran out, and one that was ended ${verifies('contract:2:session-ends')}`, async () => {
+      const [unused, old] = [await signIn(), await signIn()];
+      const jwt = await jwtOf(unused.id, 'http://127.0.0.1/mcp', ['org:read']);
+      idle = true;
+      expect(await codeOf(unused.token, 'rest')).to.equal('token_expired');
+      expect(await codeOf(jwt, 'mcp')).to.equal('token_expired');
+      idle = false;
+      gateway.clock.advance(12 * HOUR_MS);
+      expect(await codeOf(old.token, 'rest')).to.equal('token_expired');
+      const ended = await signIn();
+      await gateway.invoke(signOut, {}, { token: ended.id });
+      expect(await codeOf(ended.token, 'rest')).to.equal('token_revoked');
+    });
+
+    it(`takes a JWT of the session as far as it goes, and no further than the session ${verifies('contract:2:session-token')}`, async () => {
+      const { id } = await signIn();
+      const narrow = await jwtOf(id, 'http://127.0.0.1/mcp', ['org:read', 'approvals:decide', 'no:such']);
+      const wide = await jwtOf(id, 'http://127.0.0.1/mcp', ['org:read', 'audit:read']);
+      const caller = await bearer(narrow, 'mcp');
+      expect(caller).to.include({ actor: 'delegated', session: null, onBehalfOf: gateway.org.userId });
+      expect([...caller.scopes]).to.deep.equal(['org:read']);
+      // Of one session, but not of one kept caller.
+      expect([...(await bearer(wide, 'mcp')).scopes]).to.have.members(['org:read', 'audit:read']);
+      expect(await codeOf(narrow, 'rest')).to.equal('unauthenticated');
+      await gateway.invoke(signOut, {}, { token: id });
+      expect(await codeOf(narrow, 'mcp')).to.equal('token_revoked');
+    });
   });
 });

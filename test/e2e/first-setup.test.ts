@@ -1,0 +1,82 @@
+/** The first owner and organisation by the link of a fresh start, and people by the admin command beside it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { callRest, eventually } from '../support/gateway.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { testDatabase, type TestDatabase } from '../support/postgres.ts';
+import { runCommand } from '../support/run-command.ts';
+import { PERSON_PASSWORD, signInWith } from '../support/sign-in.ts';
+import { verifies } from '../support/verifies.ts';
+
+describe('a fresh start', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let database: TestDatabase;
+  let env: Record<string, string>;
+  let gateway: GatewayProcess;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-test-setup-'));
+    database = await testDatabase();
+    env = { DATA_DIR: folder, DATABASE_URL: database.url, PORT: '0', LIMIT_SIGN_INS_PER_MINUTE: '1000' };
+    gateway = await GatewayProcess.start({ env });
+  });
+  after(async () => {
+    await gateway.stop();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const post = (path: string, body: object) => callRest(gateway.address, ['POST', path, body], {});
+  const setUp = (token: string) =>
+    post('/auth/setup', {
+      token,
+      email: 'first@example.com',
+      password: PERSON_PASSWORD,
+      name: 'Fanny First',
+      org_name: 'First Ltd',
+    });
+  const admin = (...args: string[]) => runCommand('infra/admin/admin.ts', args, env);
+  const tokenIn = (text: string, kind: 'setup' | 'reset'): string =>
+    new RegExp(`${gateway.address}/console#${kind}=([\\w-]{43})$`, 'm').exec(text)?.[1] ?? '';
+
+  it(`prints a link that makes the first owner and organisation, once ${verifies('contract:18:setup-link')}`, async () => {
+    const token = await eventually(() => {
+      const found = tokenIn(gateway.output, 'setup');
+      return found === '' ? Promise.reject(new Error(gateway.output)) : Promise.resolve(found);
+    });
+    expect((await setUp('x'.repeat(43))).status).to.equal(401);
+    const made = await setUp(token);
+    expect(made.status).to.equal(201);
+    expect(made.body).to.have.all.keys('org_id', 'user_id');
+    expect((await setUp(token)).status).to.equal(401);
+    const owner = await signInWith(gateway.address, 'first@example.com');
+    const { body } = await owner.rest('GET', '/auth/session');
+    expect(body).to.deep.include({
+      role: 'owner',
+      org: { id: made.body.org_id as string, name: 'First Ltd' },
+    });
+    const refused = await admin('bootstrap', '--org', 'Second', '--email', 'second@example.com');
+    expect(refused.stderr).to.match(/^An organisation exists already/);
+  });
+
+  it(`is followed by people whom the admin command adds ${verifies('contract:18:admin-person')}`, async () => {
+    const added = await admin('person', 'add', 'ann@example.com', '--role', 'approver', '--name', 'Ann');
+    expect(added.stdout).to.match(/^ann@example.com is an approver now\.\n/);
+    const reset = { token: tokenIn(added.stdout, 'reset'), password: PERSON_PASSWORD };
+    expect((await post('/auth/password/reset', reset)).status).to.equal(204);
+    const ann = await signInWith(gateway.address, 'ann@example.com');
+    expect((await ann.rest('GET', '/auth/session')).body).to.deep.include({ role: 'approver' });
+    const [again, refused] = await Promise.all([
+      admin('person', 'reset', 'Ann@example.com'),
+      admin('person', 'reset', 'nobody@example.com'),
+    ]);
+    expect(refused).to.include({ code: 1, stderr: 'Nobody has the address nobody@example.com here.\n' });
+    const body = { token: tokenIn(again.stdout, 'reset'), password: 'another long passphrase' };
+    expect((await post('/auth/password/reset', body)).status).to.equal(204);
+    expect((await ann.rest('GET', '/auth/session')).status).to.equal(401);
+    expect((await signInWith(gateway.address, ann.email, body.password)).userId).to.equal(ann.userId);
+  });
+});

@@ -1,0 +1,87 @@
+import type { RequirementTable } from './requirement.ts';
+
+const SESSIONS = ['get_session', 'list_sessions'] as const;
+
+/** How people sign in and what a session may do: sections 2, 3, 12, 15, 17 and 18. */
+export const contractSignIn = {
+  'contract:2:session-form': [
+    'kernel',
+    'The bearer of a session is mgs_, 43 base62 and 6 checksum characters; only its SHA-256 is kept.',
+  ],
+  'contract:2:session-person': [
+    'kernel',
+    'A session on REST is the only thing that makes a caller of the kind person.',
+  ],
+  'contract:2:session-ends': [
+    'kernel',
+    'A session ends after 30 minutes without use and after 12 hours at the latest.',
+  ],
+  'contract:2:session-not-on-mcp': ['transport', 'MCP refuses the bearer of a session.'],
+  'contract:2:session-token': [
+    'create_session_token',
+    'A JWT made from a session names it as tid, is delegated, holds no more than it and ends with it.',
+  ],
+  'contract:3:session-scopes': [
+    'kernel',
+    'A session has the scopes of the role and of the grants; approvals:decide and policy:manage only while stepped up.',
+  ],
+  'contract:3:step-up-required': [
+    'kernel',
+    'A session that lacks only the fresh password is told step_up_required, a token insufficient_scope.',
+  ],
+  'contract:3:own-in-session': [
+    ['create_token', 'create_agent', 'list_tokens'],
+    'Own tokens and agents need no scope in a session.',
+  ],
+  'contract:3:wider-in-session': [
+    ['create_token', 'create_grant'],
+    'A stepped-up session gives tokens that outlive it, and grants wider than its own.',
+  ],
+  'contract:12:failed-sign-ins': [
+    'kernel',
+    'A failed sign-in on a known account is an event, one on an unknown account is counted.',
+  ],
+  'contract:13:invalid-credentials': [
+    'kernel',
+    'Wrong credentials of whatever kind answer 401 invalid_credentials.',
+  ],
+  'contract:15:sign-in-limit': [
+    'kernel',
+    'Ten passwords a minute from an address and on an account, then 429 with Retry-After.',
+  ],
+  'contract:17:login': ['kernel', 'login answers session_token, session and expires_at.'],
+  'contract:17:logout': [['sign_out', 'delete_session', 'revoke_sessions'], 'Sessions are ended with 204.'],
+  'contract:17:sessions': [SESSIONS, 'A person sees this session and all others, and no secret of them.'],
+  'contract:17:password-change': [
+    'change_password',
+    'A password is changed with the old one; the other sessions end.',
+  ],
+  'contract:17:password-reset': ['kernel', 'A password is set with the token of a link; every session ends.'],
+  'contract:18:one-time-links': [
+    'kernel',
+    'A link counts once and for a day, only its hash is kept, GET uses up none.',
+  ],
+  'contract:18:no-enumeration': ['kernel', 'An unknown address and a wrong password are refused alike.'],
+  'contract:18:delays': ['kernel', 'Failures make the next try wait longer and longer, and lock nobody out.'],
+  'contract:18:password-length': [
+    'kernel',
+    'A password has at least 15 characters; nothing else is asked of it.',
+  ],
+  'contract:18:argon2id': ['kernel', 'Passwords are kept as argon2id.'],
+  'contract:18:setup-link': [
+    'kernel',
+    'A start without any organisation prints a link that makes the first owner and organisation, once.',
+  ],
+  'contract:18:step-up': [
+    'step_up',
+    'The password counts as fresh for 15 minutes, after sign-in and after step-up.',
+  ],
+  'contract:18:step-up-guards': [
+    ['create_token', 'put_mailbox_credentials'],
+    'Token creation and credential changes need a fresh password in a session.',
+  ],
+  'contract:18:admin-person': [
+    'kernel',
+    'The admin command adds people and gives them links to set a password.',
+  ],
+} as const satisfies RequirementTable;

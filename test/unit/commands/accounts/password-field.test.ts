@@ -1,0 +1,27 @@
+import { expect } from 'chai';
+import { NewPassword } from '../../../../commands/accounts/password-field.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const takes = (password: string): boolean => NewPassword.safeParse(password).success;
+
+describe('a new password', () => {
+  it(`has at least 15 characters, of whatever kind ${verifies('contract:18:password-length')}`, () => {
+    expect(takes('a'.repeat(14))).to.equal(false);
+    expect(takes('a'.repeat(15))).to.equal(true);
+    expect(takes('               ')).to.equal(true);
+    expect(takes('密'.repeat(15))).to.equal(true);
+  });
+
+  it('is counted in characters and not in code units, however it was typed', () => {
+    expect(takes('😀'.repeat(14))).to.equal(false);
+    expect(takes('😀'.repeat(15))).to.equal(true);
+    // Eight composed letters, typed as sixteen code points.
+    expect(takes('e\u0301'.repeat(8))).to.equal(false);
+  });
+
+  it('is bounded, and never cut off', () => {
+    expect(takes('a'.repeat(1_024))).to.equal(true);
+    expect(takes('a'.repeat(1_025))).to.equal(false);
+    expect(takes('\ud800'.repeat(15))).to.equal(false);
+  });
+});

@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
+import { signIn } from '../../../../commands/accounts/sign-in.ts';
+import { deleteSession, revokeSessions, signOut } from '../../../../commands/accounts/sign-out.ts';
+import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
+import type { Sealed } from '../../../../commands/kernel/ports.ts';
+import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
+import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { getSession, listSessions } from '../../../../read-api/auth/sessions.ts';
+import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const QUARTER_MS = 15 * 60_000;
+
+describe('sessions', () => {
+  let gateway: MemoryGateway;
+  let context: PublicContext;
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    context = {
+      ports: gateway.ports,
+      requestId: 'req_1',
+      source: 'somewhere',
+      sealClient: async (id) => `sealed:${id}:{"ip":"192.0.2.1","user_agent":"a browser"}` as Sealed,
+      notePosition: () => undefined,
+    };
+  });
+
+  const login = (password = OWNER.password) => signIn.handle({ email: OWNER.ownerEmail, password }, context);
+
+  it(`begin with a fresh password, which is given again after a quarter of an hour ${verifies('contract:18:step-up', 'contract:18:step-up-guards')}`, async () => {
+    const { session } = await login();
+    const issue = () =>
+      gateway.call(
+        createToken,
+        { name: 'x', surface: 'rest', scopes: ['org:read'], expires_at: '2026-05-01T00:00:00Z' },
+        { token: session.id },
+      );
+    await issue();
+    gateway.clock.advance(QUARTER_MS);
+    expect(await rejection(issue())).to.include({ code: 'step_up_required' });
+    const told = await gateway.call<{ stepped_up_until: unknown }>(getSession, {}, { token: session.id });
+    expect(told.stepped_up_until).to.equal(null);
+    const again = { password: OWNER.password };
+    const { stepped_up_until } = await gateway.call<{ stepped_up_until: string }>(stepUpSession, again, {
+      token: session.id,
+    });
+    expect(Date.parse(stepped_up_until)).to.equal(gateway.clock.now().getTime() + QUARTER_MS);
+    await issue();
+  });
+
+  it('are of nobody without a role, whatever the password', async () => {
+    const { directory } = gateway.ports;
+    const roles = new Map<string, never>();
+    const state = { ...directory.state, roles };
+    context = { ...context, ports: { ...gateway.ports, directory: { ...directory, state } } };
+    expect(await rejection(login())).to.include({ code: 'invalid_credentials' });
+  });
+
+  it('are at most a hundred of a person: the next puts the oldest out', async () => {
+    const first = await login();
+    for (let n = 0; n < 99; n += 1) await gateway.signIn();
+    expect(gateway.ports.directory.state.sessions.get(first.session.id)?.endedAt).to.equal(null);
+    await login();
+    expect(gateway.ports.directory.state.sessions.get(first.session.id)?.endedAt).to.be.a('string');
+    const last = gateway.events.all.at(-1);
+    expect(last).to.deep.include({
+      type: 'SessionEnded',
+      data: { user_id: gateway.org.userId, reason: 'too_many' },
+    });
+  });
+
+  it(`are listed with where they came from, as long as they last ${verifies('contract:17:sessions')}`, async () => {
+    const { session } = await login();
+    gateway.clock.advance(1);
+    const second = await gateway.signIn();
+    const ended = await gateway.signIn();
+    await gateway.invoke(deleteSession, { session_id: ended }, { token: session.id });
+    gateway.clock.advance(2 * QUARTER_MS - 10);
+    const list = async (token: string) =>
+      (await gateway.call<{ items: { id: string }[] }>(listSessions, {}, { token })).items;
+    const items = await list(session.id);
+    expect(items.map(({ id }) => id)).to.deep.equal([second, session.id]);
+    expect(items[1]).to.include({ is_current: true, ip: '192.0.2.1', user_agent: 'a browser' });
+    // Half an hour without use ends the one; the other is the one that asks.
+    gateway.clock.advance(10);
+    expect((await list(session.id)).map(({ id }) => id)).to.deep.equal([session.id]);
+  });
+
+  it(`end one by one or all together, and another's never ${verifies('contract:17:logout')}`, async () => {
+    const [one, two, three] = [await gateway.signIn(), await gateway.signIn(), await gateway.signIn()];
+    const ended = () =>
+      [one, two, three].map((id) => gateway.ports.directory.state.sessions.get(id)?.endedAt !== null);
+    await gateway.invoke(signOut, {}, { token: one });
+    expect(ended()).to.deep.equal([true, false, false]);
+    expect(
+      await rejection(gateway.invoke(deleteSession, { session_id: 'ses_x' }, { token: two })),
+    ).to.include({
+      code: 'not_found',
+    });
+    await gateway.invoke(revokeSessions, {}, { token: two });
+    expect(ended()).to.deep.equal([true, true, true]);
+  });
+
+  it(`make no token that lives longer than they do ${verifies('contract:2:session-token')}`, async () => {
+    const { session } = await login();
+    gateway.clock.advance(12 * 3_600_000 - 60_000);
+    const made = await gateway.call<{ expires_at: string }>(
+      createSessionToken,
+      { audience: 'http://127.0.0.1/mcp' },
+      { token: session.id },
+    );
+    expect(Date.parse(made.expires_at)).to.be.at.most(Date.parse(session.expires_at));
+  });
+});

@@ -1,0 +1,137 @@
+import { expect } from 'chai';
+import { callerInSession, type Caller } from '../../../../commands/kernel/access.ts';
+import {
+  authorise,
+  mayCall,
+  requireAny,
+  requireFreshPassword,
+} from '../../../../commands/kernel/authorise.ts';
+import type { Capability } from '../../../../commands/kernel/capability.ts';
+import type { SessionEntry } from '../../../../commands/kernel/directory.ts';
+import { callerNow } from '../../../../commands/kernel/live-caller.ts';
+import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/kernel/scopes.ts';
+import { requireSteppedUp } from '../../../../commands/kernel/step-up.ts';
+import { stateOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
+import { sampleCaller } from '../../../support/mcp/sample-caller.ts';
+import { thrown } from '../../../support/thrown.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const grant = { scopes: ['messages:read', 'drafts:read'] as const, folderRoles: null, expiresAt: null };
+const world = (role: Role | null): World => ({
+  kind: 'user',
+  role,
+  tokenScopes: [],
+  tokenMailboxIds: null,
+  mailboxes: [
+    { isRemoved: false, isForeign: false, grant, ownersGrant: null },
+    { isRemoved: false, isForeign: false, grant: null, ownersGrant: null },
+  ],
+});
+const at = (milliseconds: number): string => new Date(WORLD_NOW.getTime() + milliseconds).toISOString();
+
+const entry = (changes: Partial<SessionEntry> = {}): SessionEntry => ({
+  id: 'ses_1',
+  orgId: 'org_1',
+  userId: 'usr_1',
+  secretHash: 'abc',
+  startedAt: at(-1_000),
+  expiresAt: at(3_600_000),
+  steppedUpUntil: at(60_000),
+  endedAt: null,
+  client: null,
+  ...changes,
+});
+const signedIn = (role: Role, changes: Partial<SessionEntry> = {}): Caller => {
+  const caller = callerInSession(stateOf(world(role)), entry(changes), WORLD_NOW);
+  if (!caller) throw new Error('nobody is signed in');
+  return caller;
+};
+const STALE = { steppedUpUntil: at(0) };
+const capability = (access: Capability['access']): Pick<Capability, 'access'> => ({ access });
+const codeOf = (work: () => void): unknown => (thrown(work) as { code?: unknown }).code;
+
+describe('a caller in a session', () => {
+  it(`is a person, with the scopes of the role and of the grants whole ${verifies('contract:2:session-person', 'contract:3:session-scopes')}`, () => {
+    for (const role of ROLES) {
+      const caller = signedIn(role);
+      expect(caller).to.deep.include({
+        actor: 'person',
+        onBehalfOf: null,
+        principal: { kind: 'user', id: 'usr_1', name: 'Olive' },
+        session: { id: 'ses_1', steppedUpUntil: at(60_000) },
+        role,
+      });
+      expect([...caller.orgScopes], role).to.have.members([...ROLE_SCOPES[role]]);
+      expect([...caller.mailboxes].map(([id, { scopes }]) => [id, [...scopes]])).to.deep.equal([
+        ['mbx_0', ['messages:read', 'drafts:read']],
+      ]);
+    }
+  });
+
+  it(`decides and sets policy only while stepped up ${verifies('contract:3:session-scopes')}`, () => {
+    for (const role of ROLES) {
+      const held = [...signedIn(role, STALE).orgScopes];
+      const lasting = ROLE_SCOPES[role].filter((scope) => !SESSION_ONLY_SCOPES.includes(scope));
+      expect(held, role).to.have.members(lasting);
+    }
+  });
+
+  it('is nobody without a role', () => {
+    expect(callerInSession(stateOf(world(null)), entry(), WORLD_NOW)).to.equal(null);
+  });
+
+  it(`is told when the fresh password alone is missing ${verifies('contract:3:step-up-required')}`, () => {
+    const deciding = capability({ any: ['approvals:decide'] });
+    const refusal = (caller: Caller) =>
+      codeOf(() => {
+        requireAny(caller, deciding);
+      });
+    requireAny(signedIn('approver'), deciding);
+    expect(refusal(signedIn('approver', STALE))).to.equal('step_up_required');
+    expect(refusal(signedIn('member', STALE))).to.equal('insufficient_scope');
+    expect(refusal(sampleCaller())).to.equal('insufficient_scope');
+    expect(codeOf(() => { requireSteppedUp(signedIn('owner', STALE), WORLD_NOW); })).to.equal('step_up_required'); // prettier-ignore
+    expect(codeOf(() => { requireSteppedUp(sampleCaller(), WORLD_NOW); })).to.equal('insufficient_scope'); // prettier-ignore
+    requireSteppedUp(signedIn('owner'), WORLD_NOW);
+  });
+
+  it(`needs no scope for what is its own ${verifies('contract:3:own-in-session')}`, () => {
+    const own = capability({ any: ['tokens:manage'], freeInSession: true });
+    const state = stateOf(world('member'));
+    requireAny(signedIn('member', STALE), own);
+    authorise(signedIn('member', STALE), state, own, {});
+    expect(codeOf(() => { requireAny(sampleCaller(), own); })).to.equal('insufficient_scope'); // prettier-ignore
+  });
+
+  it(`confirms its password where that is asked, tokens are not asked ${verifies('contract:18:step-up-guards')}`, () => {
+    const guarded = capability({ any: ['tokens:manage'], steppedUp: true });
+    requireFreshPassword(signedIn('owner'), guarded, WORLD_NOW);
+    requireFreshPassword(sampleCaller(), guarded, WORLD_NOW);
+    requireFreshPassword(signedIn('owner', STALE), capability({ any: ['tokens:manage'] }), WORLD_NOW);
+    const refused = codeOf(() => { requireFreshPassword(signedIn('owner', STALE), guarded, WORLD_NOW); }); // prettier-ignore
+    expect(refused).to.equal('step_up_required');
+  });
+
+  it('alone may call what is only for sessions', () => {
+    expect(mayCall(signedIn('auditor', STALE), capability('session'))).to.equal(true);
+    expect(mayCall(sampleCaller(), capability('session'))).to.equal(false);
+    expect(codeOf(() => { requireAny(sampleCaller(), capability('session')); })).to.equal('insufficient_scope'); // prettier-ignore
+  });
+
+  it('is asked for again by what takes long', () => {
+    const caller = signedIn('owner');
+    const withSession = (changes: Partial<SessionEntry>) => ({
+      ...stateOf(world('owner')),
+      sessions: new Map([['ses_1', entry(changes)]]),
+    });
+    const codeNow = (before: Caller, changes: Partial<SessionEntry>) =>
+      codeOf(() => callerNow(withSession(changes), before, WORLD_NOW));
+    expect(callerNow(withSession(STALE), caller, WORLD_NOW).scopes.has('policy:manage')).to.equal(false);
+    expect(codeNow(caller, { endedAt: at(0) })).to.equal('token_revoked');
+    expect(codeNow(caller, { expiresAt: at(0) })).to.equal('token_expired');
+    expect(codeOf(() => callerNow(stateOf(world('owner')), caller, WORLD_NOW))).to.equal('token_revoked');
+    const delegated = { ...caller, session: null, actor: 'delegated' as const };
+    expect(callerNow(withSession({}), delegated, WORLD_NOW).actor).to.equal('delegated');
+    expect(codeNow(delegated, { endedAt: at(0) })).to.equal('token_revoked');
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { personCommand, type PersonArguments } from '../../../../infra/admin/person-command.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const ANN = { verb: 'add', email: 'ann@example.com', role: 'approver', name: 'Ann', org: undefined } as const;
+
+describe('admin person', () => {
+  let gateway: MemoryGateway;
+  let made: (string | null)[];
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    made = [];
+  });
+
+  const run = (given: PersonArguments): Promise<string> => {
+    const links = {
+      make: async (_: string, subject: string | null) => `token-${String(made.push(subject))}`,
+      take: async () => null,
+    };
+    return personCommand({ ...gateway.ports, links }, given);
+  };
+  const refusal = async (given: PersonArguments): Promise<string> => {
+    try {
+      await run(given);
+    } catch (error) {
+      return String(error).replace(/^\w*Error: /, '');
+    }
+    throw new Error('it was not refused');
+  };
+
+  it(`adds a member and prints a link for that person ${verifies('contract:18:admin-person')}`, async () => {
+    const lines = (await run(ANN)).split('\n');
+    expect(lines[0]).to.equal('ann@example.com is an approver now.');
+    expect(lines.at(-1)).to.equal('http://127.0.0.1/console#reset=token-1');
+    const { people, roles } = gateway.ports.directory.state;
+    const ann = [...people.values()].find(({ email }) => email === 'ann@example.com');
+    expect(ann?.name).to.equal('Ann');
+    expect(made).to.deep.equal([ann?.id]);
+    expect(roles.get(`${gateway.org.orgId}/${ann?.id ?? ''}`)).to.equal('approver');
+  });
+
+  it('can be repeated, and resets the person it added', async () => {
+    await run(ANN);
+    const before = gateway.events.all.length;
+    await run(ANN);
+    await run({ ...ANN, verb: 'reset', email: ' Ann@Example.com', role: undefined });
+    expect(gateway.events.all.length).to.equal(before);
+    expect(new Set(made).size).to.equal(1);
+  });
+
+  it('goes on where it was cut off, with the same person', async () => {
+    const { events } = gateway;
+    const append = events.append.bind(events);
+    events.append = (stream, ...rest) =>
+      stream.startsWith('account-') ? Promise.reject(new Error('cut off')) : append(stream, ...rest);
+    expect(await refusal(ANN)).to.equal('cut off');
+    events.append = append;
+    await run(ANN);
+    const reserved = events.all.filter(({ type }) => type === 'EmailReserved').at(-1);
+    expect(made).to.deep.equal([reserved?.data['owner_id']]);
+  });
+
+  it('says in a sentence what is wrong', async () => {
+    await run(ANN);
+    expect(await refusal({ ...ANN, role: 'boss' })).to.match(/^Say what the person is with --role: owner, /);
+    expect(await refusal({ ...ANN, role: undefined })).to.match(/^Say what the person is with --role/);
+    expect(await refusal({ ...ANN, role: 'owner' })).to.equal(
+      'This person is a member already, as approver.',
+    );
+    expect(await refusal({ ...ANN, email: 'ann' })).to.equal('ann is not an e-mail address.');
+    expect(await refusal({ ...ANN, verb: 'remove' })).to.match(/^Say what to do with the person/);
+    expect(await refusal({ ...ANN, verb: 'reset', email: 'x@example.com' })).to.match(
+      /^Nobody has the address/,
+    );
+    expect(await refusal({ ...ANN, org: 'org_0' })).to.match(/^Name the organisation with --org: org_/);
+  });
+});

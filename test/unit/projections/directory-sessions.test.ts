@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import type { PersonSessionsEntry } from '../../../commands/kernel/directory.ts';
+import type { Sealed } from '../../../commands/kernel/ports.ts';
+import { changeSessions } from '../../../projections/directory-sessions.ts';
+
+const DAY_MS = 86_400_000;
+const START = Date.parse('2026-03-01T12:00:00.000Z');
+const at = (milliseconds: number): string => new Date(START + milliseconds).toISOString();
+
+type Fact = Parameters<typeof changeSessions>[1];
+const meta = (milliseconds: number) =>
+  ({ occurred_at: at(milliseconds), org_id: 'org_1', actor: { client: 'sealed' } }) as Fact['meta'];
+const started = (milliseconds: number): Fact => ({
+  type: 'SessionStarted',
+  data: {
+    user_id: 'usr_1',
+    secret_hash: `hash ${String(milliseconds)}`,
+    expires_at: at(milliseconds + DAY_MS / 2),
+    stepped_up_until: at(milliseconds + 1_000),
+  },
+  meta: meta(milliseconds),
+});
+const ended = (milliseconds: number): Fact => ({
+  type: 'SessionEnded',
+  data: { user_id: 'usr_1', reason: 'logout' },
+  meta: meta(milliseconds),
+});
+
+describe('sessions in the directory', () => {
+  let known: PersonSessionsEntry | undefined;
+  beforeEach(() => {
+    known = undefined;
+  });
+  const happens = (id: string, fact: Fact): readonly string[] => {
+    known = changeSessions(id, fact, () => known);
+    return known.sessions.map((session) => session.id);
+  };
+
+  it('hold what a request is judged by', () => {
+    happens('ses_1', started(0));
+    expect(known).to.deep.equal({
+      id: 'usr_1',
+      sessions: [
+        {
+          id: 'ses_1',
+          orgId: 'org_1',
+          userId: 'usr_1',
+          secretHash: 'hash 0',
+          startedAt: at(0),
+          expiresAt: at(DAY_MS / 2),
+          steppedUpUntil: at(1_000),
+          endedAt: null,
+          client: 'sealed' as Sealed,
+        },
+      ],
+    });
+    happens('ses_1', {
+      type: 'SessionSteppedUp',
+      data: { user_id: 'usr_1', until: at(5_000) },
+      meta: meta(10),
+    });
+    happens('ses_1', ended(20));
+    expect(known?.sessions[0]).to.include({ steppedUpUntil: at(5_000), endedAt: at(20) });
+  });
+
+  it('are forgotten a day after they were over, when something else happens', () => {
+    happens('ses_1', started(0));
+    happens('ses_2', started(1));
+    happens('ses_2', ended(2));
+    expect(happens('ses_3', started(DAY_MS + 1))).to.deep.equal(['ses_1', 'ses_2', 'ses_3']);
+    expect(happens('ses_4', started(DAY_MS + 2))).to.deep.equal(['ses_1', 'ses_3', 'ses_4']);
+    expect(happens('ses_3', ended(DAY_MS * 1.5))).to.deep.equal(['ses_3', 'ses_4']);
+  });
+
+  it('know nothing of a session whose start they forgot', () => {
+    happens('ses_1', started(0));
+    expect(happens('ses_0', ended(1))).to.deep.equal(['ses_1']);
+  });
+});
