@@ -174,7 +174,7 @@ async function checkAgain<Content extends Manifest>(
     policy,
     refusal: invalidatedBy(reason),
   });
-  const manifest = await manifestOf(ports, approval, kind);
+  const manifest = await manifestOf(ports, commit, approval, kind);
   if (manifest === null) return invalid('manifest_mismatch');
   const standing = requesterNow(ports.directory.state, state, { scopes: kind.scopes(manifest), now });
   if (typeof standing === 'string') return invalid(standing);
@@ -195,15 +195,18 @@ async function checkAgain<Content extends Manifest>(
   return { commit, state, approval, revision, manifest, policy, started, ...standing };
 }
 
-/** Null when it cannot be read, or is not what was approved. */
+/** Null when it cannot be read, or is not what was approved: each vote named the hash of what it was about. */
 async function manifestOf<Content extends Manifest>(
   { personal }: Ports,
-  { requested }: ApprovalState,
+  { operationId }: Commit,
+  { requested, votes }: ApprovalState,
   { kind }: CommitKind<Content>,
 ): Promise<Content | null> {
+  if (votes.some(({ content_hash }) => content_hash !== requested.content_hash)) return null;
   const text = await personal.open(requested.manifest);
   const manifest = text === null ? null : openManifest(text, requested.content_hash);
-  return manifest?.kind === kind ? (manifest as Content) : null;
+  const isOurs = manifest?.kind === kind && manifest.operation_id === operationId;
+  return isOurs ? (manifest as Content) : null;
 }
 
 /** Of the first commit only: what is tried again was held back before. */
