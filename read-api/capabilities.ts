@@ -7,6 +7,7 @@ import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../commands/approvals/decide-approval.ts';
 import { wantsToCopy, wantsToExpunge, wantsToMove } from '../commands/approvals/wants-to-act.ts';
+import { wantsToSendDraft } from '../commands/approvals/wants-to-send-draft.ts';
 import { deleteDraftCapability, discardDraftCapability } from '../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../commands/drafts/edit-draft.ts';
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
@@ -38,6 +39,7 @@ import { createToken } from '../commands/organisation/issue-token.ts';
 import { deleteToken } from '../commands/organisation/withdraw-token.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import { emailRequests } from './approvals/email-requests.ts';
 import { getApproval, listApprovals, previewApproval } from './approvals/read-approvals.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
 import { getSession, listSessions } from './auth/sessions.ts';
@@ -61,6 +63,7 @@ import { getPolicy } from './policy/get-policy.ts';
 import { listPolicyVersions } from './policy/list-policy-versions.ts';
 import { simulatePolicy } from './policy/simulate-policy.ts';
 import { awaitEmail } from './waiting/await-email.ts';
+import { monitorApproval } from './waiting/monitor-approval.ts';
 import { monitorInbox } from './waiting/monitor-inbox.ts';
 
 export const capabilities = defineRegistry([
@@ -69,12 +72,14 @@ export const capabilities = defineRegistry([
   queryEmail,
   actOnEmail,
   awaitEmail,
+  emailRequests,
   listMessages,
   getMessage,
   getRawMessage,
   downloadAttachment,
   getAttachment,
   monitorInbox,
+  monitorApproval,
   listFolders,
   moveMessages,
   copyMessages,
@@ -96,6 +101,7 @@ export const capabilities = defineRegistry([
   getDraft,
   editDraftCapability,
   patchDraftCapability,
+  wantsToSendDraft,
   sendDraftCapability,
   discardDraftCapability,
   deleteDraftCapability,

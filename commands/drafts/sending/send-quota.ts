@@ -44,7 +44,10 @@ const quota: Aggregate<QuotaState, (typeof quotaEvents)[number]> = {
   initial: { taken: new Map(), givenBack: new Set() },
   evolve: ({ taken, givenBack }, { type, data }) =>
     type === 'QuotaTaken'
-      ? { taken: new Map(taken).set(data.operation_id, data.mailbox_id ?? null), givenBack }
+      ? {
+          taken: new Map(taken).set(data.operation_id, data.mailbox_id ?? null),
+          givenBack: new Set([...givenBack].filter((id) => id !== data.operation_id)),
+        }
       : { taken, givenBack: new Set(givenBack).add(data.operation_id) },
 };
 
@@ -125,7 +128,7 @@ function decideTaking(
   operationId: string,
   { sender: { mailboxId }, most, now }: Taking,
 ): readonly QuotaFact[] {
-  if (taken.has(operationId)) return [];
+  if (taken.has(operationId) && !givenBack.has(operationId)) return [];
   const counted = [...taken].filter(([id]) => !givenBack.has(id));
   if (counted.length >= most.inAll)
     throw exceeded(now, `An agent may send ${String(most.inAll)} mails in an hour.`, most.inAll);
