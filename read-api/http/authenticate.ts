@@ -1,19 +1,16 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
-import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
+import type { Caller } from '../../commands/kernel/access.ts';
 import { isSessionId } from '../../commands/kernel/credential-ids.ts';
-import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/kernel/directory.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
+import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
 import {
-  assertLive,
-  assertSessionLive,
-  callerBehind,
-  callerSignedIn,
-} from '../../commands/kernel/live-caller.ts';
-import type { AccessTokenClaims, Ports, Sealed } from '../../commands/kernel/ports.ts';
-import { type Scope, SCOPES } from '../../commands/kernel/scopes.ts';
+  type Presented,
+  presentedSession,
+  presentedToken,
+  type Surface,
+  tokenOfSession,
+} from './presented-credential.ts';
 import { recordRefusal } from './refusals.ts';
-
-export type Surface = 'rest' | 'mcp';
 
 const SURFACES: readonly Surface[] = ['rest', 'mcp'];
 const WRONG_SURFACE: Readonly<Record<Surface, string>> = {
@@ -40,23 +37,6 @@ export interface Credentials {
   readonly source: () => string;
   /** Address and user agent under the key of whom the token turns out to be of. */
   readonly seal: (principalId: string) => Promise<Sealed>;
-}
-
-/** A credential this gateway made, and where it may be used. */
-interface Presented {
-  /** Of the token, the session, or the session it was made from. */
-  readonly id: string;
-  readonly orgId: string;
-  readonly principalId: string;
-  readonly actor: ActorKind;
-  readonly surfaces: readonly Surface[];
-  /** Set where it ends with a session: that session. */
-  readonly session: SessionEntry | null;
-  /** The same for credentials whose caller is the same. */
-  readonly keptAs: string;
-  /** Throws `token_revoked` or `token_expired`. */
-  assertLive(now: Date): void;
-  callerIn(state: DirectoryState, now: Date): Caller;
 }
 
 const unauthenticated = (message: string): GatewayError => new GatewayError('unauthenticated', message);
@@ -147,62 +127,6 @@ export class Authenticator {
     await recordRefusal(this.#ports, { credential: presented, client, surface, requestId }, error);
   }
 }
-
-const presentedToken = (
-  token: TokenEntry,
-  surfaces: readonly Surface[],
-  session: SessionEntry | null = null,
-): Presented => ({
-  id: token.id,
-  orgId: token.orgId,
-  principalId: token.principalId,
-  actor: token.principalKind === 'agent' ? 'agent' : 'delegated',
-  surfaces,
-  session,
-  // Of one session there are tokens with different scopes and ends.
-  keptAs: session ? `${token.id} ${token.surface} ${token.expiresAt} ${token.scopes.join(' ')}` : token.id,
-  assertLive: (now) => {
-    assertLive(token, now);
-  },
-  callerIn: (state, now) => callerBehind(state, token, now),
-});
-
-const presentedSession = (session: SessionEntry): Presented => ({
-  id: session.id,
-  orgId: session.orgId,
-  principalId: session.userId,
-  actor: 'person',
-  surfaces: ['rest'],
-  session,
-  keptAs: session.id,
-  assertLive: (now) => {
-    assertSessionLive(session, now);
-  },
-  callerIn: (state, now) => callerSignedIn(state, session, now),
-});
-
-const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
-
-/** A JWT made from a session, as the token it works like: it ends when the session does. */
-const tokenOfSession = (
-  session: SessionEntry,
-  { scopes, issuedAt, expiresAt }: AccessTokenClaims,
-  [surface = 'rest']: readonly Surface[],
-): TokenEntry => ({
-  id: session.id,
-  orgId: session.orgId,
-  principalId: session.userId,
-  principalKind: 'user',
-  name: 'Token of a session',
-  surface,
-  scopes: scopes.filter(isScope),
-  mailboxIds: null,
-  expiresAt: expiresAt.toISOString(),
-  createdAt: issuedAt.toISOString(),
-  createdBy: session.userId,
-  revokedAt: session.endedAt,
-  secretHash: null,
-});
 
 const idle = (): GatewayError =>
   new GatewayError('token_expired', 'This session was not used for half an hour; sign in again.');

@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
-import { Authenticator, type Surface } from './authenticate.ts';
+import { Authenticator } from './authenticate.ts';
+import type { Surface } from './presented-credential.ts';
 import { Clients } from './clients.ts';
 import { Origins } from './origin.ts';
 import { type Effect, RateLimits } from './rate-limits.ts';

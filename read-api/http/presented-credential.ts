@@ -1,0 +1,88 @@
+/** What a request may come with: a token, a person's session, or a token made from one (`contract.md` 2). */
+import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
+import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/kernel/directory.ts';
+import {
+  assertLive,
+  assertSessionLive,
+  callerBehind,
+  callerSignedIn,
+} from '../../commands/kernel/live-caller.ts';
+import type { AccessTokenClaims } from '../../commands/kernel/ports.ts';
+import { type Scope, SCOPES } from '../../commands/kernel/scopes.ts';
+
+export type Surface = 'rest' | 'mcp';
+
+/** A credential this gateway made, and where it may be used. */
+export interface Presented {
+  /** Of the token, the session, or the session it was made from. */
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly actor: ActorKind;
+  readonly surfaces: readonly Surface[];
+  /** Set where it ends with a session: that session. */
+  readonly session: SessionEntry | null;
+  /** The same for credentials whose caller is the same. */
+  readonly keptAs: string;
+  /** Throws `token_revoked` or `token_expired`. */
+  assertLive(now: Date): void;
+  callerIn(state: DirectoryState, now: Date): Caller;
+}
+
+/** A token of the directory, or one made from `session`. */
+export const presentedToken = (
+  token: TokenEntry,
+  surfaces: readonly Surface[],
+  session: SessionEntry | null = null,
+): Presented => ({
+  id: token.id,
+  orgId: token.orgId,
+  principalId: token.principalId,
+  actor: token.principalKind === 'agent' ? 'agent' : 'delegated',
+  surfaces,
+  session,
+  // Of one session there are tokens with different scopes and ends.
+  keptAs: session ? `${token.id} ${token.surface} ${token.expiresAt} ${token.scopes.join(' ')}` : token.id,
+  assertLive: (now) => {
+    assertLive(token, now);
+  },
+  callerIn: (state, now) => callerBehind(state, token, now),
+});
+
+/** The session itself, which stands for its person. */
+export const presentedSession = (session: SessionEntry): Presented => ({
+  id: session.id,
+  orgId: session.orgId,
+  principalId: session.userId,
+  actor: 'person',
+  surfaces: ['rest'],
+  session,
+  keptAs: session.id,
+  assertLive: (now) => {
+    assertSessionLive(session, now);
+  },
+  callerIn: (state, now) => callerSignedIn(state, session, now),
+});
+
+const isScope = (text: string): text is Scope => SCOPES.some((scope) => scope === text);
+
+/** A JWT made from a session, as the token it works like: it ends when the session does. */
+export const tokenOfSession = (
+  session: SessionEntry,
+  { scopes, issuedAt, expiresAt }: AccessTokenClaims,
+  [surface = 'rest']: readonly Surface[],
+): TokenEntry => ({
+  id: session.id,
+  orgId: session.orgId,
+  principalId: session.userId,
+  principalKind: 'user',
+  name: 'Token of a session',
+  surface,
+  scopes: scopes.filter(isScope),
+  mailboxIds: null,
+  expiresAt: expiresAt.toISOString(),
+  createdAt: issuedAt.toISOString(),
+  createdBy: session.userId,
+  revokedAt: session.endedAt,
+  secretHash: null,
+});
