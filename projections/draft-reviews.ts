@@ -38,12 +38,21 @@ export const draftReviews: Projection = {
 
 /** The draft waits for the check no more. */
 const UNBINDING: ReadonlySet<string> = new Set([
-  DraftEdited.type, DraftDiscarded.type, DraftReleased.type, DraftSent.type, DraftSendFailed.type,
-]); // prettier-ignore
+  DraftEdited.type,
+  DraftDiscarded.type,
+  DraftReleased.type,
+  DraftSent.type,
+  DraftSendFailed.type,
+]);
 const ENDING: ReadonlySet<string> = new Set([
-  ApprovalRejected.type, ApprovalCancelled.type, ApprovalExpired.type, ApprovalSuperseded.type,
-  ApprovalInvalidated.type, ApprovalCommitted.type, ApprovalCommitFailed.type,
-]); // prettier-ignore
+  ApprovalRejected.type,
+  ApprovalCancelled.type,
+  ApprovalExpired.type,
+  ApprovalSuperseded.type,
+  ApprovalInvalidated.type,
+  ApprovalCommitted.type,
+  ApprovalCommitFailed.type,
+]);
 
 async function apply(sql: Sql, table: string, { fact, streamName }: ProjectedEvent): Promise<void> {
   const { id } = splitStreamName(streamName);

@@ -85,8 +85,13 @@ export const DraftFrozen = defineEvent({
 
 /** Why a draft left review without an edit: how its check ended, or that nobody ever asked for one. */
 export const RELEASES = [
-  'rejected', 'cancelled', 'expired', 'superseded', 'invalidated', 'never_requested',
-] as const; // prettier-ignore
+  'rejected',
+  'cancelled',
+  'expired',
+  'superseded',
+  'invalidated',
+  'never_requested',
+] as const;
 export type Release = (typeof RELEASES)[number];
 
 export const DraftReleased = defineEvent({
