@@ -1,5 +1,6 @@
 /** A content store in memory, whole contents at once. */
 import { createHash } from 'node:crypto';
+import { inOnePiece } from '../../commands/drafts/draft-body.ts';
 import type { ContentStore, NewContent, StoredContent } from '../../commands/kernel/content-store.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 
@@ -35,6 +36,14 @@ export class MemoryContentStore implements ContentStore {
     const bytes = Uint8Array.from(content.bytes);
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     this.#contents.set(id, { ...content, bytes });
+  }
+
+  /** Puts other bytes in the place of a content, with the facts that belong to them. */
+  async replace(id: string, text: string): Promise<void> {
+    const content = this.#contents.get(id);
+    if (!content) throw new Error(`no content ${id}`);
+    const { facts, expiresAt } = content;
+    await this.put({ ...facts, expiresAt, maxBytes: text.length }, inOnePiece(Buffer.from(text)));
   }
 
   describe(id: string): Promise<StoredContent | null> {
