@@ -3,7 +3,7 @@ import type { Author } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
-import type { Commit } from '../operations/approvals/commit-check.ts';
+import type { Commit } from '../operations/approvals/commit-kind.ts';
 import { decideNow } from '../operations/approvals/decide-now.ts';
 import { expireCheck, invalidateCheck } from '../operations/approvals/end-check.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';

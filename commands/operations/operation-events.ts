@@ -5,8 +5,15 @@ import { instant, sealedText } from '../kernel/event-fields.ts';
 import { approvalEvents } from './approvals/approval-events.ts';
 
 export const ACTION_TYPES = [
-  'move', 'copy', 'trash', 'spam', 'not_spam', 'archive', 'set_flags', 'expunge',
-] as const; // prettier-ignore
+  'move',
+  'copy',
+  'trash',
+  'spam',
+  'not_spam',
+  'archive',
+  'set_flags',
+  'expunge',
+] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 export const OUTCOMES = ['done', 'failed', 'unknown', 'skipped'] as const;
 export type ItemOutcome = (typeof OUTCOMES)[number];

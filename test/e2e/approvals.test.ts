@@ -61,7 +61,7 @@ describe('checks of message actions', function () {
     withClient(dovecot.imap(), 'anna', async (client) => {
       await client.mailboxOpen(folder);
       const found = await client.search({ header: { 'Message-ID': messageId } }, { uid: true });
-      return found === false ? [] : found;
+      return Array.isArray(found) ? found : [];
     });
   const ask = async (id: string, type: string, mode?: string): Promise<Json> => {
     count += 1;

@@ -32,12 +32,14 @@ export function castVote(state: OperationState, ballot: Ballot): readonly Operat
   if (approval === null || status === null) throw new Error('what has no check cannot be voted on');
   assertApprover(approval, ballot);
   assertContentHash(contentHash, approval.requested);
-  const earlier = approval.votes.find(({ by, content_hash }) => by.id === voterId && content_hash === contentHash);
+  const earlier = approval.votes.find(
+    ({ by, content_hash }) => by.id === voterId && content_hash === contentHash,
+  );
   if (earlier?.decision === decision) return [];
   if (status !== 'awaiting_approval') throw refusedIn(status);
   if (earlier) throw new GatewayError('conflict', 'You have voted on this already; a vote counts once.');
   return [voteOf(ballot), ...consequences(approval, ballot)];
-} // prettier-ignore
+}
 
 function assertApprover({ terms }: ApprovalState, { role, voterId, behindId }: Ballot): void {
   if (!fulfilsRole(role, terms.approver_role)) {

@@ -1,19 +1,21 @@
 /** Commits a check of message actions: exactly the messages of the manifest, exactly its steps, as a direct request runs them. */
-import { appendFacts, foldFacts, streamOf } from '../../kernel/decide-and-append.ts';
+import { foldFacts } from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import type { MailSession, MessageRef } from '../../kernel/mail-port.ts';
-import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
 import { isFolderAllowed } from '../../kernel/searched-folders.ts';
 import { policyInForce } from '../../policy/decide-for-caller.ts';
 import { decidePolicy } from '../../policy/decide-policy.ts';
 import { scopesOf } from '../actions.ts';
 import { operation, type OperationFact, type OperationReply, summarise } from '../operation.ts';
-import type { ActionStep } from '../operation-events.ts';
+import type { ActionStep, ItemResult } from '../operation-events.ts';
 import { assertNotPaused, assertSupported } from '../prepare-operation.ts';
 import { runOperation } from '../run-operation.ts';
 import type { Target } from '../selection.ts';
+import { beginCommit } from './begin-commit.ts';
 import { isSameMessage, movedDestinations } from './build-actions-manifest.ts';
-import { type Committable, type CommitKind, type Executed, invalidatedBy } from './commit-check.ts';
+import { invalidatedBy } from './check-again.ts';
+import type { Committable, CommitKind, Executed } from './commit-kind.ts';
 import { commitOutcome } from './commit-outcome.ts';
 import type { ActionsManifest } from './manifest.ts';
 import { replyOfCheck } from './reply-of-check.ts';
@@ -42,9 +44,14 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const moved = movedDestinations(manifest, mailbox);
   const refs = new Map(manifest.items.map(({ message_id: id }) => [id, placeOf(ports, ready, id)]));
   const lost = manifest.items.filter(({ message_id: id }) => refs.get(id) == null);
-  if (moved.length > 0 || lost.length > 0) return changed(lost.map(({ message_id }) => message_id), moved.length);
-  if (!isWithinGrant(ready, refs)) return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
-  const begun = { isBegun: false };
+  if (moved.length > 0 || lost.length > 0)
+    return changed(
+      lost.map(({ message_id }) => message_id),
+      moved.length,
+    );
+  if (!isWithinGrant(ready, refs))
+    return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
+  const begun: Begun = { at: null };
   try {
     assertNotPaused(mailbox);
     return await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
@@ -52,15 +59,20 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
     );
   } catch (error) {
     const isOurs = error instanceof GatewayError && error.code !== 'store_unavailable';
-    if (begun.isBegun || !isOurs) throw error;
+    if (begun.at !== null || !isOurs) throw error;
     return { end: 'no_effect', refusal: error };
   }
-} // prettier-ignore
+}
+
+/** Set once the intent is written: from then on a failure is no proof that nothing was done. */
+interface Begun {
+  at: Date | null;
+}
 
 interface Place {
   readonly ready: Ready;
   readonly refs: ReadonlyMap<string, MessageRef | null>;
-  readonly begun: { isBegun: boolean };
+  readonly begun: Begun;
 }
 
 /** Null for a folder that is not known any more. */
@@ -101,28 +113,30 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
   const { min, max } = ready.approval.requested.cardinality ?? { min: 1, max: state.targets.length };
   if (state.targets.length < min || state.targets.length > max) return changed([]);
   const told: OperationFact[] = [];
-  const now = ports.clock.now();
-  const end = await runOperation(mail, ports, commit.author, {
-    operationId: commit.operationId,
+  const begin = async (observed: readonly ActionStep[]): Promise<bigint | null> => {
+    const intent: OperationFact = { type: 'ActionsIntended', data: { steps: [...observed] } };
+    const first = await beginCommit(ports, ready, intent);
+    begun.at = first?.at ?? null;
+    told.push(ready.started, intent);
+    return first?.revision ?? null;
+  };
+  const ending = (results: readonly ItemResult[]): readonly OperationFact[] => {
+    const at = begun.at ?? ports.clock.now();
+    const { approval } = foldFacts(operation, state, told, { author: commit.author, at });
+    const end = commitOutcome(approval, results, ports.clock.now());
+    const summary = summarise(results);
+    told.push({ type: 'ActionOutcomesRecorded', data: { results: [...results] } });
+    told.push({ type: 'OperationCompleted', data: { summary } }, ...end);
+    return end;
+  };
+  const { operationId, author } = commit;
+  const end = await runOperation(mail, ports, author, {
+    operationId,
     mailbox,
     steps,
     targets,
-    begin: async (observed) => {
-      told.push(ready.started, { type: 'ActionsIntended', data: { steps: [...observed] } });
-      const revision = await appendStart(ports, ready, told, now);
-      begun.isBegun = revision !== null;
-      return revision;
-    },
-    ending: (results) => {
-      const { approval } = foldFacts(operation, state, told, { author: commit.author, at: now });
-      const ending = commitOutcome(approval, results, ports.clock.now());
-      told.push(
-        { type: 'ActionOutcomesRecorded', data: { results: [...results] } },
-        { type: 'OperationCompleted', data: { summary: summarise(results) } },
-        ...ending,
-      );
-      return ending;
-    },
+    begin,
+    ending,
   });
   if (end === 'not_begun') return { end: 'changed' };
   if (end === 'overtaken') throw overtaken();
@@ -132,16 +146,16 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
 
 /** This process slept past its lease; whoever found that settles the commit by looking. */
 const overtaken = (): GatewayError =>
-  new GatewayError('provider_timeout', 'The commit took too long and is being looked up; ask for its operation.', {
-    retryAfterSeconds: 5,
-  }); // prettier-ignore
+  new GatewayError(
+    'provider_timeout',
+    'The commit took too long and is being looked up; ask for its operation.',
+    {
+      retryAfterSeconds: 5,
+    },
+  );
 
 const replyAfter = ({ commit, state }: Ready, facts: readonly OperationFact[], at: Date): OperationReply =>
-  replyOfCheck(
-    commit.operationId,
-    foldFacts(operation, state, facts, { author: commit.author, at }),
-    at,
-  ); // prettier-ignore
+  replyOfCheck(commit.operationId, foldFacts(operation, state, facts, { author: commit.author, at }), at);
 
 /** Messages that are not at their place any more, or not the ones that were approved. */
 async function goneSince(
@@ -155,22 +169,4 @@ async function goneSince(
     const face = faces[index] ?? null;
     return face !== null && isSameMessage(nonce, item, face) ? [] : [item.message_id];
   });
-}
-
-/** The lock: started and intended in one append at the revision everything was checked at. */
-async function appendStart(
-  ports: Ports,
-  { commit, revision }: Ready,
-  facts: readonly OperationFact[],
-  occurredAt: Date,
-): Promise<bigint | null> {
-  try {
-    const stream = streamOf(operation, commit.operationId);
-    const { catalogue } = operation;
-    const to = { stream, expected: revision, catalogue, facts, occurredAt };
-    return (await appendFacts(ports, commit.author, to)).revision;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
 }

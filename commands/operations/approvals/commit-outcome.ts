@@ -20,13 +20,14 @@ export function commitOutcome(
 ): readonly OperationFact[] {
   if (approval?.committing !== true || results.some(({ outcome }) => outcome === 'unknown')) return [];
   const attempt = approval.attempts;
-  if (results.some(({ outcome }) => outcome === 'done')) return [{ type: 'ApprovalCommitted', data: { attempt } }];
+  if (results.some(({ outcome }) => outcome === 'done'))
+    return [{ type: 'ApprovalCommitted', data: { attempt } }];
   const refused = results.find(({ error }) => error !== undefined && error.code !== 'mailbox_unavailable');
   const cutOff = results.find(({ error }) => error?.code === 'mailbox_unavailable');
   return refused === undefined && cutOff?.error !== undefined
     ? attemptFailed(approval, { attempt, error: cutOff.error, isRetried: isOwn(approval), now })
     : [{ type: 'ApprovalCommitFailed', data: { attempt } }];
-} // prettier-ignore
+}
 
 /** The gateway commits these by itself, so it tries them again by itself. */
 export const isOwn = ({ terms }: Pick<ApprovalState, 'terms'>): boolean =>

@@ -29,12 +29,16 @@ export function expireCheck(state: OperationState, now: Date): readonly Operatio
 /** Ends an open check whose ground is gone; nothing for any other. `policy`: what it says now, where that is why. */
 export function invalidateCheck(
   state: OperationState,
-  { reason, policy, now }: { readonly reason: Invalidation; readonly policy?: PolicyDecision; readonly now: Date },
+  {
+    reason,
+    policy,
+    now,
+  }: { readonly reason: Invalidation; readonly policy?: PolicyDecision; readonly now: Date },
 ): readonly OperationFact[] {
   const status = statusOfCheck(state, now);
   if (status === null || !isOpen(status)) return [];
   return [{ type: 'ApprovalInvalidated', data: { reason, policy: policy ? policyNow(policy) : null } }];
-} // prettier-ignore
+}
 
 const policyNow = ({ decision, ruleId, version }: PolicyDecision) => ({
   decision,

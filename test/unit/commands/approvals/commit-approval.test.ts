@@ -71,9 +71,11 @@ describe('a check of message actions', () => {
   it(`expunges exactly the messages of the manifest ${verifies('contract:6:expunge-uidplus')}`, async () => {
     rig.arrive('INBOX', '<other@example.com>', ['\\Deleted']);
     const reply = await granted('expunge');
-    expect((await commit(reply)).results).to.deep.equal([{ message_id: one, action: 'expunge', outcome: 'done' }]);
+    expect((await commit(reply)).results).to.deep.equal([
+      { message_id: one, action: 'expunge', outcome: 'done' },
+    ]);
     expect([...rig.mailbox.folder('INBOX').messages.keys()]).to.deep.equal([2]);
-  }); // prettier-ignore
+  });
 
   it(`is committed by the gateway itself with the last vote where its terms say so ${verifies('contract:8:auto-commit')}`, async () => {
     rig.rules({ ...CHECKED, then: { decision: 'require' } });
@@ -220,11 +222,13 @@ describe('a check of message actions', () => {
   it(`shows another content than the hash names to nobody as the same ${verifies('contract:9:hash')}`, async () => {
     const reply = await granted();
     const other = { approval_id: idOf(reply), content_hash: 'f'.repeat(64) };
-    expect(await rejection(rig.invokeAs(rig.caller, commitApproval, other))).to.include({ code: 'version_conflict' });
+    expect(await rejection(rig.invokeAs(rig.caller, commitApproval, other))).to.include({
+      code: 'version_conflict',
+    });
     expect(await rejection(vote(reply, boss, 'approve', { content_hash: 'f'.repeat(64) }))).to.include({
       code: 'version_conflict',
     });
-  }); // prettier-ignore
+  });
 
   it('is nothing to somebody of another organisation, or without any part in it', async () => {
     const reply = await granted();

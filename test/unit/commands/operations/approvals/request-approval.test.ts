@@ -81,9 +81,11 @@ describe('a request that becomes a check', () => {
     expect(manifest).to.deep.include({ mailbox_id: 'mbx_0', operation_id: reply.operation_id });
     expect(manifest).to.deep.include({ steps: [{ action: 'archive', folder: 2, folder_path: 'Archive' }] });
     // What is not at its place any more cannot be approved; it stays that item's outcome.
-    expect(manifest?.kind === 'message_actions' && manifest.items.map(({ message_id }) => message_id)).to.deep.equal([id]);
+    expect(
+      manifest?.kind === 'message_actions' && manifest.items.map(({ message_id }) => message_id),
+    ).to.deep.equal([id]);
     expect(requested).to.deep.include({ action: 'archive', cardinality: { min: 1, max: 2 } });
-  }); // prettier-ignore
+  });
 
   it(`is refused, its key free, where too few people could decide ${verifies('contract:9:eligible')}`, async () => {
     const two = { ...REQUIRE, then: { decision: 'require', quorum: 2, approver_role: 'admin' } };
