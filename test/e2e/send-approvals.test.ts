@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/gateway.ts';
+import { MailRelay } from '../support/mail-relay.ts';
+import { ScriptedSmtp } from '../support/scripted-smtp.ts';
+import { SendingWorld } from '../support/sending-world.ts';
+import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
+import { verifies } from '../support/verifies.ts';
+import { DraftCalls } from './draft-calls.ts';
+
+const RULES = [
+  { id: 'held', when: { actions: ['send'], recipient_domains: ['held.example'] }, then: { decision: 'allow', undo_seconds: 2 } },
+  { id: 'undo', when: { actions: ['send'], recipient_domains: ['undo.example'] }, then: { decision: 'require', undo_seconds: 60 } },
+]; // prettier-ignore
+const AGENT_SCOPES = [
+  'drafts:read',
+  'drafts:send',
+  'approvals:request',
+  'approvals:commit',
+  'approvals:cancel',
+];
+
+/** Who asks is an agent; who decides is the owner, signed in. */
+describe('sends that wait for people', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let relay: MailRelay;
+  let server: ScriptedSmtp;
+  let world: SendingWorld;
+  let owner: SignedInPerson;
+  let agentToken: string;
+  let scriptedId: string;
+  let calls: DraftCalls;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    [relay, server] = [await MailRelay.start(dovecot), await ScriptedSmtp.start()];
+    world = await SendingWorld.open(dovecot, relay.port);
+    const { gateway } = world;
+    [owner, scriptedId] = await Promise.all([
+      signInOwner(gateway),
+      gateway.addMailbox(dovecot.imap(), 'carol', server.port),
+    ]);
+    const put = await owner.rest('PUT', '/org/policy', { rules: RULES });
+    expect(put.status, JSON.stringify(put.body)).to.equal(200);
+    const { body } = await gateway.rest('POST', '/tokens', {
+      name: 'of the agent',
+      principal_id: gateway.tokens.agentId,
+      surface: 'rest',
+      scopes: AGENT_SCOPES,
+      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    agentToken = (body as { token: string }).token;
+    calls = new DraftCalls(gateway, world.mailboxId);
+  });
+  after(async () => {
+    await world.stop();
+    await Promise.all([relay.stop(), server.stop()]);
+    await dovecot.dispose();
+  });
+  beforeEach(() => {
+    server.script = {};
+  });
+
+  const agent = (path: string, body: object = {}, key: string = randomUUID()): Promise<Answer> =>
+    world.gateway.rest('POST', path, body, { key, token: agentToken });
+  const get = async (path: string): Promise<Json> => (await owner.rest('GET', path)).body;
+  /** A draft in the mailbox whose submission server answers by a script. */
+  const scripted = async (to: readonly string[] = ['bob@example.com']): Promise<{ id: string; subject: string }> => {
+    const subject = `Mail ${randomUUID()}`;
+    const path = `/mailboxes/${scriptedId}/start_draft`;
+    const { body } = await world.gateway.rest('POST', path, { to, subject, text: 'Hello.' }, { key: randomUUID() });
+    return { id: String(body.id), subject };
+  }; // prettier-ignore
+  const acceptedOf = (subject: string): number =>
+    [...relay.accepted, ...server.accepted].filter(({ raw }) => raw.includes(subject)).length;
+  /** In the default mode: committed with the vote. */
+  const askByAct = async (id: string, mailboxId: string): Promise<Json> => {
+    const operation = { type: 'draft_send', draft_id: id };
+    const { status, body } = await agent(`/mailboxes/${mailboxId}/email.act`, { operation });
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.status).to.equal('awaiting_approval');
+    return body;
+  };
+  const wants = async (id: string, key?: string): Promise<Json> => {
+    const { status, body } = await agent(`/drafts/${id}/wants_to_send_draft`, { reason: 'A greeting.' }, key);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    return body;
+  };
+  const decide = ({ approval }: Json, decision = 'approve', more: object = {}): Promise<Answer> =>
+    owner.rest('POST', `/approvals/${String(approval.id)}/decision`, {
+      decision,
+      content_hash: approval.content_hash,
+      ...more,
+    });
+  const commit = ({ approval }: Json, key?: string): Promise<Answer> =>
+    agent(`/approvals/${String(approval.id)}/approval_commit`, {}, key);
+
+  it(`bring the mail to its reader once a person approved it ${verifies('interface:4.2:wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first')}`, async () => {
+    const { id, subject } = await world.draft(['bob@example.com']);
+    const asked = await askByAct(id, world.mailboxId);
+    expect(asked.draft).to.include({ status: 'in_review', approval_id: asked.approval.id });
+    expect(acceptedOf(subject)).to.equal(0);
+    expect((await world.send(id, randomUUID())).body.error).to.include({ code: 'approval_pending' });
+    const { body: decided } = await decide(asked);
+    expect(decided.status).to.equal('committed');
+    await relay.delivered();
+    const draft = await get(`/drafts/${id}`);
+    expect(draft).to.include({ status: 'sent', approval_id: null });
+    const arrived = await world.copies('bob', 'INBOX', subject);
+    expect(arrived.map(({ messageId }) => messageId)).to.deep.equal([draft.message_id]);
+    await eventually(async () => {
+      expect(await world.copies('anna', 'Sent', subject)).to.have.length(1);
+    }, 10_000);
+  });
+
+  it('go out when the agent commits what was approved, and once', async () => {
+    const { id, subject } = await world.draft();
+    const asked = await wants(id);
+    expect((await commit(asked)).body.error).to.include({ code: 'approval_pending' });
+    expect((await decide(asked)).body.status).to.equal('pending_commit');
+    const key = randomUUID();
+    const done = await commit(asked, key);
+    expect(done.status, JSON.stringify(done.body)).to.equal(200);
+    expect(done.body).to.deep.include({ status: 'completed', summary: { done: 1, failed: 0, unknown: 0 } });
+    expect(done.body.draft.status).to.equal('sent');
+    expect((await commit(asked, key)).headers.get('idempotency-replayed')).to.equal('true');
+    expect((await commit(asked)).body.error).to.include({ code: 'approval_not_pending' });
+    expect(acceptedOf(subject)).to.equal(1);
+  });
+
+  it('are asked for by the tool as well', async () => {
+    const { id } = await world.draft();
+    const call = { draft_id: id, reason: 'A greeting.', idempotency_key: randomUUID() };
+    const { structuredContent } = await calls.tool('wants_to_send_draft', call);
+    expect(structuredContent).to.include({ status: 'awaiting_approval', draft_id: id });
+    const { body } = await decide(structuredContent, 'reject', { reason: 'Not like that.' });
+    expect(body.status).to.equal('rejected');
+    expect(await get(`/drafts/${id}`)).to.include({ status: 'open', approval_id: null });
+  });
+
+  it(`are asked for anew after an edit, which ends what was asked before ${verifies('contract:10:edit-supersedes')}`, async () => {
+    const { id, subject } = await world.draft();
+    const first = await wants(id);
+    await decide(first);
+    const edited = await world.gateway.rest('POST', `/drafts/${id}/patch_draft`, { text: 'Better.' });
+    expect(edited.body).to.include({ status: 'open', approval_id: null });
+    expect((await commit(first)).body.error).to.include({ code: 'approval_invalidated' });
+    const second = await wants(id);
+    await eventually(async () => {
+      const before = await get(`/approvals/${String(first.approval.id)}`);
+      expect(before).to.include({ status: 'superseded', superseded_by: second.approval.id });
+    });
+    expect(acceptedOf(subject)).to.equal(0);
+  });
+
+  it(`are tried again by themselves under the same approval ${verifies('contract:7:retry-under-check')}`, async () => {
+    const { id, subject } = await scripted();
+    server.script.rcpt = () => '450 4.2.0 greylisted';
+    const asked = await askByAct(id, scriptedId);
+    const { body } = await decide(asked);
+    expect(body.status).to.equal('pending_commit');
+    const waiting = await get(`/drafts/${id}`);
+    expect(waiting).to.include({ status: 'in_review', approval_id: asked.approval.id });
+    expect(waiting.retry_at).to.equal(body.commit_at);
+    server.script = {};
+    await world.waitForStatus(id, 'sent');
+    await eventually(async () => {
+      expect(await get(`/approvals/${String(asked.approval.id)}`)).to.include({ status: 'committed' });
+    });
+    expect(acceptedOf(subject)).to.equal(1);
+  });
+
+  it('tell of the recipients that were refused', async () => {
+    const { id } = await scripted(['bob@example.com', 'nobody@example.com']);
+    server.script.rcpt = (line) => (line.includes('nobody') ? '550 5.1.1 no such user' : undefined);
+    const asked = await wants(id);
+    await decide(asked);
+    const { body } = await commit(asked);
+    expect(body.draft.rejected).to.deep.equal([
+      { address: 'nobody@example.com', smtp_status: 550, response: '550 5.1.1 no such user' },
+    ]);
+    expect(body.approval.status).to.equal('committed');
+  });
+
+  it('are taken back while they are held back', async () => {
+    const { id, subject } = await world.draft(['bob@undo.example']);
+    const asked = await askByAct(id, world.mailboxId);
+    const { body } = await decide(asked);
+    expect(body).to.include({ status: 'pending_commit' });
+    expect(Date.parse(body.commit_at)).to.be.greaterThan(Date.now());
+    const taken = await agent(`/approvals/${String(asked.approval.id)}/cancel_approval`);
+    expect(taken.body).to.include({ status: 'cancelled' });
+    expect(await get(`/drafts/${id}`)).to.include({ status: 'open' });
+    expect(acceptedOf(subject)).to.equal(0);
+  });
+
+  it(`need nobody, and are held back all the same, where policy says so ${verifies('contract:8:send-undo')}`, async () => {
+    const [sent, stopped] = [await world.draft(['bob@held.example']), await world.draft(['bob@held.example'])];
+    for (const { id } of [sent, stopped]) {
+      const { body } = await world.send(id, randomUUID());
+      expect(body).to.include({ status: 'pending_commit' });
+      expect(body.draft.status).to.equal('sending');
+      expect(Date.parse(body.draft.commit_at)).to.be.greaterThan(Date.now());
+    }
+    const discarded = await world.gateway.rest('POST', `/drafts/${stopped.id}/discard_draft`, {});
+    expect(discarded.body.status).to.equal('discarded');
+    await world.waitForStatus(sent.id, 'sent');
+    expect([acceptedOf(sent.subject), acceptedOf(stopped.subject)]).to.deep.equal([1, 0]);
+  }); // prettier-ignore
+});
