@@ -5,12 +5,9 @@ import { GatewayError } from '../../kernel/errors.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { canonicalJson } from '../../kernel/idempotency.ts';
 import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
-import {
-  type Committable,
-  type CommitKind,
-  type Executed,
-  invalidatedBy,
-} from '../../operations/approvals/commit-check.ts';
+import { isOver } from '../../operations/approvals/approval-status.ts';
+import { invalidatedBy } from '../../operations/approvals/check-again.ts';
+import type { Committable, CommitKind, Executed } from '../../operations/approvals/commit-kind.ts';
 import type { SendManifest } from '../../operations/approvals/manifest.ts';
 import { replyOfCheck } from '../../operations/approvals/reply-of-check.ts';
 import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
@@ -115,18 +112,28 @@ async function sendUnder(
   return await tell(ports, ready, { operation: closed.state, draft: after });
 }
 
-/**
- * Started and intended in one append at the revision everything was checked at, the send counted before: once, however many
- * attempts it takes. False when another writer was first.
- */
-async function appendIntent(
-  ports: Ports,
-  { commit, state, revision, started, manifest }: Ready,
-): Promise<boolean> {
+/** The send is counted before: once, however many attempts it takes. False when it was not begun. */
+async function appendIntent(ports: Ports, ready: Ready): Promise<boolean> {
+  const { commit, state, manifest } = ready;
   const { operationId, author } = commit;
-  const now = ports.clock.now();
+  const intendedAt = ports.clock.now();
   const sender = state.send === null && state.submitted ? senderOf(state.submitted, manifest) : null;
   if (sender) await takeQuota(ports, author, sender, operationId);
+  if (await appendInTime(ports, ready)) return true;
+  if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt });
+  return false;
+}
+
+/**
+ * Started and intended in one append at the revision everything was checked at. False when another writer was first, and
+ * when its time passed since: whoever looks from then on is told that it expired.
+ */
+async function appendInTime(
+  ports: Ports,
+  { commit, approval, revision, started, manifest }: Ready,
+): Promise<boolean> {
+  const occurredAt = ports.clock.now();
+  if (isOver(approval, occurredAt)) return false;
   const { mailbox_id, draft_id, draft_version } = manifest;
   const facts: readonly OperationFact[] = [
     started,
@@ -134,13 +141,12 @@ async function appendIntent(
   ];
   try {
     const { catalogue } = operation;
-    const stream = streamOf(operation, operationId);
-    await appendFacts(ports, author, { stream, expected: revision, catalogue, facts, occurredAt: now });
+    const stream = streamOf(operation, commit.operationId);
+    await appendFacts(ports, commit.author, { stream, expected: revision, catalogue, facts, occurredAt });
     return true;
   } catch (error) {
-    if (!(error instanceof WrongExpectedRevision)) throw error;
-    if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt: now });
-    return false;
+    if (error instanceof WrongExpectedRevision) return false;
+    throw error;
   }
 }
 
