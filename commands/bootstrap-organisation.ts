@@ -33,7 +33,7 @@ const MCP_TOKEN_MS = 90 * DAY_MS;
 
 const OWNER_SCOPES: readonly Scope[] = [
   ...MAILBOX_SCOPES,
-  'org:read', 'mailboxes:read', 'mailboxes:manage', 'mailboxes:grants', 'tokens:manage', 'agents:manage', 'audit:read',
+  'org:read', 'mailboxes:read', 'mailboxes:manage', 'mailboxes:grants', 'approvals:read', 'tokens:manage', 'agents:manage', 'audit:read',
 ]; // prettier-ignore
 
 /**

@@ -6,6 +6,7 @@ import { type Gateway, startGateway } from '../gateway.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../run-file.ts';
 import { systemClock } from '../system-clock.ts';
+import { approvalLink, askAsAgent } from './demo-approval.ts';
 import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
 import { startDemoMail, type DemoMail } from './demo-mail.ts';
 import { setUpDemo } from './demo-set-up.ts';
@@ -42,8 +43,9 @@ async function main(): Promise<void> {
   });
   await waitConnected(gateway, facts.mailbox_id);
   say(describe(facts, mail));
-  if (earlier === null) await walkOnce(facts);
+  const waiting = earlier === null ? await walkOnce(facts) : null;
   say(`\n${walkByHand(facts)}\n\n${CLOSING}`);
+  if (waiting !== null) say(decideThere(facts, waiting));
   say(`\nStopping (${await ended})`);
 }
 
@@ -66,6 +68,8 @@ The gateway is ready.
 
   REST        ${api}          OpenAPI ${api}/openapi.json (with the token)
   MCP         ${facts.mcp_url}
+  Console     ${facts.base_url}/console
+              sign in as ${facts.owner_email} with ${facts.owner_password}
   Mailbox     ${mail.imap.user} (${facts.mailbox_id})
   REST token  ${facts.rest_token}
   MCP JWT     ${facts.mcp_token}
@@ -80,14 +84,21 @@ Three calls to copy:
   curl -sw '\\n' ${bearer} '${api}/audit?limit=5'`;
 }
 
+const decideThere = (facts: DemoFacts, approvalId: string): string => `
+The agent's mail waits for a person. Sign in as ${facts.owner_email} with ${facts.owner_password}, and decide at
+
+  ${approvalLink(facts, approvalId)}`;
+
 const CLOSING = 'All of this is in demo.json in the data folder. Ctrl-C stops everything; the data stays.';
 
-/** What the walk meets is for the reader to see; the demo goes on without it. */
-async function walkOnce(facts: DemoFacts): Promise<void> {
+/** The check that waits at its end. What the walk meets is for the reader to see; the demo goes on without it. */
+async function walkOnce(facts: DemoFacts): Promise<string | null> {
   try {
     await walkDemo(facts, say);
+    return await askAsAgent(facts, say);
   } catch (error) {
     say(sentenceOf(error));
+    return null;
   }
 }
 

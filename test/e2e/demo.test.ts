@@ -10,6 +10,19 @@ import { GatewayProcess } from '../support/gateway-process.ts';
 
 const run = promisify(execFile);
 
+async function call<T>(base: string, path: string, body: object | null, bearer?: string): Promise<T> {
+  const response = await fetch(`${base}/api/v1${path}`, {
+    method: body === null ? 'GET' : 'POST',
+    headers: {
+      ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+      ...(body !== null && { 'content-type': 'application/json' }),
+    },
+    ...(body !== null && { body: JSON.stringify(body) }),
+  });
+  expect(response.ok, path).to.equal(true);
+  return (await response.json()) as T;
+}
+
 describe('the demo', function () {
   this.timeout(90_000);
   let dataDir: string;
@@ -40,9 +53,24 @@ describe('the demo', function () {
     expect(demo.output).to.match(/email\.await +matched: it is back in the inbox/);
   });
 
+  it('ends with a mail of an agent that waits for a person, whose word lets it go', async () => {
+    await printed('/console#/approvals/');
+    const [, email, password] = /Sign in as (\S+) with (\S+), and decide/.exec(demo.output) ?? [];
+    const [, base = '', approvalId = ''] =
+      /(http\S+)\/console#\/approvals\/(chk_\w+)/.exec(demo.output) ?? [];
+    const signedIn = await call<{ session_token: string }>(base, '/auth/login', { email, password });
+    const person = signedIn.session_token;
+    const path = `/approvals/${approvalId}`;
+    const asked = await call<{ status: string; content_hash: string }>(base, path, null, person);
+    expect(asked.status).to.equal('awaiting_approval');
+    const decision = { decision: 'approve', content_hash: asked.content_hash };
+    const decided = await call<{ status: string }>(base, `${path}/decision`, decision, person);
+    expect(decided.status).to.equal('committed');
+  });
+
   it('prints calls that do the same by hand', async () => {
     const [, script = ''] = demo.output.split('The walk by hand:');
-    const lines = script.split('\n').filter((line) => line.startsWith('  '));
+    const lines = script.split('\n').filter((line) => /^ {2}(?!http)/.test(line));
     expect(lines).to.have.length.above(8);
     const { stdout } = await run('bash', ['-euc', `cd "${dataDir}"\n${lines.join('\n')}`]);
     const facts = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { mailbox_id: string };
