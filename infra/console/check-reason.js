@@ -16,5 +16,5 @@ export const reasonSection = ({ reason, mailbox_id: mailboxId }, names) =>
     reason === null || reason === ''
       ? h('p', { class: 'quiet' }, 'No reason was given.')
       : h('blockquote', { class: 'reason' }, foreignLines(reason)),
-    h('p', { class: 'quiet small' }, 'In the mailbox ', foreign(names.mailboxOf(mailboxId))),
+    h('p', { class: 'quiet small' }, 'In the mailbox ', foreign(names.nameOf(mailboxId))),
   );

@@ -6,6 +6,14 @@
 /** @param {Pick<Approval, 'status'>} approval */
 export const isOpen = ({ status }) => status === 'awaiting_approval' || status === 'pending_commit';
 
+const GOING_ON = ['awaiting_approval', 'pending_commit', 'committing', 'commit_unknown'];
+
+/**
+ * Whether anything can still change.
+ * @param {Pick<Approval, 'status'>} approval
+ */
+export const isOver = ({ status }) => !GOING_ON.includes(status);
+
 /**
  * @param {Approval} approval
  * @param {Names} names

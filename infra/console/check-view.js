@@ -3,6 +3,7 @@ import { ApiError } from './api.js';
 import { decisionCard } from './check-decision.js';
 import { previewSection } from './check-preview.js';
 import { reasonSection } from './check-reason.js';
+import { isOver } from './check-rights.js';
 import { trailSection } from './check-trail.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
@@ -97,7 +98,7 @@ class Check {
   }
 
   /**
-   * Until the view is left: waits for a change and shows it. What fails is shown and tried again.
+   * Until the view is left or the check is over: waits for a change and shows it. What fails is shown and tried again.
    * @param {string} from
    */
   async follow(from) {
@@ -107,10 +108,11 @@ class Check {
     const next = async () => {
       cursor ??= await this.cursor();
       const told = await this.#monitor({ cursor, timeout_seconds: WAIT_SECONDS });
-      if (told.status === 'matched') await this.load();
+      // After a timeout too: a vote that is not the last one changes no status.
+      await this.load();
       cursor = told.cursor;
     };
-    while (!isLeft()) {
+    while (!isLeft() && !(this.#approval && isOver(this.#approval))) {
       const problem = await orError(next());
       if (isLeft()) return;
       this.#problem.replaceChildren(...(problem ? [errorNotice(problem, { role: null })] : []));

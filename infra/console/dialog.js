@@ -13,6 +13,11 @@ import { errorNotice } from './error-notice.js';
 
 let count = 0;
 
+/** What was asked about is not in view any more: the answer is no. */
+export function closeDialogs() {
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
+}
+
 /**
  * Asks, and resolves with true once `act` is done, with false when the person would rather not.
  * @param {Question} question

@@ -24,7 +24,7 @@ export const rowOf = (approval, names) =>
         { class: 'quiet small' },
         foreign(names.nameOf(approval.requester.id)),
         ' · ',
-        foreign(names.mailboxOf(approval.mailbox_id)),
+        foreign(names.nameOf(approval.mailbox_id)),
         ' · ',
         pastTime(approval.created_at),
       ),

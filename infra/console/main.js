@@ -1,9 +1,11 @@
 /** The approver's page: which view the address asks for, and what stands around every view. */
 import { ApiError, askForStepUpWith } from './api.js';
 import { checkView } from './check-view.js';
+import { closeDialogs } from './dialog.js';
 import { h, icon } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { foreign } from './foreign-text.js';
+import { watchIdle } from './idle.js';
 import { listView } from './list-view.js';
 import { Names } from './names.js';
 import { signOut } from './routes.js';
@@ -50,6 +52,7 @@ function takeLink() {
 /** Shows what the address asks for. What a view throws is shown in its place. */
 async function show() {
   showing.abort();
+  closeDialogs();
   showing = new AbortController();
   const { signal } = showing;
   link = takeLink() ?? link;
@@ -124,7 +127,11 @@ function drawBar(whose) {
     return;
   }
   const { user, org } = whose.session;
-  const out = h('button', { type: 'button', class: 'plain', on: { click: () => void leave() } }, 'Sign out');
+  const out = h(
+    'button',
+    { type: 'button', class: 'plain', on: { click: () => void signOutByHand() } },
+    'Sign out',
+  );
   bar.replaceChildren(
     brand,
     h(
@@ -137,6 +144,7 @@ function drawBar(whose) {
   );
 }
 
+/** Ends the session there and here. */
 async function leave() {
   try {
     await signOut();
@@ -144,9 +152,13 @@ async function leave() {
     // What could not be told to the gateway is forgotten here all the same, and ends there by itself.
     if (!(error instanceof ApiError)) throw error;
   }
+  session.end();
+}
+
+function signOutByHand() {
   names = null;
   history.replaceState(null, '', HOME);
-  session.end();
+  return leave();
 }
 
 const retry = () =>
@@ -159,6 +171,9 @@ function announce(text) {
 
 askForStepUpWith(stepUp);
 session.whenEnded(() => void show());
+watchIdle(() => {
+  if (session.token !== null) void leave();
+});
 addEventListener('hashchange', () => void show());
 part('skip').addEventListener('click', () => {
   main.focus();

@@ -1,6 +1,5 @@
-/** Who an id is, as far as this person may know; an id that is nobody known stands for itself. */
-import { ApiError } from './api.js';
-import { listMailboxes, readIdentity, readSession } from './routes.js';
+/** Who is signed in, and who or what an id is as far as answers told; an id nobody named stands for itself. */
+import { readIdentity, readSession } from './routes.js';
 
 /** @import { Identity, Session } from './payloads.d.ts' */
 
@@ -8,14 +7,12 @@ import { listMailboxes, readIdentity, readSession } from './routes.js';
 const APPROVERS = ['owner', 'admin', 'approver'];
 
 export class Names {
-  /** @type {Map<string, string>} */
-  #names = new Map();
-  /** @type {Map<string, string>} */
-  #mailboxes = new Map();
   /** @type {Session} */
   session;
   /** @type {Identity} */
   #identity;
+  /** @type {Map<string, string>} */
+  #names = new Map();
 
   /**
    * @param {Session} session
@@ -25,7 +22,11 @@ export class Names {
     this.session = session;
     this.#identity = identity;
     this.#names.set(session.user.id, session.user.name);
-    for (const { id, email } of identity.mailboxes) this.#mailboxes.set(id, email);
+  }
+
+  static async load() {
+    const [session, identity] = await Promise.all([readSession(), readIdentity()]);
+    return new Names(session, identity);
   }
 
   /**
@@ -39,11 +40,6 @@ export class Names {
   /** @param {string} id */
   nameOf(id) {
     return this.#names.get(id) ?? id;
-  }
-
-  /** @param {string} mailboxId */
-  mailboxOf(mailboxId) {
-    return this.#mailboxes.get(mailboxId) ?? mailboxId;
   }
 
   /** @param {string} id */
@@ -63,32 +59,5 @@ export class Names {
    */
   holds(scope, mailboxId) {
     return this.#identity.mailboxes.some(({ id, scopes }) => id === mailboxId && scopes.includes(scope));
-  }
-
-  /** Who is signed in, and the mailboxes that this person may list. */
-  static async load() {
-    const [session, identity, mailboxes] = await Promise.all([
-      readSession(),
-      readIdentity(),
-      orNone(listMailboxes()),
-    ]);
-    const names = new Names(session, identity);
-    for (const { id, email } of mailboxes) names.#mailboxes.set(id, email);
-    return names;
-  }
-}
-
-/**
- * What the person may not list has no names here.
- * @template Item
- * @param {Promise<import('./payloads.d.ts').Page<Item>>} listed
- * @returns {Promise<Item[]>}
- */
-async function orNone(listed) {
-  try {
-    return (await listed).items;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'insufficient_scope') return [];
-    throw error;
   }
 }

@@ -68,7 +68,7 @@ export interface Approval {
     error?: { code: string; message: string };
   };
   superseded_by?: string;
-  /** Of those named here by id. */
+  /** Of the people, agents and the mailbox named here by id. */
   names: Record<string, string>;
 }
 
@@ -112,7 +112,6 @@ export interface SignedIn {
 }
 
 export interface Monitored {
-  status: 'matched' | 'timed_out';
   cursor: string;
 }
 
@@ -138,5 +137,5 @@ export interface Session {
 }
 
 export interface Identity {
-  mailboxes: { id: string; email: string; scopes: string[] }[];
+  mailboxes: { id: string; scopes: string[] }[];
 }

@@ -42,9 +42,6 @@ export const readSession = () => call('GET', '/auth/session');
 /** @returns {Promise<Identity>} */
 export const readIdentity = () => call('GET', '/identity');
 
-/** @returns {Promise<Page<{ id: string, email: string }>>} */
-export const listMailboxes = () => call('GET', '/mailboxes?limit=200');
-
 /**
  * @param {Record<string, string>} query
  * @param {AbortSignal} signal

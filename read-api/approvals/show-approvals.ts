@@ -14,7 +14,7 @@ import { loadAsOf, momentAsOf } from '../as-of.ts';
 import { operationsVisibleTo, sightOf } from '../operations/visible-operations.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../page.ts';
 import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
-import { recordSeen } from './record-seen.ts';
+import { recordLook, recordSeen } from './record-seen.ts';
 import { requestedApproval } from './requested-approval.ts';
 
 export const ApprovalCollection = collectionOf(Approval);
@@ -49,7 +49,7 @@ async function payloadOf({ ports }: Context, { asOf, ...shown }: Shown): Promise
 /** What an approver is shown; it may hold what a message says, so it is recorded as a read of it. */
 export async function showPreview(context: Context, approvalId: string): Promise<ApprovalPreview> {
   const { operationId, state } = await requestedApproval(context, approvalId);
-  await recordSeen(context, [{ id: operationId, state }]);
+  await recordLook(context, [{ id: operationId, state }]);
   return await approvalPreview(context, state, approvalId);
 }
 

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Clock, Log } from '../../commands/kernel/ports.ts';
 import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
 import { bootstrapOrganisation, type Bootstrapped } from '../../commands/bootstrap-organisation.ts';
 import { loadConfig } from '../../infra/config.ts';
@@ -32,6 +32,8 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly database?: TestDatabase;
   readonly log?: Log;
+  /** Absent = the system's. */
+  readonly clock?: Clock;
 }
 
 /** One call of the REST face; the answer's body is parsed where there is one. */
@@ -136,7 +138,12 @@ export async function startTestGateway(options: GatewayOptions = {}): Promise<Te
     LIMIT_SIGN_INS_PER_MINUTE: '1000',
     ...options.env,
   });
-  const gateway = await startGateway({ config, log: options.log ?? silentLog, strictOutput: true });
+  const gateway = await startGateway({
+    config,
+    log: options.log ?? silentLog,
+    strictOutput: true,
+    ...(options.clock && { clock: options.clock }),
+  });
   const tokens = await bootstrapOrganisation(gateway.ports, {
     orgName: 'First',
     ownerEmail: 'owner@example.com',

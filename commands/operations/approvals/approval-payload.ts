@@ -72,7 +72,7 @@ export const Approval = z.object({
   superseded_by: z.string().optional().describe('The check that was asked for in its place.'),
   names: z
     .record(z.string(), z.string())
-    .describe('Of the people and agents named here by id, as they are called now.'),
+    .describe('Of the people, agents and the mailbox named here by id, as they are called now.'),
 });
 export type Approval = z.output<typeof Approval>;
 
@@ -87,7 +87,7 @@ export interface ApprovalView {
 
 interface Parts {
   readonly personal: Pick<PersonalData, 'open'>;
-  readonly directory: { readonly state: Pick<DirectoryState, 'agents' | 'people'> };
+  readonly directory: { readonly state: Pick<DirectoryState, 'agents' | 'mailboxes' | 'people'> };
 }
 
 /** What was sealed under a key that is erased is null. Throws `store_unavailable`. */
@@ -107,6 +107,7 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     open(approval.cancelReason),
     Promise.all(approval.votes.map(async (vote) => voteOf(vote, await open(vote.reason)))),
   ]);
+  const mailbox = directory.state.mailboxes.get(mailboxId);
   const requester = requesterOf(submitted.by, directory.state);
   return {
     id: approvalIdOf(operationId),
@@ -133,7 +134,10 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     ...invalidationOf(approval),
     ...executionOf(view),
     ...(supersededBy === null ? {} : { superseded_by: supersededBy }),
-    names: namesOf(directory.state, [requester.id, requester.on_behalf_of, ...votes.map(({ by }) => by)]),
+    names: {
+      ...namesOf(directory.state, [requester.id, requester.on_behalf_of, ...votes.map(({ by }) => by)]),
+      ...(mailbox === undefined ? {} : { [mailboxId]: mailbox.email }),
+    },
   };
 }
 

@@ -1,0 +1,301 @@
+/** The approver's page in a real browser, before a real gateway: what a person sees, does and is kept from. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { addPerson, passwordLink } from '../../commands/add-person.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { systemClock } from '../../infra/system-clock.ts';
+import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
+import { lowContrasts, namelessControls, outline } from '../support/page-checks.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { appendMessages, plainMessage } from '../support/mail-append.ts';
+
+import { PERSON_PASSWORD, signInWith, type SignedInPerson } from '../support/sign-in.ts';
+import { verifies } from '../support/verifies.ts';
+
+const APPROVER = 'approver@example.com';
+const HOSTILE = 'Invoice \u202Egpj.exe\u202C <img src=x onerror="document.title=1"><b>now</b>';
+
+describe('the console', function () {
+  this.timeout(30_000);
+  let aheadMs = 0;
+  let dovecot: TestDovecot;
+  let gateway: TestGateway;
+  let browser: TestBrowser;
+  let mailboxId: string;
+  let agentToken: string;
+  let messageIds: string[];
+  let person: BrowserPerson;
+  let beside: SignedInPerson | undefined;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    browser = await requireBrowser(this);
+    const mails = [HOSTILE, 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
+    const raw = mails.map((subject) => ({ raw: plainMessage({ subject }) }));
+    await appendMessages(dovecot.imap(), 'anna', raw);
+    const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+    gateway = await startTestGateway({ clock, env: { LIMIT_SIGN_INS_PER_MINUTE: '1000' } });
+    mailboxId = await gateway.addMailbox(dovecot.imap(), 'anna');
+    agentToken = await tokenOfAgent();
+    const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`);
+    messageIds = body.items.map(({ id }: { id: string }) => id);
+    person = await browser.newPerson(gateway.baseUrl);
+  });
+  after(async () => {
+    await browser.close();
+    await gateway.stop();
+    await dovecot.dispose();
+  });
+
+  async function tokenOfAgent(): Promise<string> {
+    const { status, body } = await gateway.rest('POST', '/tokens', {
+      name: 'agent over REST',
+      principal_id: gateway.tokens.agentId,
+      surface: 'rest',
+      preset: 'operator',
+      expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+    });
+    expect(status, JSON.stringify(body)).to.equal(201);
+    return body.token as string;
+  }
+
+  /** The agent asks to delete the next message for ever; resolves with the id of the check. */
+  async function ask(fields: object = {}): Promise<string> {
+    const { status, body } = await gateway.rest(
+      'POST',
+      `/mailboxes/${mailboxId}/wants_to_expunge`,
+      { message_ids: messageIds.splice(0, 1), reason: 'Older than two years.', ...fields },
+      { token: agentToken, key: randomUUID() },
+    );
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.status).to.equal('awaiting_approval');
+    return body.approval.id as string;
+  }
+
+  const open = async (path: string): Promise<void> => {
+    await person.page.goto(`${gateway.baseUrl}/console${path}`);
+  };
+  const heading = (name: string | RegExp, level = 1): Promise<void> =>
+    person.page.getByRole('heading', { name, level }).waitFor();
+  const badge = (label: string): Promise<void> =>
+    person.page.locator('.check-head').getByText(label, { exact: true }).waitFor();
+  /** As the approver sees it, in another session. */
+  const approvalOf = async (id: string) => {
+    beside ??= await signInWith(gateway.baseUrl, APPROVER);
+    return (await beside.rest('GET', `/approvals/${id}`)).body;
+  };
+
+  it(`lets a person choose a password by link and sign in where he wanted to be ${verifies('contract:18:console-walk')}`, async () => {
+    const { page } = person;
+    const { orgId } = gateway.tokens;
+    const { ports } = gateway.gateway;
+    const who = { orgId, email: APPROVER, name: 'Paula Approver', role: 'approver' as const };
+    const link = await passwordLink(ports, await addPerson(ports, systemAuthor(ports, orgId), who));
+    await page.goto(link);
+    await heading('Choose a password');
+    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
+    await page.getByLabel('New password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await heading('Sign in');
+
+    const id = await ask();
+    await open(`#/approvals/${id}`);
+    await heading('Sign in');
+    await page.getByLabel('E-mail').fill(APPROVER);
+    await page.getByLabel('Password').fill('not the right password');
+    await page.keyboard.press('Enter');
+    await page.getByText('Check the address and the password').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).to.equal('password');
+    await page.keyboard.type(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await heading('Delete one message for ever');
+    expect(await page.locator('.check-meta').innerText()).to.contain(
+      'asked for by Agent on behalf of Olga Owner',
+    );
+    expect(await page.title()).to.equal('Delete one message for ever – Mailbox Gateway');
+    expect(await page.evaluate('document.cookie')).to.equal('');
+    expect(await page.evaluate('localStorage.length')).to.equal(0);
+  });
+
+  it('shows the preview and rejects with a reason, by keyboard alone', async () => {
+    const { page } = person;
+    const id = await ask();
+    await open(`#/approvals/${id}`);
+    await heading('Delete one message for ever');
+    const frame = page.frameLocator('iframe');
+    await frame.getByText(id).waitFor();
+    expect(await page.locator('iframe').getAttribute('sandbox')).to.equal('');
+    await tabTo('Reject…');
+    await page.keyboard.press('Enter');
+    await heading('Reject this?', 2);
+    await page.keyboard.press('Control+Enter');
+    expect((await approvalOf(id)).status, 'without a reason').to.equal('awaiting_approval');
+    await page.keyboard.type('Still needed.');
+    await tabTo('Reject');
+    await page.keyboard.press('Enter');
+    await badge('Rejected');
+    expect(await page.evaluate('document.activeElement.tagName')).to.equal('H2');
+    await page.getByText('Voted to reject').waitFor();
+    const approval = await approvalOf(id);
+    expect(approval.votes[0]).to.include({ decision: 'reject', reason: 'Still needed.' });
+    expect(approval.votes[0].content_hash).to.equal(approval.content_hash);
+  });
+
+  /** Presses Tab until the control with this name has the focus. */
+  async function tabTo(name: string): Promise<void> {
+    const { page } = person;
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press('Tab');
+      if ((await page.evaluate('document.activeElement.textContent')) === name) return;
+    }
+    throw new Error(`Tab never reached ${name}`);
+  }
+
+  it(`approves what it shows, and shows what comes of it without being asked again ${verifies('contract:18:console-walk')}`, async () => {
+    const { page } = person;
+    const id = await ask();
+    await open(`#/approvals/${id}`);
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    const { content_hash: hash } = await approvalOf(id);
+    await page.getByRole('dialog').getByText(hash).waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await badge('Approved, not run yet');
+    const run = await gateway.rest(
+      'POST',
+      `/approvals/${id}/approval_commit`,
+      {},
+      { token: agentToken, key: randomUUID() },
+    );
+    expect(run.status, JSON.stringify(run.body)).to.equal(200);
+    await badge('Done');
+    await page.getByText('1 done').waitFor();
+    expect(await page.locator('#news').innerText()).to.equal('Done');
+  });
+
+  it('asks for the password again, and then does what was asked', async () => {
+    const { page } = person;
+    const id = await ask();
+    aheadMs += 16 * 60_000;
+    await open(`#/approvals/${id}`);
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await heading('Confirm it is you', 2);
+    await page.getByLabel('Password').fill('not the right password');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('Check the address and the password').waitFor();
+    expect((await approvalOf(id)).status).to.equal('awaiting_approval');
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await badge('Approved, not run yet');
+  });
+
+  it('shows what waits as it comes, and says so', async () => {
+    const { page } = person;
+    await open('#/approvals');
+    await heading('Approvals');
+    const rows = page.getByRole('list', { name: 'Checks' }).getByRole('listitem');
+    const before = await rows.count();
+    await ask();
+    await page.locator('#news').getByText('1 new in the list').waitFor();
+    expect(await rows.count()).to.equal(before + 1);
+    await page.getByRole('link', { name: 'All' }).click();
+    await page.getByLabel('State').selectOption({ label: 'Expired' });
+    await page.getByText('No checks here').waitFor();
+  });
+
+  it('never lets a hostile subject change the page', async () => {
+    const { page } = person;
+    // The oldest: the page of messages is newest first.
+    const id = await ask({ message_ids: messageIds.slice(-1) });
+    await open(`#/approvals/${id}`);
+    await page.frameLocator('iframe').getByText('gpj.exe').waitFor();
+    expect(await page.title()).to.contain('Delete one message');
+    await page.getByRole('tab', { name: 'Plain text' }).click();
+    const text = await page.getByRole('tabpanel').innerText();
+    expect(text)
+      .to.contain('<img src=x')
+      .and.not.to.match(/[\u202A-\u202E]/);
+  });
+
+  it('never lets a hostile draft change the page', async () => {
+    const { page } = person;
+    const { body: draft } = await gateway.rest(
+      'POST',
+      `/mailboxes/${mailboxId}/start_draft`,
+      {
+        to: [{ name: 'The boss\u200B', email: 'mallory@xn--80ak6aa92e.com' }],
+        subject: HOSTILE,
+        text: 'Hello',
+      },
+      { token: agentToken, key: randomUUID() },
+    );
+    const { status, body } = await gateway.rest(
+      'POST',
+      `/drafts/${String(draft.id)}/wants_to_send_draft`,
+      { reason: HOSTILE },
+      { token: agentToken, key: randomUUID() },
+    );
+    expect(status, JSON.stringify(body)).to.equal(200);
+    await open(`#/approvals/${String(body.approval.id)}`);
+    await heading(/^Send “Invoice/);
+    const shown = await page.locator('main').innerText();
+    expect(shown)
+      .to.contain('U+202E')
+      .and.to.contain('<img src=x')
+      .and.not.to.match(/[\u202A-\u202E]/);
+    expect(await page.title()).to.match(/^Send “Invoice \[U\+202E\]gpj\.exe\[U\+202C\] <img/);
+    expect(await page.locator('main img, main b').count()).to.equal(0);
+    await open('#/approvals');
+    await page.getByRole('link', { name: /Invoice/ }).waitFor();
+    expect(await page.locator('main img, main b').count()).to.equal(0);
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`can be read by eye and by ear, on a telephone, in ${colorScheme}`, async () => {
+      const { page } = person;
+      await page.setViewportSize({ width: 360, height: 740 });
+      await page.emulateMedia({ colorScheme });
+      const id = await ask();
+      const check = async (landmarks: readonly string[]): Promise<void> => {
+        expect(await outline(page)).to.deep.equal(landmarks);
+        expect(await namelessControls(page)).to.deep.equal([]);
+        expect(await lowContrasts(page)).to.deep.equal([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360);
+        expect(await page.evaluate('document.activeElement.tagName')).to.equal('H1');
+      };
+      await open('#/approvals?show=all');
+      await heading('Approvals');
+      await check(['banner', 'main', 'heading: Approvals', 'navigation']);
+      await open(`#/approvals/${id}`);
+      await heading(/^Delete/);
+      await check([
+        'banner', 'main', 'heading: Delete one message for ever', 'heading: Why', 'heading: Preview', 'complementary',
+        'heading: Decision', 'heading: Trail',
+      ]); // prettier-ignore
+    });
+  }
+
+  it(`goes back to the sign-in when the session ends, and on from there ${verifies('contract:18:console-session')}`, async () => {
+    const { page } = person;
+    await open('#/approvals?show=all');
+    await heading('Approvals');
+    const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
+    await gateway.rest('POST', '/auth/logout', undefined, { token: bearer });
+    await page.getByRole('link', { name: 'Asked for by me' }).click();
+    await page.getByText('Your session is over').waitFor();
+    await page.getByLabel('E-mail').fill(APPROVER);
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await heading('Approvals');
+    expect(page.url()).to.contain('show=mine');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading('Sign in');
+    expect(await page.evaluate('sessionStorage.length')).to.equal(0);
+  });
+
+  it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
+    expect(person.errors).to.deep.equal([]);
+    expect(person.foreignRequests).to.deep.equal([]);
+  });
+});

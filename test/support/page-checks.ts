@@ -1,0 +1,86 @@
+/** Checks of a page that need no eyes: what assistive technology is told, contrast as it is painted, room on a telephone. */
+import type { Page } from 'playwright-core';
+
+interface AxNode {
+  readonly nodeId: string;
+  readonly childIds?: readonly string[];
+  readonly ignored: boolean;
+  readonly role?: { readonly value: string };
+  readonly name?: { readonly value: string };
+}
+
+const CONTROLS = new Set(['button', 'link', 'textbox', 'combobox', 'checkbox', 'tab', 'Iframe']);
+
+/** As they are read, one after the other. */
+async function axNodes(page: Page): Promise<readonly AxNode[]> {
+  const session = await page.context().newCDPSession(page);
+  const { nodes }: { nodes: readonly AxNode[] } = await session.send('Accessibility.getFullAXTree');
+  await session.detach();
+  const byId = new Map(nodes.map((node) => [node.nodeId, node]));
+  const inOrder = (node: AxNode): readonly AxNode[] => [
+    node,
+    ...(node.childIds ?? []).flatMap((id) => [byId.get(id) ?? []].flat().flatMap(inOrder)),
+  ];
+  return nodes
+    .slice(0, 1)
+    .flatMap(inOrder)
+    .filter(({ ignored }) => !ignored);
+}
+
+/** Controls that a screen reader could only call "button"; their roles. */
+export async function namelessControls(page: Page): Promise<readonly string[]> {
+  const nodes = await axNodes(page);
+  return nodes.flatMap(({ role, name }) =>
+    role && CONTROLS.has(role.value) && (name?.value ?? '').trim() === '' ? [role.value] : [],
+  );
+}
+
+/** Landmarks and headings in order, as `banner`, `main`, `heading: Approvals`. */
+export async function outline(page: Page): Promise<readonly string[]> {
+  const nodes = await axNodes(page);
+  const shown = new Set(['banner', 'main', 'navigation', 'complementary', 'heading', 'dialog']);
+  return nodes.flatMap(({ role, name }) => {
+    if (!role || !shown.has(role.value)) return [];
+    return [role.value === 'heading' ? `heading: ${name?.value ?? ''}` : role.value];
+  });
+}
+
+/** Texts whose painted colour is too close to the ground behind it (WCAG 2.2, 1.4.3: 4.5, large ones 3). */
+export async function lowContrasts(page: Page): Promise<readonly string[]> {
+  return await page.evaluate<readonly string[]>(MEASURE_CONTRAST);
+}
+
+/** In the page. Grounds are opaque, or lie on one that is. */
+const MEASURE_CONTRAST = `(() => {
+  const parse = (colour) => {
+    const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
+    return [r, g, b, a];
+  };
+  const over = ([r, g, b, a], [x, y, z]) => [r * a + x * (1 - a), g * a + y * (1 - a), b * a + z * (1 - a), 1];
+  const groundOf = (element) => {
+    const own = parse(getComputedStyle(element).backgroundColor);
+    if (own[3] === 1) return own;
+    return over(own, element.parentElement ? groundOf(element.parentElement) : [255, 255, 255, 1]);
+  };
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 3294.6 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const ratio = (one, other) => {
+    const [light, dark] = [luminance(one), luminance(other)].sort((x, y) => y - x);
+    return (light + 0.05) / (dark + 0.05);
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (node.data.trim() === '' || !element.checkVisibility() || element.closest('.unseen, :disabled')) continue;
+    const { color, fontSize, fontWeight } = getComputedStyle(element);
+    const ground = groundOf(element);
+    const size = parseFloat(fontSize);
+    const least = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700) ? 3 : 4.5;
+    const is = ratio(over(parse(color), ground), ground);
+    if (is < least) found.push(node.data.trim() + ': ' + is.toFixed(2));
+  }
+  return found;
+})()`;
