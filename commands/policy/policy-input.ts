@@ -29,18 +29,19 @@ const Document = z
 
 /** Strict; an issue inside a rule says in its message which one, for a position in a list is hard to find. */
 export const PolicyDocument = z.preprocess((written, context) => {
-  const parsed = Document.safeParse(written);
-  if (parsed.success) return parsed.data;
-  for (const issue of parsed.error.issues.flatMap(eachKey)) {
+  const issues = Document.safeParse(written).error?.issues ?? [];
+  // What stands beside the rules the schema tells by itself.
+  if (!issues.some(({ path: [root] }) => root === 'rules')) return written;
+  for (const issue of issues.flatMap(eachKey)) {
     context.issues.push({ ...issue, message: inItsRule(issue, rulesOf(written)), input: undefined });
   }
   return z.NEVER;
 }, Document);
 export type PolicyDocument = z.output<typeof Document>;
 
-/** One issue for each field that is not known, as every request has it. */
+/** Of a rule one issue for each field that is not known: what stands beside the rules needs no more words than any request. */
 const eachKey = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] =>
-  issue.code === 'unrecognized_keys'
+  issue.code === 'unrecognized_keys' && issue.path[0] === 'rules'
     ? issue.keys.map((key) => ({
         code: 'custom',
         path: [...issue.path, key],

@@ -73,6 +73,7 @@ describe('the surface of the gateway', () => {
       'post /drafts/:draft_id/discard_draft',
       'delete /drafts/:draft_id',
       'post /drafts/:draft_id/send_draft',
+      'put /org/policy',
     ]);
   });
 

@@ -72,6 +72,10 @@ describe('setting the policy', () => {
     );
     const nameless = issuesOf({ rules: [rule({}, { decision: 'maybe' }, 'Not an id')] });
     expect(Object.values(nameless).join()).not.to.include('Not an id');
+    expect(issuesOf({ rules: [rule({ colour: 'red' })] })['rules.0.when.colour']).to.match(
+      /^Rule r: .*not known/,
+    );
+    expect(issuesOf({ rulez: [], rules: [] })['']).to.include('rulez');
     expect(issuesOf([])).to.have.property('');
   });
 
