@@ -78,65 +78,89 @@ interface Tampering {
 
 const TAMPERINGS: Readonly<Record<string, Tampering>> = {
   'the destination was renamed': {
-    change: (scene) => { changeFolders(scene, renamed(2)); },
+    change: (scene) => {
+      changeFolders(scene, renamed(2));
+    },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
   'the destination is gone': {
-    change: (scene) => { changeFolders(scene, (folders) => folders.filter(({ number }) => number !== 2)); },
+    change: (scene) => {
+      changeFolders(scene, (folders) => folders.filter(({ number }) => number !== 2));
+    },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
   'a message is gone': {
-    change: ({ rig }) => { rig.mailbox.folder('INBOX').messages.delete(2); },
+    change: ({ rig }) => {
+      rig.mailbox.folder('INBOX').messages.delete(2);
+    },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
   'another message lies at the place': {
-    change: ({ rig }) => { rig.mailbox.folder('INBOX').messages.set(2, { messageId: '<payroll@example.com>', flags: new Set() }); },
+    change: ({ rig }) => {
+      rig.mailbox.folder('INBOX').messages.set(2, { messageId: '<payroll@example.com>', flags: new Set() });
+    },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
   'the folder was made anew': {
-    change: ({ rig }) => { Object.assign(rig.mailbox.folder('INBOX'), { uidValidity: 77 }); },
+    change: ({ rig }) => {
+      Object.assign(rig.mailbox.folder('INBOX'), { uidValidity: 77 });
+    },
     code: 'selection_changed',
     reason: 'targets_gone',
   },
   'policy denies it now': {
-    change: ({ rig }) => { rig.rules({ ...CHECKED, then: { decision: 'deny' } }); },
+    change: ({ rig }) => {
+      rig.rules({ ...CHECKED, then: { decision: 'deny' } });
+    },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
     policy: { decision: 'deny', rule_id: 'checked', policy_version: 2 },
   },
   'policy wants more approvals now': {
-    change: ({ rig }) => { rig.rules({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } }); },
+    change: ({ rig }) => {
+      rig.rules({ ...CHECKED, then: { ...CHECKED.then, quorum: 2 } });
+    },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
     policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
   },
   'policy wants somebody higher now': {
-    change: ({ rig }) => { rig.rules({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'owner' } }); },
+    change: ({ rig }) => {
+      rig.rules({ ...CHECKED, then: { ...CHECKED.then, approver_role: 'owner' } });
+    },
     code: 'approval_invalidated',
     reason: 'policy_stricter',
     policy: { decision: 'require', rule_id: 'checked', policy_version: 2 },
   },
   'the destination in the manifest was exchanged': {
-    change: (scene) => { inManifest(scene, '"folder":2', '"folder":3'); },
+    change: (scene) => {
+      inManifest(scene, '"folder":2', '"folder":3');
+    },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
   'the action in the manifest was exchanged': {
-    change: (scene) => { inManifest(scene, '"action":"archive"', '"action":"expunge"'); },
+    change: (scene) => {
+      inManifest(scene, '"action":"archive"', '"action":"expunge"');
+    },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
   'a message in the manifest was exchanged': {
-    change: (scene) => { inManifest(scene, /msg_[0-9a-z]+/, scene.rig.idOf('INBOX', 3)); },
+    change: (scene) => {
+      inManifest(scene, /msg_[0-9a-z]+/, scene.rig.idOf('INBOX', 3));
+    },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
   'one blank was added to the manifest': {
-    change: (scene) => { inManifest(scene, '{"', '{ "'); },
+    change: (scene) => {
+      inManifest(scene, '{"', '{ "');
+    },
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
@@ -145,7 +169,7 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     code: 'approval_invalidated',
     reason: 'manifest_mismatch',
   },
-}; // prettier-ignore
+};
 
 describe(`an approved change of messages ${verifies('contract:9:commit-checks', 'contract:10:invalidated')}`, () => {
   it('runs when nothing was tampered with', async () => {

@@ -59,7 +59,8 @@ const STRICTER = { code: 'approval_invalidated', event: 'ApprovalInvalidated', r
 
 const TAMPERINGS: Readonly<Record<string, Tampering>> = {
   'the stored message was exchanged for another one': {
-    change: async (scene) => scene.rig.content.replace((await frozenOf(scene)).mime_id, 'From: eve\r\n\r\nother'),
+    change: async (scene) =>
+      scene.rig.content.replace((await frozenOf(scene)).mime_id, 'From: eve\r\n\r\nother'),
     ...MISMATCH,
   },
   'the stored message was erased': {
@@ -67,56 +68,81 @@ const TAMPERINGS: Readonly<Record<string, Tampering>> = {
     ...MISMATCH,
   },
   'the hash of the frozen message was exchanged': {
-    change: (scene) => { inFrozen(scene, () => ({ mime_sha256: 'f'.repeat(64) })); },
+    change: (scene) => {
+      inFrozen(scene, () => ({ mime_sha256: 'f'.repeat(64) }));
+    },
     ...MISMATCH,
   },
   'a recipient of the envelope was exchanged': {
     change: (scene) => {
-      inFrozen(scene, ({ smtp_envelope }) => ({ smtp_envelope: String(smtp_envelope).replace('bob@', 'eve@') }));
+      inFrozen(scene, ({ smtp_envelope }) => ({
+        smtp_envelope: String(smtp_envelope).replace('bob@', 'eve@'),
+      }));
     },
     ...MISMATCH,
   },
   'a recipient was added to the envelope': {
     change: (scene) => {
-      inFrozen(scene, ({ smtp_envelope }) => ({ smtp_envelope: String(smtp_envelope).replace(']', ',"eve@example.org"]') }));
+      inFrozen(scene, ({ smtp_envelope }) => ({
+        smtp_envelope: String(smtp_envelope).replace(']', ',"eve@example.org"]'),
+      }));
     },
     ...MISMATCH,
   },
   'the sender of the envelope was exchanged': {
     change: (scene) => {
-      inFrozen(scene, ({ smtp_envelope }) => ({ smtp_envelope: String(smtp_envelope).replace('anna@', 'eve@') }));
+      inFrozen(scene, ({ smtp_envelope }) => ({
+        smtp_envelope: String(smtp_envelope).replace('anna@', 'eve@'),
+      }));
     },
     ...MISMATCH,
   },
   'a recipient in the manifest was exchanged': {
-    change: (scene) => { inManifest(scene, 'bob@example.org', 'eve@example.org'); },
+    change: (scene) => {
+      inManifest(scene, 'bob@example.org', 'eve@example.org');
+    },
     ...MISMATCH,
   },
   'the hash of the message in the manifest was exchanged': {
-    change: (scene) => { inManifest(scene, '"mime_sha256":"', '"mime_sha256":"0'); },
+    change: (scene) => {
+      inManifest(scene, '"mime_sha256":"', '"mime_sha256":"0');
+    },
     ...MISMATCH,
   },
-  'policy denies it now': { change: ({ rig }) => { rig.setPolicy(policyOf({ decision: 'deny' })); }, ...STRICTER },
+  'policy denies it now': {
+    change: ({ rig }) => {
+      rig.setPolicy(policyOf({ decision: 'deny' }));
+    },
+    ...STRICTER,
+  },
   'policy wants two approvals now': {
-    change: ({ rig }) => { rig.setPolicy(policyOf({ decision: 'require', quorum: 2 })); },
+    change: ({ rig }) => {
+      rig.setPolicy(policyOf({ decision: 'require', quorum: 2 }));
+    },
     ...STRICTER,
   },
   'policy denies that recipient now': {
     change: ({ rig }) => {
       rig.setPolicy([
-        { id: 'no', when: { actions: ['send'], recipient_domains: ['example.org'] }, then: { decision: 'deny' } },
+        {
+          id: 'no',
+          when: { actions: ['send'], recipient_domains: ['example.org'] },
+          then: { decision: 'deny' },
+        },
         ...policyOf({ decision: 'require' }),
       ]);
     },
     ...STRICTER,
   },
   'the draft was edited': {
-    change: ({ rig, draftId }) => rig.invoke(patchDraftCapability, { draft_id: draftId, subject: 'Other' }, 'edit'),
+    change: ({ rig, draftId }) =>
+      rig.invoke(patchDraftCapability, { draft_id: draftId, subject: 'Other' }, 'edit'),
     code: 'approval_invalidated',
     event: 'ApprovalSuperseded',
   },
   'a recipient was added to the draft': {
-    change: ({ rig, draftId }) => rig.invoke(patchDraftCapability, { draft_id: draftId, to: ['eve@example.org'] }, 'edit'),
+    change: ({ rig, draftId }) =>
+      rig.invoke(patchDraftCapability, { draft_id: draftId, to: ['eve@example.org'] }, 'edit'),
     code: 'approval_invalidated',
     event: 'ApprovalSuperseded',
   },
