@@ -127,6 +127,8 @@ export interface CapabilityDefinition<Input, Output> {
     readonly bodyField?: string;
     /** The whole body is this input field as a stream of bytes (`UploadedBytes`); the other fields are in the query. */
     readonly bodyBytes?: string;
+    /** The body may hold the key of the request as `idempotency_key`, as the tool's arguments do. */
+    readonly bodyKey?: true;
     /** The output is a `ByteAnswer` of this media type. */
     readonly answerBytes?: string;
   } | null;

@@ -87,6 +87,8 @@ const pathParametersOf = (path: string): ReadonlySet<string> =>
   new Set([...path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => name));
 
 /** The input without what the path already names. Without a required field the body may be left out. */
+const KEY_IN_BODY = { type: 'string', description: 'As the header Idempotency-Key; give it once.' };
+
 function bodyOf({ rest, input }: Capability): Json | undefined {
   if (!rest || rest.method === 'get' || rest.method === 'delete') return undefined;
   if (rest.bodyBytes !== undefined) {
@@ -99,7 +101,8 @@ function bodyOf({ rest, input }: Capability): Json | undefined {
     return { required: true, ...json(Object.fromEntries(own)[rest.bodyField] as Json) };
   }
   const needed = (required ?? []).filter((name) => !inPath.has(name));
-  const body = { ...schema, properties: Object.fromEntries(own) };
+  const key = rest.bodyKey ? { idempotency_key: KEY_IN_BODY } : {};
+  const body = { ...schema, properties: { ...Object.fromEntries(own), ...key } };
   return needed.length > 0
     ? { required: true, ...json({ ...body, required: needed }) }
     : { required: false, ...json(body) };

@@ -41,7 +41,10 @@ export class RequestInput {
   }
 
   /** The input. Throws `invalid_request`, `unsupported_media_type` or `payload_too_large`. */
-  async read(request: IncomingMessage, path: Readonly<Record<string, string>>): Promise<unknown> {
+  async read(
+    request: IncomingMessage,
+    path: Readonly<Record<string, string>>,
+  ): Promise<Readonly<Record<string, unknown>>> {
     const { method } = this.#capability.rest ?? {};
     const query = this.#query(request.url ?? '');
     const fields = await this.#fields(request);
@@ -83,6 +86,24 @@ export class RequestInput {
     // Not by assignment: a parameter called __proto__ must be met as an unknown field.
     return Object.fromEntries(input);
   }
+}
+
+/**
+ * The key of a request: from its header, or from its body where the route takes it there; what is left is the input. Throws
+ * `invalid_request` for two keys, and for one that is no text.
+ */
+export function keyOf(
+  { rest }: Shape,
+  header: string | null,
+  input: Readonly<Record<string, unknown>>,
+): { readonly key: string | null; readonly input: unknown } {
+  if (!rest?.bodyKey || !Object.hasOwn(input, 'idempotency_key')) return { key: header, input };
+  const { idempotency_key: key, ...others } = input;
+  if (typeof key !== 'string') throw refuse('idempotency_key', 'A key is a text.');
+  if (header !== null && header !== key) {
+    throw refuse('idempotency_key', 'The header Idempotency-Key names another key; give it once.');
+  }
+  return { key, input: others };
 }
 
 /** A text the schema then refuses stays a text. */

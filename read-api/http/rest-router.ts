@@ -12,7 +12,7 @@ import { goneSignal } from './gone-signal.ts';
 import { answerPublicRoute } from './public-face.ts';
 import { recordRefusal } from './refusals.ts';
 import { ClientGone } from './request-body.ts';
-import { RequestInput } from './request-input.ts';
+import { keyOf, RequestInput } from './request-input.ts';
 import { sendError, sendOutcome } from './rest-answer.ts';
 import { sendBytes } from './send-bytes.ts';
 
@@ -83,15 +83,17 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
     try {
       if (capability.waits) release = door.turnToWait(visitor, release, response);
       const sent = await input.read(request, request.params as Record<string, string>);
+      const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
       const outcome = await invokeCapability({
         capability,
         registry,
         ports,
         // Asked anew: a body may take minutes to arrive, and rights end within a second.
         ...(await door.authenticate(request, requestId)),
-        input: sent,
+        input: keyed.input,
         request: {
           ...requestOf(request, requestId, capability),
+          idempotencyKey: keyed.key,
           ...(capability.waits ? { gone: goneSignal(response) } : {}),
         },
       });
@@ -139,13 +141,16 @@ const header = (request: HttpRequest, name: string): string | null => {
   return typeof value === 'string' ? value : null;
 };
 
-function requestOf(request: HttpRequest, id: string, { effect, ifMatch }: Capability): Request {
+function requestOf(
+  request: HttpRequest,
+  id: string,
+  { effect, ifMatch }: Capability,
+): Omit<Request, 'idempotencyKey'> {
   const matched = header(request, 'if-match');
   if (matched !== null && effect === 'write' && !ifMatch) throw versionIsNotHeld();
   return {
     id,
     surface: 'rest',
-    idempotencyKey: header(request, 'idempotency-key'),
     ifMatch: versionOf(matched),
     ifPosition: positionOf(header(request, 'if-position')),
     mcpSessionId: null,

@@ -6,7 +6,6 @@ import { FEED_DAYS } from '../../commands/kernel/change-feed.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
 import { callerNow as callerStanding } from '../../commands/kernel/live-caller.ts';
 import { type FeedPlace, isAfter } from '../../commands/kernel/observed-change.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
 import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/waiting/wait-cursor.ts';
 import { type AwaitReply, DEFAULT_WAIT_SECONDS, type WaitFields } from './await-reply.ts';
 
@@ -14,10 +13,18 @@ import { type AwaitReply, DEFAULT_WAIT_SECONDS, type WaitFields } from './await-
 const RIGHTS_CHECKED_EVERY_MS = 1_000;
 const DAY_MS = 86_400_000;
 
+/** What the clock alone did between these counts; up to `since` everything was told. */
+export interface Moments {
+  readonly since: Date;
+  readonly now: Date;
+}
+
 export interface Found<Item> {
   readonly items: readonly Item[];
   /** Up to here everything was looked at, and what counts is in `items`. */
   readonly upTo: FeedPlace;
+  /** The same for what the clock alone did; absent = now. */
+  readonly until?: Date;
   /** True when there is more to look at right away. */
   readonly more: boolean;
 }
@@ -26,7 +33,9 @@ export interface WaitSource<Item> {
   /** Mailboxes or operations whose news make another look worth while. */
   readonly ids: readonly string[];
   /** What counts after a place, oldest first, for a caller with the rights of this moment. */
-  find(after: FeedPlace, caller: Caller): Promise<Found<Item>>;
+  find(after: FeedPlace, caller: Caller, moments: Moments): Promise<Found<Item>>;
+  /** When the clock alone makes another look worth while; null = never. */
+  dueAt?(): Date | null;
 }
 
 export interface Waiting {
@@ -42,25 +51,36 @@ export interface Waiting {
  */
 export async function waitFor<Item>(
   waiting: Waiting,
-  start: FeedPlace,
+  start: Standing,
   source: WaitSource<Item>,
 ): Promise<AwaitReply<Item>> {
-  const at: Standing = { place: start };
+  const at: Moving = { ...start };
   try {
     return await untilFound(waiting, at, source);
   } catch (error) {
-    throw withCursor(error, cursorAt(waiting.context.ports, at.place));
+    throw withCursor(error, cursorAt(at));
   }
 }
 
-/** Where a wait stands: up to there nothing counted. */
-interface Standing {
-  place: FeedPlace;
+/** Where a wait stands: up to there, and up to that moment, nothing is left to be told. */
+export interface Standing {
+  readonly place: FeedPlace;
+  readonly since: Date;
 }
+type Moving = { -readonly [Field in keyof Standing]: Standing[Field] };
+
+type Due = Pick<WaitSource<unknown>, 'dueAt'>;
+
+const isDue = (source: Due, now: Date): boolean => msUntilDue(source, now) === 0;
+
+const msUntilDue = ({ dueAt }: Due, now: Date): number => {
+  const due = dueAt?.() ?? null;
+  return due === null ? Infinity : Math.max(0, due.getTime() - now.getTime());
+};
 
 async function untilFound<Item>(
   waiting: Waiting,
-  at: Standing,
+  at: Moving,
   source: WaitSource<Item>,
 ): Promise<AwaitReply<Item>> {
   const { request, ports } = waiting.context;
@@ -71,42 +91,69 @@ async function untilFound<Item>(
   using watch = feed.watch(source.ids, gone);
   let looksAgain = false;
   for (;;) {
-    if (watch.take() || looksAgain) {
-      const caller = callerNow(waiting);
-      const { items, upTo, more } = await source.find(at.place, caller);
-      const reached = later(at.place, upTo);
-      if (items.length > 0) {
-        // Who may not see them any more, or cannot now, is told the place before them.
-        callerNow(waiting);
-        return { status: 'matched', items: [...items], cursor: cursorAt(ports, reached) };
-      }
-      at.place = reached;
-      looksAgain = more;
+    const now = clock.now();
+    if (watch.take() || looksAgain || isDue(source, now)) {
+      const found = await look(waiting, at, source, now);
+      if (found.reply !== null) return found.reply;
+      looksAgain = found.more;
     } else {
       // Nothing of these ids was noted up to there.
       at.place = later(at.place, { position: feed.reached, index: null });
       callerNow(waiting);
     }
+    at.since = now;
     const leftMs = until - clock.now().getTime();
     if (leftMs <= 0 || feed.isEnding || gone.aborted) {
-      return { status: 'timed_out', items: [], cursor: cursorAt(ports, at.place) };
+      return { status: 'timed_out', items: [], cursor: cursorAt(at) };
     }
-    if (!looksAgain) await watch.wait(Math.min(leftMs, RIGHTS_CHECKED_EVERY_MS));
+    if (!looksAgain)
+      await watch.wait(Math.min(leftMs, msUntilDue(source, clock.now()), RIGHTS_CHECKED_EVERY_MS));
   }
 }
 
+/** Looks once; where nothing counted the wait stands further on. */
+async function look<Item>(
+  waiting: Waiting,
+  at: Moving,
+  source: WaitSource<Item>,
+  now: Date,
+): Promise<{ readonly reply: AwaitReply<Item> | null; readonly more: boolean }> {
+  const moments = { since: at.since, now };
+  const { items, upTo, more, until = now } = await source.find(at.place, callerNow(waiting), moments);
+  const place = later(at.place, upTo);
+  if (items.length > 0) {
+    // Who may not see them any more, or cannot now, is told the place before them.
+    callerNow(waiting);
+    return {
+      reply: { status: 'matched', items: [...items], cursor: cursorAt({ place, since: until }) },
+      more,
+    };
+  }
+  at.place = place;
+  return { reply: null, more };
+}
+
 /** Where a wait begins: at its cursor, or at the end of the log as it is now. */
-export async function startOf({ input, context }: Waiting): Promise<FeedPlace> {
+export async function startOf({ input, context }: Waiting): Promise<Standing> {
   const { feed, clock } = context.ports;
   const head = await feed.head();
-  if (input.cursor === undefined) return { position: head, index: null };
+  if (input.cursor === undefined) return { place: { position: head, index: null }, since: clock.now() };
   const { issuedAt, ...place } = decodeWaitCursor(input.cursor);
   if (place.position > head) throw invalidWaitCursor();
-  if (clock.now().getTime() - issuedAt.getTime() <= FEED_DAYS * DAY_MS) return place;
+  if (clock.now().getTime() - issuedAt.getTime() <= FEED_DAYS * DAY_MS) return { place, since: issuedAt };
   throw new GatewayError(
     'cursor_expired',
     `A cursor of a wait is good for ${String(FEED_DAYS)} days; query what is there, and wait from its page.as_of.`,
   );
+}
+
+/**
+ * Where a wait for what was asked for earlier begins: without a cursor at the beginning of the log, since nobody could have
+ * seen before what has happened to it by now.
+ */
+export async function startOfAll(waiting: Waiting): Promise<Standing> {
+  const start = await startOf(waiting);
+  return waiting.input.cursor === undefined ? { ...start, place: { position: -1n, index: null } } : start;
 }
 
 /** The caller as it stands now. Throws when the token, its grant or a scope has ended since. */
@@ -134,5 +181,4 @@ function withCursor(error: unknown, cursor: string): unknown {
 const later = (a: FeedPlace, b: FeedPlace): FeedPlace =>
   isAfter({ position: b.position, index: b.index ?? Infinity }, a) ? b : a;
 
-const cursorAt = ({ clock }: Ports, place: FeedPlace): string =>
-  encodeWaitCursor({ ...place, issuedAt: clock.now() });
+const cursorAt = ({ place, since }: Standing): string => encodeWaitCursor({ ...place, issuedAt: since });

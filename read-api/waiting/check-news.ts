@@ -1,0 +1,97 @@
+/** A check for whoever waits: its stream is read once for all who look at the same time, and shown once. */
+import { streamOf } from '../../commands/kernel/decide-and-append.ts';
+import { type PastFact, readEvent } from '../../commands/kernel/event.ts';
+import type { EventStore, Ports, Position } from '../../commands/kernel/ports.ts';
+import { type Approval, approvalPayload } from '../../commands/operations/approvals/approval-payload.ts';
+import { statusOfCheck } from '../../commands/operations/approvals/reply-of-check.ts';
+import { operation, type OperationState } from '../../commands/operations/operation.ts';
+import type { OperationEvent } from '../../commands/operations/operation-events.ts';
+
+export interface ShownCheck {
+  readonly approval: Approval;
+  /** Of its JSON. */
+  readonly bytes: number;
+}
+
+/** Of one operation: as it stands, and where its check's status changed. */
+export class CheckNews {
+  readonly #operationId: string;
+  readonly state: OperationState;
+  /** Places of the events that changed the status, oldest first; being asked for is no change. */
+  readonly changes: readonly Position[];
+  /** By status: the rest of it is the same for everybody. */
+  readonly #shown = new Map<string, Promise<ShownCheck>>();
+
+  constructor(operationId: string, state: OperationState, changes: readonly Position[]) {
+    this.#operationId = operationId;
+    this.state = state;
+    this.changes = changes;
+  }
+
+  /** As it is answered, with the status of this moment. Nothing can have taken its place the moment it ends. */
+  shown(ports: Ports, now: Date): Promise<ShownCheck> {
+    const status = statusOfCheck(this.state, now) ?? '';
+    const known = this.#shown.get(status);
+    if (known) return known;
+    const view = { operationId: this.#operationId, state: this.state, supersededBy: null, now };
+    const shown = approvalPayload(ports, view).then((approval) => ({
+      approval,
+      bytes: Buffer.byteLength(JSON.stringify(approval)),
+    }));
+    this.#shown.set(status, shown);
+    return shown;
+  }
+}
+
+interface Reading {
+  /** The stream was read when the feed had come so far. */
+  readonly from: Position;
+  readonly news: Promise<CheckNews>;
+}
+
+/** What is being read, by operation. */
+const readings = new WeakMap<EventStore, Map<string, Reading>>();
+
+/** The check of an operation with everything up to a place of the feed that was reached. Throws `store_unavailable`. */
+export function checkNews(
+  { events }: Pick<Ports, 'events'>,
+  operationId: string,
+  upTo: Position,
+): Promise<CheckNews> {
+  const ofStore = readings.get(events) ?? new Map<string, Reading>();
+  readings.set(events, ofStore);
+  const underWay = ofStore.get(operationId);
+  if (underWay && underWay.from >= upTo) return underWay.news;
+  const reading: Reading = {
+    from: upTo,
+    news: readNews(events, operationId).finally(() => {
+      if (ofStore.get(operationId) === reading) ofStore.delete(operationId);
+    }),
+  };
+  ofStore.set(operationId, reading);
+  return reading.news;
+}
+
+async function readNews(events: EventStore, operationId: string): Promise<CheckNews> {
+  let state = operation.initial;
+  const changes: Position[] = [];
+  for (const stored of await events.readStream(streamOf(operation, operationId))) {
+    const fact = readEvent(operation.catalogue, stored) as PastFact<OperationEvent> | null;
+    if (fact === null) continue;
+    const before = state;
+    state = operation.evolve(before, fact);
+    if (isChange(before, state, fact)) changes.push(stored.position);
+  }
+  return new CheckNews(operationId, state, changes);
+}
+
+/** What policy granted was granted in the answer to whoever asked. */
+function isChange(
+  before: OperationState,
+  after: OperationState,
+  { type, data, meta }: PastFact<OperationEvent>,
+): boolean {
+  if (before.approval === null || (type === 'ApprovalGranted' && data.by === 'policy')) return false;
+  const at = new Date(meta.occurred_at);
+  return statusOfCheck(before, at) !== statusOfCheck(after, at);
+}

@@ -1,0 +1,40 @@
+/** monitor_approval: wait until people decided, and until what they approved has run. */
+import { z } from 'zod';
+import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
+import { Approval } from '../../commands/operations/approvals/approval-payload.ts';
+import { ApprovalIds, approvalsThat } from './approval-wait.ts';
+import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
+import { startOfAll, waitFor } from './wait-for.ts';
+
+const Input = z.strictObject({ approval_ids: ApprovalIds, ...waitFields });
+type Input = z.output<typeof Input>;
+
+const access: Access<Input> = { any: ['approvals:read'] };
+
+export const monitorApproval = defineCapability<Input, AwaitReply<Approval>>({
+  name: 'monitor_approval',
+  title: 'Monitor approval',
+  summary: 'Wait until the status of a check changes.',
+  description:
+    'Waits, at most 50 seconds, until the status of one of the checks changes: decided, expired, committed. Returns status ' +
+    'matched with those checks, or timed_out with none, and a cursor: pass it to the next call, then nothing in between is ' +
+    'missed. Without a cursor a check that changed since it was asked for is told at once. People may take hours: call ' +
+    'again, or come back later.',
+  effect: 'read',
+  access,
+  rest: { method: 'post', path: '/approvals/monitor_approval' },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: true, destructive: false, idempotent: true, openWorld: true },
+    asTask: true,
+  },
+  waits: true,
+  idempotency: { kind: 'none' },
+  input: Input,
+  output: awaitReplyOf(Approval),
+  handle: async (input, context) => {
+    const waiting = { access, input, context };
+    const source = approvalsThat(context, { mailboxId: null, approvalIds: input.approval_ids });
+    return await waitFor(waiting, await startOfAll(waiting), source);
+  },
+});
