@@ -104,7 +104,8 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
   const { mailbox, manifest, commit, state } = ready;
   const steps = stepsOf(manifest);
   const targets = state.targets.flatMap((target): Target[] => {
-    const ref = refs.get(target.message_id);
+    // What was gone when it was asked for stays that item's outcome.
+    const ref = target.stale ? placeOf(ports, ready, target.message_id) : refs.get(target.message_id);
     return ref ? [{ ...target, ref }] : [];
   });
   assertSupported(mail.capabilities, { mailbox, steps, targets });

@@ -9,6 +9,9 @@ const RETRY_AFTER_MS = [1, 5, 15, 30].map((minutes) => minutes * MINUTE_MS);
 /** After a failed attempt the check holds for so long (`contract.md` 8). */
 const HOLDS_FOR_MS = 24 * 60 * MINUTE_MS;
 
+/** Of a commit that did nothing: cut off before it began, or about what was gone when it was asked for. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set(['mailbox_unavailable', 'message_stale']);
+
 /**
  * The end the outcomes make; none while one of them is unknown. What was proven not to have been done at all is no end:
  * it may be committed again.
@@ -22,7 +25,7 @@ export function commitOutcome(
   const attempt = approval.attempts;
   if (results.some(({ outcome }) => outcome === 'done'))
     return [{ type: 'ApprovalCommitted', data: { attempt } }];
-  const refused = results.find(({ error }) => error !== undefined && error.code !== 'mailbox_unavailable');
+  const refused = results.find(({ error }) => error !== undefined && !SAYS_NOTHING.has(error.code));
   const cutOff = results.find(({ error }) => error?.code === 'mailbox_unavailable');
   return refused === undefined && cutOff?.error !== undefined
     ? attemptFailed(approval, { attempt, error: cutOff.error, isRetried: isOwn(approval), now })

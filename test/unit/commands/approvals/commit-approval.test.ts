@@ -68,6 +68,16 @@ describe('a check of message actions', () => {
     ]);
   });
 
+  it('tells what was gone when it was asked for as failed, and does the rest', async () => {
+    const gone = rig.idOf('INBOX', 4_000);
+    const reply = await rig.ask([one, gone], 'archive');
+    await vote(reply);
+    const done = await commit(reply);
+    expect(done.summary).to.deep.equal({ done: 1, failed: 1, unknown: 0 });
+    expect(done.results[1]).to.deep.include({ message_id: gone, outcome: 'failed' });
+    expect(done.approval?.status).to.equal('committed');
+  });
+
   it(`expunges exactly the messages of the manifest ${verifies('contract:6:expunge-uidplus')}`, async () => {
     rig.arrive('INBOX', '<other@example.com>', ['\\Deleted']);
     const reply = await granted('expunge');
