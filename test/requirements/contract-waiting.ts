@@ -27,6 +27,15 @@ export const contractWaiting = {
   ],
   'contract:5:inbox-within-two-seconds': [WAITS, 'New mail in INBOX is told within 2 s.'],
   'contract:5:many-waiters': [WAITS, 'However many wait, a mailbox has one worker that is told of news.'],
+  'contract:5:approval': [
+    ['monitor_approval', 'email_await'],
+    'Waiting for checks answers when the status of one changes.',
+  ],
+  'contract:5:approval-cursor': [
+    'monitor_approval',
+    'Each change is told once; without a cursor, what changed since the check was asked for.',
+  ],
+  'contract:5:approval-expiry': ['monitor_approval', 'A check whose time passes is told at that moment.'],
   'contract:5:operation': ['email_await', 'for operation answers when an operation has finished.'],
   'contract:13:cursor-expired': [WAITS, 'A cursor that is too old is 410 cursor_expired.'],
   'contract:15:waits': [WAITS, 'Waits count apart: 50 per token, beyond 429.'],
@@ -57,5 +66,6 @@ export const contractWaiting = {
   ],
   'contract:16:tasks-list': ['email_await', 'tasks/list pages over the own tasks.'],
   'contract:17:monitor-inbox': ['monitor_inbox', 'The payload of POST …/monitor_inbox.'],
+  'contract:17:monitor-approval': ['monitor_approval', 'The payload of POST /approvals/monitor_approval.'],
   'contract:17:email-await': ['email_await', 'The payload of POST …/email.await.'],
 } as const satisfies RequirementTable;

@@ -120,15 +120,16 @@ export class FeedWorld {
   }
 
   /** A call as the owner in one of the processes. */
-  async wait(
+  async wait<Item = Message>(
     ports: Ports,
     capability: Capability,
     input: object,
     more: { readonly tokenId?: string; readonly gone?: AbortSignal } = {},
-  ): Promise<AwaitReply<Message>> {
+  ): Promise<AwaitReply<Item>> {
+    const isOfMailbox = capability.rest?.path.includes(':mailbox_id') ?? true;
     const { output } = await invokeCapability({
       capability,
-      input: { mailbox_id: this.mailboxId, ...input },
+      input: isOfMailbox ? { mailbox_id: this.mailboxId, ...input } : input,
       caller: this.gateway.callerOf(more.tokenId ?? this.gateway.ownerTokenId),
       client: null,
       registry: [],
@@ -143,7 +144,7 @@ export class FeedWorld {
         ...(more.gone ? { gone: more.gone } : {}),
       },
     });
-    return output as AwaitReply<Message>;
+    return output as AwaitReply<Item>;
   }
 
   /** Resolves when a process has noted everything. */

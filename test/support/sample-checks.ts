@@ -65,8 +65,8 @@ export async function wentOn(
   events: EventStore,
   name: string,
   type: AnyEvent['type'],
-  { by = AGENT, ...data }: { readonly by?: string } & Readonly<Record<string, unknown>> = {},
+  { actorId = AGENT, ...data }: { readonly actorId?: string } & Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const fact = { type, data: { ...SAMPLE_EVENTS[type], ...data } } as Fact<AnyEvent>;
-  await happened(events, `operation-opn_${name}`, [fact], authorOf(by));
+  await happened(events, `operation-opn_${name}`, [fact], authorOf(actorId));
 }

@@ -1,0 +1,171 @@
+import { expect } from 'chai';
+import type { Capability } from '../../../../commands/kernel/capability.ts';
+import type { Ports } from '../../../../commands/kernel/ports.ts';
+import { createAgent } from '../../../../commands/organisation/add-agent.ts';
+import type { Approval } from '../../../../commands/operations/approvals/approval-payload.ts';
+import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
+import { monitorApproval } from '../../../../read-api/waiting/monitor-approval.ts';
+import { FeedWorld } from '../../../support/feed-world.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { askedFor, type SampleCheck, wentOn } from '../../../support/sample-checks.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('waiting for approvals', () => {
+  let world: FeedWorld;
+  let ports: Ports;
+
+  beforeEach(async () => {
+    world = await FeedWorld.start();
+    ports = await world.process();
+  });
+  afterEach(() => world.stop());
+
+  const ask = async (name: string, check: SampleCheck = {}): Promise<string> => {
+    const { orgId, userId } = world.gateway.org;
+    await askedFor(world.gateway.events, name, {
+      orgId,
+      requester: userId,
+      mailboxId: world.mailboxId,
+      ...check,
+    });
+    await world.caughtUp(ports);
+    return `chk_${name}`;
+  };
+  const then = async (
+    name: string,
+    ...happened: readonly (Parameters<typeof wentOn>[2] | [Parameters<typeof wentOn>[2], object])[]
+  ) => {
+    for (const each of happened) {
+      const [type, data] = Array.isArray(each) ? each : [each, {}];
+      await wentOn(world.gateway.events, name, type, { ...data });
+    }
+    await world.caughtUp(ports);
+  };
+  const wait = (input: object, capability: Capability = monitorApproval, on = ports) =>
+    world.wait<Approval>(on, capability, input);
+  const look = (ids: readonly string[], cursor?: string) =>
+    wait({ approval_ids: ids, timeout_seconds: 0, ...(cursor === undefined ? {} : { cursor }) });
+  const told = ({ items }: { readonly items: readonly Approval[] }): string[] =>
+    items.map(({ id, status }) => `${id} ${status}`);
+
+  it(`answers when somebody decides, by both its names ${verifies('contract:5:approval')}`, async () => {
+    const id = await ask('a');
+    const ticking = await world.process({ ticking: true });
+    const byMonitor = wait({ approval_ids: [id] }, monitorApproval, ticking);
+    const byAwait = wait({ for: 'approval', approval_ids: [id] }, awaitEmail, ticking);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await then('a', 'ApprovalVoteCast', 'ApprovalRejected');
+    for (const reply of [await byMonitor, await byAwait]) {
+      expect(reply.status).to.equal('matched');
+      expect(told(reply)).to.deep.equal(['chk_a rejected']);
+      expect(reply.items[0]?.votes).to.have.length(1);
+    }
+    expect(await look([id], (await byMonitor).cursor)).to.include({ status: 'timed_out' });
+  });
+
+  it(`tells each change once, and without a cursor what changed since it was asked for ${verifies('contract:5:approval-cursor')}`, async () => {
+    const id = await ask('a');
+    const other = await ask('b');
+    const first = await look([id, other]);
+    expect(first).to.deep.include({ status: 'timed_out', items: [] });
+    await then('a', ['ApprovalGranted', { commit_by: '2100-01-01T00:00:00.000Z' }], 'CommitScheduled');
+    const second = await look([id, other], first.cursor);
+    expect(told(second)).to.deep.equal(['chk_a pending_commit']);
+    await then('a', 'CommitStarted', 'ApprovalCommitted');
+    expect(told(await look([id, other], second.cursor))).to.deep.equal(['chk_a committed']);
+    expect(told(await look([id, other]))).to.deep.equal(['chk_a committed']);
+    expect(told(await look([other]))).to.deep.equal([]);
+  });
+
+  it('takes a vote that decides nothing, and what policy grants, for no change', async () => {
+    const id = await ask('a', { terms: { quorum: 2 } });
+    await then('a', 'ApprovalVoteCast');
+    expect(await look([id])).to.include({ status: 'timed_out' });
+    const prepared = await ask('b', { terms: { quorum: 0 } });
+    await then('b', ['ApprovalGranted', { by: 'policy', commit_by: '2100-01-01T00:00:00.000Z' }]);
+    expect(await look([prepared])).to.include({ status: 'timed_out' });
+  });
+
+  it(`tells of a check whose time passes, at that moment and once ${verifies('contract:5:approval-expiry')}`, async () => {
+    const begun = ports.clock.now().getTime();
+    const expiresAt = new Date(begun + 10_500).toISOString();
+    const id = await ask('a', { expiresAt });
+    const before = await look([id]);
+    const reply = await wait({ approval_ids: [id], cursor: before.cursor });
+    expect(told(reply)).to.deep.equal(['chk_a expired']);
+    expect(ports.clock.now().getTime() - begun).to.equal(10_500);
+    expect(await look([id], reply.cursor)).to.include({ status: 'timed_out' });
+    await then('a', ['ApprovalExpired', { expired_at: expiresAt }]);
+    expect(await look([id], reply.cursor), 'it is written down').to.include({ status: 'timed_out' });
+    expect(told(await look([id], before.cursor)), 'whoever did not wait').to.deep.equal(['chk_a expired']);
+    expect(told(await look([id])), 'whoever has no cursor').to.deep.equal(['chk_a expired']);
+  });
+
+  it('knows no check of others, of another mailbox, or that is none', async () => {
+    const { orgId } = world.gateway.org;
+    await ask('a');
+    await ask('b', { orgId: 'org_other' });
+    await ask('c', { mailboxId: 'mbx_other', requester: 'usr_other' });
+    await ask('d', { mailboxId: 'mbx_other', orgId });
+    for (const ids of [['chk_b'], ['chk_a', 'chk_c'], ['chk_none'], ['opn_a']]) {
+      expect(await rejection(look(ids)), ids.join()).to.include({ code: 'not_found' });
+    }
+    expect(await look(['chk_d'])).to.include({ status: 'timed_out' });
+    const elsewhere = wait({ for: 'approval', approval_ids: ['chk_d'], timeout_seconds: 0 }, awaitEmail);
+    expect(await rejection(elsewhere), 'on its mailbox').to.include({ code: 'not_found' });
+  });
+
+  it('shows whoever owns an agent what it asked for', async () => {
+    const { id: agentId } = await world.gateway.call<{ id: string }>(createAgent, { name: 'Bot' });
+    await ask('a', { requester: agentId, mailboxId: 'mbx_other' });
+    expect(await look(['chk_a']), 'asked for by an agent of the caller').to.include({ status: 'timed_out' });
+  });
+
+  it('keeps an answer within the size of an MCP result, and leaves nothing out', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const ids = [];
+    for (const name of names) ids.push(await ask(name));
+    for (const name of names) {
+      await then(
+        name,
+        ['ApprovalVoteCast', { reason: `sealed:x:${'y'.repeat(40_000)}` }],
+        'ApprovalRejected',
+      );
+    }
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    for (let answers = 0; answers < 5 && seen.length < 5; answers += 1) {
+      const reply = await look(ids, cursor);
+      expect(JSON.stringify(reply).length).to.be.at.most(ports.server.limits.mcpResultBytes);
+      seen.push(...reply.items.map(({ id }) => id));
+      ({ cursor } = reply);
+    }
+    expect(seen).to.deep.equal(ids);
+  });
+
+  it(`reads one stream a few times, however many wait for it ${verifies('contract:5:many-waiters')}`, async () => {
+    const id = await ask('a');
+    const ticking = await world.process({ ticking: true });
+    let reads = 0;
+    const events = Object.create(world.gateway.events, {
+      readStream: {
+        value: async (stream: string) => {
+          reads += 1;
+          await new Promise(setImmediate);
+          return await world.gateway.events.readStream(stream);
+        },
+      },
+    }) as Ports['events'];
+    const waiting = Array.from({ length: 1_000 }, () =>
+      wait({ approval_ids: [id], timeout_seconds: 10 }, monitorApproval, { ...ticking, events }),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(reads).to.be.below(10);
+    reads = 0;
+    const decidedAt = performance.now();
+    await then('a', 'ApprovalRejected');
+    for (const reply of await Promise.all(waiting)) expect(told(reply)).to.deep.equal(['chk_a rejected']);
+    expect(performance.now() - decidedAt).to.be.below(1_000);
+    expect(reads).to.be.below(10);
+  });
+});
