@@ -1,8 +1,7 @@
 /** POST /auth/login: a person signs in. Whatever is wrong is refused alike, and as late (`contract.md` 18). */
 import { z } from 'zod';
 import { refusalEntry } from '../kernel/access-events.ts';
-import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { Ports } from '../kernel/ports.ts';
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
 import { emailKey, emailReservation } from './account.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
@@ -74,26 +73,25 @@ async function begin(context: PublicContext, { userId, orgId }: Member): Promise
   return { session_token: token, session: described, expires_at: described.expires_at };
 }
 
-/**
- * A failure on a known account is an event, of an unknown one a count (`contract.md` 12). The answer does not wait for it:
- * how long that takes would tell the one from the other.
- */
+/** A failure on a known account is an event, of an unknown one a count (`contract.md` 12); neither is seen in the answer. */
 function noteFailure(context: PublicContext, person: Member | null): void {
   const { ports, source } = context;
   const { code } = invalidCredentials();
-  if (person === null) {
-    ports.accessLog.countRefusal(code, source);
-    return;
-  }
-  recordFailure(ports, personAuthor(context, person)).catch((error: unknown) => {
-    ports.accessLog.countRefusal(code, 'store-away');
-    ports.log.warn('a failed sign-in could not be recorded', { error: String(error) });
+  context.afterAnswer(() => {
+    if (person === null) {
+      ports.accessLog.countRefusal(code, source);
+      return;
+    }
+    recordFailure(context, person).catch((error: unknown) => {
+      ports.accessLog.countRefusal(code, 'store-away');
+      ports.log.warn('a failed sign-in could not be recorded', { error: String(error) });
+    });
   });
 }
 
-async function recordFailure({ accessLog, clock }: Ports, author: Promise<Author>): Promise<void> {
+async function recordFailure(context: PublicContext, person: Member): Promise<void> {
+  const { accessLog, clock } = context.ports;
   const { code } = invalidCredentials();
-  await accessLog.record(
-    refusalEntry(await author, clock.now(), { capability: 'sign_in', code, mailboxId: null }),
-  );
+  const failure = { capability: 'sign_in', code, mailboxId: null };
+  await accessLog.record(refusalEntry(await personAuthor(context, person), clock.now(), failure));
 }

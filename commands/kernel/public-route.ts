@@ -10,6 +10,8 @@ export interface PublicContext {
   readonly source: string;
   /** Address and user agent under a principal's key. */
   readonly sealClient: (principalId: string) => Promise<Sealed>;
+  /** Runs once the answer is out, for what must not be seen in how long it takes. Must not throw. */
+  readonly afterAnswer: (work: () => void) => void;
   /** Tells the answer's `Position` header. */
   readonly notePosition: (position: Position | null) => void;
 }

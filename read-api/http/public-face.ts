@@ -24,6 +24,9 @@ export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
         ports,
         requestId,
         source,
+        afterAnswer: (work) => {
+          response.once('close', work);
+        },
         sealClient: (principalId) => clients.seal(principalId, request),
         notePosition: (reached) => {
           position = reached;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
+import { publicRoutes } from '../../read-api/public-routes.ts';
 import { freePort } from '../../infra/kept-port.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import {
@@ -321,12 +322,14 @@ describe('what every caller is promised', function () {
         .filter((method) => /^(get|post|put|patch|delete)$/.test(method))
         .map((method) => `${method} ${path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1')}`),
     );
-    const routes = capabilities.flatMap(({ rest }) => (rest ? [`${rest.method} ${rest.path}`] : []));
+    const routes = [...capabilities, ...publicRoutes].flatMap(({ rest }) =>
+      rest ? [`${rest.method} ${rest.path}`] : [],
+    );
     expect(described).to.have.members(routes);
     expect((await gateway.rest('GET', '/openapi.json', undefined, { token: null })).status).to.equal(401);
   });
 
-  it(`lets nobody in without a bearer but to ask for its health ${verifies('contract:18:public-routes')}`, async () => {
+  it(`lets nobody in without a bearer but to sign in and to ask for its health ${verifies('contract:18:public-routes')}`, async () => {
     for (const { rest } of capabilities) {
       if (!rest) continue;
       const path = rest.path.replaceAll(/:\w+/g, 'x');
@@ -334,6 +337,11 @@ describe('what every caller is promised', function () {
         token: null,
       });
       expect([status, body.error.code], `${rest.method} ${path}`).to.deep.equal([401, 'unauthenticated']);
+    }
+    for (const { rest } of publicRoutes) {
+      const { status, body } = await gateway.rest('POST', rest.path, {}, { token: null });
+      expect([status, body.error.code], rest.path).to.deep.equal([400, 'invalid_request']);
+      expect((await gateway.rest('GET', rest.path, undefined, { token: null })).status).to.equal(401);
     }
     expect((await gateway.rest('GET', '/nowhere', undefined, { token: null })).status).to.equal(401);
     for (const method of ['POST', 'GET', 'DELETE']) {

@@ -164,7 +164,7 @@ describe('signing in', function () {
       'mcp-protocol-version': REVISION,
     };
     const { text } = await mcp(callOf('get_identity'), headers);
-    const { structuredContent: told } = (JSON.parse(text)).result;
+    const { structuredContent: told } = JSON.parse(text).result;
     expect(told.principal).to.include({ type: 'delegated', on_behalf_of: session.userId });
     expect(told.token).to.include({ id: session.sessionId, surface: 'mcp' });
     expect(told.token.scopes).not.to.include.members(['approvals:decide']);
@@ -214,7 +214,8 @@ describe('signing in', function () {
   it(`gives grants wider than its own while the password is fresh ${verifies('contract:3:wider-in-session')}`, async () => {
     const nowhere = { host: '127.0.0.1', port: 1, security: 'none' };
     const auth = { type: 'password', username: 'nobody', password: 'nothing' };
-    const added = await gateway.rest('POST', '/mailboxes', { email: 'a@example.com', imap: nowhere, smtp: nowhere, auth }); // prettier-ignore
+    const mailbox = { email: 'a@example.com', imap: nowhere, smtp: nowhere, auth };
+    const added = await gateway.rest('POST', '/mailboxes', mailbox);
     const admin = await signInNew(gateway, 'admin');
     const path = `/mailboxes/${String(added.body.id)}/grants`;
     const given = await admin.rest('POST', path, { principal_id: admin.userId, preset: 'reader' });

@@ -23,6 +23,9 @@ describe('sessions', () => {
       requestId: 'req_1',
       source: 'somewhere',
       sealClient: async (id) => `sealed:${id}:{"ip":"192.0.2.1","user_agent":"a browser"}` as Sealed,
+      afterAnswer: (work) => {
+        work();
+      },
       notePosition: () => undefined,
     };
   });

@@ -48,7 +48,11 @@ const signedIn = (role: Role, changes: Partial<SessionEntry> = {}): Caller => {
 };
 const STALE = { steppedUpUntil: at(0) };
 const capability = (access: Capability['access']): Pick<Capability, 'access'> => ({ access });
-const codeOf = (work: () => void): unknown => (thrown(work) as { code?: unknown }).code;
+/** The code with which `check` refuses these. */
+const codeOf = <Given extends readonly unknown[]>(
+  check: (...given: Given) => unknown,
+  ...given: Given
+): string => thrown(() => check(...given)).code;
 
 describe('a caller in a session', () => {
   it(`is a person, with the scopes of the role and of the grants whole ${verifies('contract:2:session-person', 'contract:3:session-scopes')}`, () => {
@@ -82,16 +86,13 @@ describe('a caller in a session', () => {
 
   it(`is told when the fresh password alone is missing ${verifies('contract:3:step-up-required')}`, () => {
     const deciding = capability({ any: ['approvals:decide'] });
-    const refusal = (caller: Caller) =>
-      codeOf(() => {
-        requireAny(caller, deciding);
-      });
+    const refusal = (caller: Caller) => codeOf(requireAny, caller, deciding);
     requireAny(signedIn('approver'), deciding);
     expect(refusal(signedIn('approver', STALE))).to.equal('step_up_required');
     expect(refusal(signedIn('member', STALE))).to.equal('insufficient_scope');
     expect(refusal(sampleCaller())).to.equal('insufficient_scope');
-    expect(codeOf(() => { requireSteppedUp(signedIn('owner', STALE), WORLD_NOW); })).to.equal('step_up_required'); // prettier-ignore
-    expect(codeOf(() => { requireSteppedUp(sampleCaller(), WORLD_NOW); })).to.equal('insufficient_scope'); // prettier-ignore
+    expect(codeOf(requireSteppedUp, signedIn('owner', STALE), WORLD_NOW)).to.equal('step_up_required');
+    expect(codeOf(requireSteppedUp, sampleCaller(), WORLD_NOW)).to.equal('insufficient_scope');
     requireSteppedUp(signedIn('owner'), WORLD_NOW);
   });
 
@@ -100,7 +101,7 @@ describe('a caller in a session', () => {
     const state = stateOf(world('member'));
     requireAny(signedIn('member', STALE), own);
     authorise(signedIn('member', STALE), state, own, {});
-    expect(codeOf(() => { requireAny(sampleCaller(), own); })).to.equal('insufficient_scope'); // prettier-ignore
+    expect(codeOf(requireAny, sampleCaller(), own)).to.equal('insufficient_scope');
   });
 
   it(`confirms its password where that is asked, tokens are not asked ${verifies('contract:18:step-up-guards')}`, () => {
@@ -108,14 +109,14 @@ describe('a caller in a session', () => {
     requireFreshPassword(signedIn('owner'), guarded, WORLD_NOW);
     requireFreshPassword(sampleCaller(), guarded, WORLD_NOW);
     requireFreshPassword(signedIn('owner', STALE), capability({ any: ['tokens:manage'] }), WORLD_NOW);
-    const refused = codeOf(() => { requireFreshPassword(signedIn('owner', STALE), guarded, WORLD_NOW); }); // prettier-ignore
+    const refused = codeOf(requireFreshPassword, signedIn('owner', STALE), guarded, WORLD_NOW);
     expect(refused).to.equal('step_up_required');
   });
 
   it('alone may call what is only for sessions', () => {
     expect(mayCall(signedIn('auditor', STALE), capability('session'))).to.equal(true);
     expect(mayCall(sampleCaller(), capability('session'))).to.equal(false);
-    expect(codeOf(() => { requireAny(sampleCaller(), capability('session')); })).to.equal('insufficient_scope'); // prettier-ignore
+    expect(codeOf(requireAny, sampleCaller(), capability('session'))).to.equal('insufficient_scope');
   });
 
   it('is asked for again by what takes long', () => {
@@ -125,11 +126,11 @@ describe('a caller in a session', () => {
       sessions: new Map([['ses_1', entry(changes)]]),
     });
     const codeNow = (before: Caller, changes: Partial<SessionEntry>) =>
-      codeOf(() => callerNow(withSession(changes), before, WORLD_NOW));
+      codeOf(callerNow, withSession(changes), before, WORLD_NOW);
     expect(callerNow(withSession(STALE), caller, WORLD_NOW).scopes.has('policy:manage')).to.equal(false);
     expect(codeNow(caller, { endedAt: at(0) })).to.equal('token_revoked');
     expect(codeNow(caller, { expiresAt: at(0) })).to.equal('token_expired');
-    expect(codeOf(() => callerNow(stateOf(world('owner')), caller, WORLD_NOW))).to.equal('token_revoked');
+    expect(codeOf(callerNow, stateOf(world('owner')), caller, WORLD_NOW)).to.equal('token_revoked');
     const delegated = { ...caller, session: null, actor: 'delegated' as const };
     expect(callerNow(withSession({}), delegated, WORLD_NOW).actor).to.equal('delegated');
     expect(codeNow(delegated, { endedAt: at(0) })).to.equal('token_revoked');
