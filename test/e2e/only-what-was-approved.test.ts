@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/gateway.ts';
+import { appendMessages, withClient } from '../support/mail-append.ts';
+import { MailRelay } from '../support/mail-relay.ts';
+import { SendingWorld } from '../support/sending-world.ts';
+import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
+import { verifies } from '../support/verifies.ts';
+
+const MODES = ['execute_or_request_approval', 'execute', 'request_approval', 'prepare', 'preview'] as const;
+const rule = (decision: string, more: object = {}): object => ({
+  id: `rule-${decision}`,
+  when: { actions: ['archive', 'send'] },
+  then: { decision, ...more },
+});
+const REQUIRE = rule('require', { auto_commit: false });
+
+/** A status of the reply, or the code of the refusal (`contract.md` 6); a sample of what the unit test runs in whole. */
+const TABLE: Readonly<Record<string, Readonly<Record<(typeof MODES)[number], string>>>> = {
+  allow: {
+    execute_or_request_approval: 'completed',
+    execute: 'completed',
+    request_approval: 'awaiting_approval',
+    prepare: 'pending_commit',
+    preview: 'preview',
+  },
+  require: {
+    execute_or_request_approval: 'awaiting_approval',
+    execute: 'approval_required',
+    request_approval: 'awaiting_approval',
+    prepare: 'awaiting_approval',
+    preview: 'preview',
+  },
+  deny: {
+    execute_or_request_approval: 'policy_denied',
+    execute: 'policy_denied',
+    request_approval: 'policy_denied',
+    prepare: 'policy_denied',
+    preview: 'preview',
+  },
+};
+
+/** Who asks is a token of the owner; who decides is the owner, signed in. */
+describe('what was approved, and nothing else', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let relay: MailRelay;
+  let world: SendingWorld;
+  let owner: SignedInPerson;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    relay = await MailRelay.start(dovecot);
+    world = await SendingWorld.open(dovecot, relay.port);
+    owner = await signInOwner(world.gateway);
+  });
+  after(async () => {
+    await world.stop();
+    await relay.stop();
+    await dovecot.dispose();
+  });
+  beforeEach(() => rules(REQUIRE));
+
+  const rules = async (...all: readonly object[]): Promise<void> => {
+    const { status, body } = await owner.rest('PUT', '/org/policy', { rules: all });
+    expect(status, JSON.stringify(body)).to.equal(200);
+  };
+  /** Messages in INBOX: their ids and Message-IDs. */
+  const arrive = async (count: number): Promise<readonly { id: string; messageId: string }[]> => {
+    const word = randomUUID();
+    const messages = Array.from({ length: count }, (_, at) => {
+      const [subject, messageId] = [`${word} ${String(at)}`, `<${word}-${String(at)}@example.org>`];
+      const raw = `From: b@example.org\r\nSubject: ${subject}\r\nMessage-ID: ${messageId}\r\n\r\nHello.\r\n`;
+      return { subject, messageId, raw };
+    });
+    await appendMessages(dovecot.imap(), 'anna', messages);
+    return await eventually(async () => {
+      const path = `/mailboxes/${world.mailboxId}/messages?folder=inbox&limit=100`;
+      const { body } = await world.gateway.rest('GET', path);
+      return messages.map(({ subject, messageId }) => {
+        const found = (body.items as Json[]).find((item) => item.subject === subject);
+        if (!found) throw new Error('it has not arrived');
+        return { id: String(found.id), messageId };
+      });
+    });
+  };
+  const act = (operation: object, mode: string): Promise<Answer> =>
+    world.gateway.rest(
+      'POST',
+      `/mailboxes/${world.mailboxId}/email.act`,
+      { operation, authorization: { mode } },
+      mode === 'preview' ? {} : { key: randomUUID() },
+    );
+  const archive = (id: string) => ({
+    type: 'message_actions',
+    select: { message_ids: [id] },
+    actions: [{ type: 'archive' }],
+  });
+  /** Asked for and approved. */
+  const approved = async (operation: object): Promise<Json> => {
+    const { body: asked } = await act(operation, 'request_approval');
+    expect(asked.status, JSON.stringify(asked)).to.equal('awaiting_approval');
+    const { id, content_hash } = asked.approval;
+    const path = `/approvals/${String(id)}/decision`;
+    const { body } = await owner.rest('POST', path, { decision: 'approve', content_hash });
+    expect(body.status, JSON.stringify(body)).to.equal('pending_commit');
+    return asked;
+  };
+  const commit = ({ approval }: Json): Promise<Answer> =>
+    world.gateway.rest(
+      'POST',
+      `/approvals/${String(approval.id)}/approval_commit`,
+      {},
+      { key: randomUUID() },
+    );
+  const lastEvent = async ({ operation_id }: Json) =>
+    await world.gateway.gateway.ports.events.readLast(`operation-${String(operation_id)}`);
+  const inInbox = (messageId: string): Promise<boolean> =>
+    withClient(dovecot.imap(), 'anna', async (client) => {
+      await client.mailboxOpen('INBOX', { readOnly: true });
+      const found = await client.search({ header: { 'Message-ID': messageId } }, { uid: true });
+      return Array.isArray(found) && found.length === 1;
+    });
+  /** Refused for good: the answer and the event say why. */
+  const refusedFor = async (asked: Json, code: string, reason: string, policy: object | null = null): Promise<void> => {
+    const { body } = await commit(asked);
+    expect(body.error?.code, JSON.stringify(body)).to.equal(code);
+    const event = await lastEvent(asked);
+    expect(event?.type).to.equal('ApprovalInvalidated');
+    expect(event?.data).to.deep.equal({ reason, policy });
+    const again = await commit(asked);
+    expect(again.body.error.code).to.equal('approval_invalidated');
+  }; // prettier-ignore
+
+  for (const [decision, statuses] of Object.entries(TABLE)) {
+    it(`depends on mode and policy alike, where policy says ${decision} ${verifies('contract:6:modes', 'contract:6:check-modes')}`, async () => {
+      await rules(decision === 'require' ? REQUIRE : rule(decision));
+      const messages = await arrive(MODES.length);
+      for (const [at, mode] of MODES.entries()) {
+        const { id, messageId } = messages[at] ?? { id: '', messageId: '' };
+        const { body } = await act(archive(id), mode);
+        expect(body.status ?? body.error.code, `archive, ${mode}`).to.equal(statuses[mode]);
+        expect(await inInbox(messageId), mode).to.equal(statuses[mode] !== 'completed');
+        const draft = await world.draft();
+        const before = relay.accepted.length;
+        const sent = await act({ type: 'draft_send', draft_id: draft.id }, mode);
+        expect(sent.body.status ?? sent.body.error.code, `send, ${mode}`).to.equal(statuses[mode]);
+        expect(relay.accepted.length - before, mode).to.equal(statuses[mode] === 'completed' ? 1 : 0);
+      }
+    });
+  }
+
+  it(`is what the preview shows, and what goes out is that ${verifies('contract:9:preview')}`, async () => {
+    const { id, subject } = await world.draft(['bob@example.com']);
+    const asked = await approved({ type: 'draft_send', draft_id: id });
+    const { status, body } = await owner.rest('GET', `/approvals/${String(asked.approval.id)}/preview`);
+    expect(status, JSON.stringify(body)).to.equal(200);
+    expect(body.content_hash).to.equal(asked.approval.content_hash);
+    expect(body.manifest.envelope).to.deep.equal({ from: 'anna@example.com', to: ['bob@example.com'] });
+    expect(body.text).to.include(`Subject: ${subject}`).and.to.include('| Hello.');
+    expect(body.text).not.to.include('The stored');
+    await commit(asked);
+    const sent = relay.accepted.find(({ raw }) => raw.includes(subject));
+    expect(sent?.raw.toString()).to.include(`Message-ID: ${String(body.manifest.headers.message_id)}`);
+  });
+
+  it(`is not another byte of the stored message ${verifies('contract:9:commit-checks')}`, async () => {
+    const { id, subject } = await world.draft();
+    const asked = await approved({ type: 'draft_send', draft_id: id });
+    const { sql } = world.gateway.gateway.ports;
+    const altered = await sql.query(
+      `update vault.content_chunk set sealed = set_byte(sealed, length(sealed) / 2, get_byte(sealed, length(sealed) / 2) # 1)
+        where content_id in (select id from vault.content where draft_id = $1 and kind = 'mime') returning content_id`,
+      [id],
+    );
+    expect(altered).to.have.length(1);
+    const { body } = await owner.rest('GET', `/approvals/${String(asked.approval.id)}/preview`);
+    expect(body.text).to.include('WARNING: The stored message is not the one the check was made of');
+    await refusedFor(asked, 'approval_invalidated', 'manifest_mismatch');
+    expect(relay.accepted.filter(({ raw }) => raw.includes(subject))).to.deep.equal([]);
+  });
+
+  it(`is not what policy forbids since ${verifies('contract:10:invalidated')}`, async () => {
+    const [message] = await arrive(1);
+    const { id, subject } = await world.draft();
+    const moved = await approved(archive(message?.id ?? ''));
+    const sent = await approved({ type: 'draft_send', draft_id: id });
+    await rules(rule('deny'));
+    const { body } = await world.gateway.rest('GET', '/org/policy');
+    const policy = { decision: 'deny', rule_id: 'rule-deny', policy_version: Number(body.version) };
+    await refusedFor(moved, 'approval_invalidated', 'policy_stricter', policy);
+    await refusedFor(sent, 'approval_invalidated', 'policy_stricter', policy);
+    expect(await inInbox(message?.messageId ?? '')).to.equal(true);
+    expect(relay.accepted.filter(({ raw }) => raw.includes(subject))).to.deep.equal([]);
+  });
+
+  it(`is not a selection that lost a message since ${verifies('contract:9:commit-checks')}`, async () => {
+    const [kept, gone] = await arrive(2);
+    const ids = [kept?.id, gone?.id];
+    const asked = await approved({ ...archive(''), select: { message_ids: ids } });
+    await withClient(dovecot.imap(), 'anna', async (client) => {
+      await client.mailboxOpen('INBOX');
+      await client.messageDelete({ header: { 'Message-ID': gone?.messageId ?? '' } });
+    });
+    await refusedFor(asked, 'selection_changed', 'targets_gone');
+    expect(await inInbox(kept?.messageId ?? '')).to.equal(true);
+  });
+
+  it(`is not a folder that was given another name since ${verifies('contract:9:commit-checks')}`, async () => {
+    const [message] = await arrive(1);
+    await withClient(dovecot.imap(), 'anna', (client) => client.mailboxCreate('Plans'));
+    const folders = `/mailboxes/${world.mailboxId}/folders/list`;
+    const known = async (path: string): Promise<void> => {
+      const { body } = await world.gateway.rest('GET', folders);
+      expect((body.items as Json[]).map((folder) => folder.path)).to.include(path);
+    };
+    await eventually(() => known('Plans'));
+    await rules({ ...REQUIRE, when: { actions: ['move'] } });
+    const asked = await approved({
+      ...archive(message?.id ?? ''),
+      actions: [{ type: 'move', folder: 'Plans' }],
+    });
+    await withClient(dovecot.imap(), 'anna', (client) => client.mailboxRename('Plans', 'Bin of Eve'));
+    await eventually(() => known('Bin of Eve'));
+    await refusedFor(asked, 'selection_changed', 'targets_gone');
+    expect(await inInbox(message?.messageId ?? '')).to.equal(true);
+  });
+});
