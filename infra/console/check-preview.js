@@ -28,7 +28,15 @@ export function previewSection(approval, preview) {
           )
         : null,
       tabs('Preview as', [
-        { id: 'page', label: 'Page', content: () => sandboxed(preview.html, 'Preview of what would happen') },
+        {
+          id: 'page',
+          label: 'Page',
+          content: () =>
+            sandboxed(preview.html, {
+              title: 'Preview of what would happen',
+              lines: preview.text.split('\n').length,
+            }),
+        },
         {
           id: 'text',
           label: 'Plain text',

@@ -64,7 +64,7 @@ function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
       { class: 'quiet small' },
       who,
       actor.type === 'delegated' ? ' by a token' : '',
-      ` over ${surface}`,
+      surface === 'system' ? '' : ` over ${surface}`,
       ' · ',
       exactTime(at),
     ),

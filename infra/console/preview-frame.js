@@ -22,13 +22,18 @@ const policy = /** @type {WithTrustedTypes} */ (/** @type {unknown} */ (window))
 const POLICY =
   '<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">';
 
+const LINE_REM = 2.2;
+const LEAST_REM = 16;
+const MOST_REM = 46;
+
 /**
  * @param {string} html
- * @param {string} title
+ * @param {{ title: string, lines: number }} options `lines`: about how many it shows, since nothing inside can tell
  */
-export function sandboxed(html, title) {
+export function sandboxed(html, { title, lines }) {
   const page = POLICY + html;
   const frame = h('iframe', { sandbox: '', title, tabindex: 0, class: 'preview-frame' });
+  frame.style.height = `${String(Math.min(MOST_REM, Math.max(LEAST_REM, lines * LINE_REM)))}rem`;
   frame.srcdoc = policy ? policy.createHTML(page) : page;
   return frame;
 }

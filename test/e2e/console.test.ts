@@ -1,16 +1,24 @@
 /** The approver's page in a real browser, before a real gateway: what a person sees, does and is kept from. */
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { addPerson, passwordLink } from '../../commands/add-person.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { newSetUpLink } from '../../commands/set-up-organisation.ts';
+import { loadConfig } from '../../infra/config.ts';
+import { type Gateway, startGateway } from '../../infra/gateway.ts';
 import { systemClock } from '../../infra/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
 import { lowContrasts, namelessControls, outline } from '../support/page-checks.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { callRest, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
 
-import { PERSON_PASSWORD, signInWith, type SignedInPerson } from '../support/sign-in.ts';
+import { testDatabase, type TestDatabase } from '../support/postgres.ts';
+import { PERSON_PASSWORD, signInOwner, signInWith, type SignedInPerson } from '../support/sign-in.ts';
+import { silentLog } from '../support/silent-log.ts';
 import { verifies } from '../support/verifies.ts';
 
 const APPROVER = 'approver@example.com';
@@ -31,7 +39,7 @@ describe('the console', function () {
   before(async function () {
     dovecot = await requireTestDovecot(this);
     browser = await requireBrowser(this);
-    const mails = [HOSTILE, 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
+    const mails = [HOSTILE, 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
     const raw = mails.map((subject) => ({ raw: plainMessage({ subject }) }));
     await appendMessages(dovecot.imap(), 'anna', raw);
     const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
@@ -173,6 +181,39 @@ describe('the console', function () {
     expect(await page.locator('#news').innerText()).to.equal('Done');
   });
 
+  it('shows the outcome as it comes where the policy lets it run at once', async () => {
+    const { page } = person;
+    const owner = await signInOwner(gateway);
+    const policy = await owner.rest('GET', '/org/policy');
+    const rules = [{ id: 'trash', when: { actions: ['trash'] }, then: { decision: 'require' } }];
+    const etag = policy.headers.get('etag') ?? '';
+    const set = await owner.rest(
+      'PUT',
+      '/org/policy',
+      { rules, default: null },
+      { headers: { 'if-match': etag } },
+    );
+    expect(set.status, JSON.stringify(set.body)).to.equal(200);
+    const { body } = await gateway.rest(
+      'POST',
+      `/mailboxes/${mailboxId}/email.act`,
+      {
+        operation: {
+          type: 'message_actions',
+          select: { message_ids: messageIds.splice(0, 1) },
+          actions: [{ type: 'trash' }],
+        },
+      },
+      { token: agentToken, key: randomUUID() },
+    );
+    await open(`#/approvals/${String(body.approval.id)}`);
+    await heading('Move one message to the trash');
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await badge('Done');
+    await page.getByText('Done exactly as approved').waitFor();
+  });
+
   it('asks for the password again, and then does what was asked', async () => {
     const { page } = person;
     const id = await ask();
@@ -199,7 +240,7 @@ describe('the console', function () {
     await ask();
     await page.locator('#news').getByText('1 new in the list').waitFor();
     expect(await rows.count()).to.equal(before + 1);
-    await page.getByRole('link', { name: 'All' }).click();
+    await page.getByRole('link', { name: 'All', exact: true }).click();
     await page.getByLabel('State').selectOption({ label: 'Expired' });
     await page.getByText('No checks here').waitFor();
   });
@@ -295,6 +336,53 @@ describe('the console', function () {
   });
 
   it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
+    expect(person.errors).to.deep.equal([]);
+    expect(person.foreignRequests).to.deep.equal([]);
+  });
+});
+
+describe('the console of a gateway nobody has set up', function () {
+  this.timeout(30_000);
+  let browser: TestBrowser;
+  let database: TestDatabase;
+  let gateway: Gateway;
+  let folder: string;
+
+  before(async function () {
+    browser = await requireBrowser(this);
+    database = await testDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'gateway-test-'));
+    const config = loadConfig({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: '0' });
+    gateway = await startGateway({ config, log: silentLog, strictOutput: true });
+  });
+  after(async () => {
+    await browser.close();
+    await gateway[Symbol.asyncDispose]();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it(`makes the first owner by the link, and signs out whom nobody sees ${verifies('contract:18:console-walk')}`, async () => {
+    const person = await browser.newPerson(gateway.baseUrl);
+    const { page } = person;
+    await page.clock.install();
+    await page.goto(await newSetUpLink(gateway.ports));
+    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
+    await page.getByLabel('Organisation').fill('First Ltd');
+    await page.getByLabel('Your name').fill('Fanny First');
+    await page.getByLabel('E-mail').fill('first@example.com');
+    await page.getByLabel('Password').fill('too short');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByText('Fanny First').waitFor();
+    const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
+
+    await page.clock.fastForward('31:00');
+    await page.getByText('Your session is over').waitFor();
+    const answer = await callRest(gateway.baseUrl, ['GET', '/auth/session'], { token: bearer });
+    expect(answer.status).to.equal(401);
     expect(person.errors).to.deep.equal([]);
     expect(person.foreignRequests).to.deep.equal([]);
   });
