@@ -6,29 +6,31 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { callerOf } from '../../commands/kernel/access.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import { appendFacts, loadAggregate, streamOf } from '../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { draft } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
 import { fileSentCopy, type UnfiledCopy } from '../../commands/drafts/sending/file-sent-copy.ts';
-import { sendDraftCapability } from '../../commands/drafts/sending/send-draft-capability.ts';
 import { settleSend } from '../../commands/drafts/sending/settle-send.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
+import type { Deciders } from './approval-invariants.ts';
 import { behindTheLine, endLeasesOf, placeOf } from './crashed-run.ts';
 import type { TestDovecot } from './dovecot.ts';
 import { eventually } from './gateway.ts';
 import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
 import { ScriptedSmtp } from './scripted-smtp.ts';
 import type { SendWitness, ToldSend } from './send-invariants.ts';
+import { askAndApprove, askToSend, passOver, type Senders } from './send-requests.ts';
 import { SendingWorld } from './sending-world.ts';
+import { signInOwner } from './sign-in.ts';
 
-/** What crashes: the request, or the filing of the copy after it. */
-export type CrashedWork = 'send' | 'file_copy';
+/** What crashes: the request, the same with a person's approval before it goes out, or the filing of the copy after it. */
+export type CrashedWork = 'send' | 'checked_send' | 'file_copy';
+
+/** Sends to it wait for a person, and are committed with the vote. */
+const CHECKED_DOMAIN = 'checked.example';
 
 interface Scene {
   readonly draftId: string;
@@ -44,9 +46,16 @@ export class SendCrashes {
   readonly #server: ScriptedSmtp;
   readonly #home: RunHome;
   readonly #folder: string;
+  readonly #senders: Senders;
 
-  private constructor(world: SendingWorld, server: ScriptedSmtp, home: RunHome, folder: string) {
+  private constructor(
+    { world, senders }: { readonly world: SendingWorld; readonly senders: Senders },
+    server: ScriptedSmtp,
+    home: RunHome,
+    folder: string,
+  ) {
     this.#world = world;
+    this.#senders = senders;
     this.#server = server;
     this.#home = home;
     this.#folder = folder;
@@ -65,7 +74,21 @@ export class SendCrashes {
     const masterKey = await loadMasterKey(keyFile, { mayMake: false });
     const imapPort = dovecot.imap().port;
     const home = { databaseUrl, eventStoreUrl, imapPort, smtpPort: server.port, masterKey, shared };
-    return new SendCrashes(world, server, home, folder);
+    const owner = await signInOwner(world.gateway);
+    const rules = [
+      { id: 'checked', when: { recipient_domains: [CHECKED_DOMAIN] }, then: { decision: 'require' } },
+      { id: 'people', when: { actors: ['delegated'] }, then: { decision: 'allow' } },
+    ];
+    const put = await owner.rest('PUT', '/org/policy', { rules });
+    if (put.status !== 200) throw new Error(`no policy: ${JSON.stringify(put.body)}`);
+    const senders = { gateway: world.gateway, owner };
+    return new SendCrashes({ world, senders }, server, home, folder);
+  }
+
+  /** Who may decide checks here, and in whose name they are asked for. */
+  get deciders(): Deciders {
+    const { userId } = this.#senders.owner;
+    return { roles: { [userId]: 'owner' }, behindId: userId };
   }
 
   async close(): Promise<void> {
@@ -102,9 +125,9 @@ export class SendCrashes {
     const eventsAtCrash = await this.#events(scene);
     const restarted = openRun(this.#home);
     try {
-      if (work === 'send') {
-        told.push(await this.#settle(restarted, scene));
-        told.push(await this.#request(restarted, scene));
+      if (work !== 'file_copy') {
+        told.push(await this.#settle(restarted, work, scene));
+        told.push(await this.#ask(restarted, work, scene));
       }
       await this.#fileCopy(restarted, scene);
     } finally {
@@ -150,12 +173,19 @@ export class SendCrashes {
   }
 
   #work(run: GatewayRun, work: CrashedWork, scene: Scene): Promise<ToldSend | null> {
-    if (work === 'send') return this.#request(run, scene);
+    if (work !== 'file_copy') return this.#ask(run, work, scene);
     return fileSentCopy(unwaiting(run.ports), this.#unfiled(scene)).then(() => null);
   }
 
+  #ask({ ports }: GatewayRun, work: 'send' | 'checked_send', scene: Scene): Promise<ToldSend> {
+    return work === 'send'
+      ? askToSend(ports, this.#senders, scene)
+      : askAndApprove(ports, this.#senders, scene, this.#world.mailboxId);
+  }
+
   async #arrange(work: CrashedWork): Promise<Scene> {
-    const { id, subject } = await this.#world.draft();
+    const domain = work === 'checked_send' ? CHECKED_DOMAIN : 'example.com';
+    const { id, subject } = await this.#world.draft([`bob@${domain}`]);
     const scene = { draftId: id, subject, key: randomUUID() };
     if (work === 'file_copy') await this.#sent(scene);
     return scene;
@@ -190,13 +220,13 @@ export class SendCrashes {
   }
 
   /** Repeats the request until it is answered for good; unknown is an answer. */
-  #settle(run: GatewayRun, scene: Scene): Promise<ToldSend> {
+  #settle(run: GatewayRun, work: 'send' | 'checked_send', scene: Scene): Promise<ToldSend> {
     const operationId = this.#operationId(scene);
     return eventually(async () => {
-      await settleSend(run.ports, { operationId, orgId: null });
-      const answer = await this.#request(run, scene);
-      if (answer.code === 'idempotency_in_progress' || answer.code === 'provider_timeout')
-        throw new Error(answer.code);
+      if (work === 'checked_send') await passOver(run.ports, operationId, scene.draftId);
+      else await settleSend(run.ports, { operationId, orgId: null });
+      const answer = await this.#ask(run, work, scene);
+      if (NOT_YET.has(answer.code)) throw new Error(answer.code);
       return answer;
     }, SETTLED_WITHIN_MS);
   }
@@ -210,36 +240,6 @@ export class SendCrashes {
   #unfiled(scene: Scene): UnfiledCopy {
     const { draftId } = scene;
     return { operationId: this.#operationId(scene), orgId: null, draftId, lastFiledBy: 'gateway' };
-  }
-
-  async #request({ ports }: GatewayRun, { draftId, key }: Scene): Promise<ToldSend> {
-    const hash = ports.tokens.hashRestToken(this.#world.gateway.tokens.restToken);
-    const { state } = ports.directory;
-    const token = [...state.tokens.values()].find(({ secretHash }) => secretHash === hash);
-    const caller = token && callerOf(state, token, ports.clock.now());
-    if (!caller) throw new Error('no caller');
-    try {
-      await invokeCapability({
-        capability: sendDraftCapability,
-        input: { draft_id: draftId },
-        caller,
-        client: null,
-        registry: [],
-        ports,
-        request: {
-          id: randomUUID(),
-          surface: 'rest',
-          idempotencyKey: key,
-          ifMatch: null,
-          ifPosition: null,
-          mcpSessionId: null,
-        },
-      });
-      return { code: 'completed' };
-    } catch (error) {
-      if (error instanceof GatewayError) return { code: error.code };
-      throw error;
-    }
   }
 
   #operationId({ key }: Scene): string {
@@ -268,6 +268,10 @@ export class SendCrashes {
     });
   }
 }
+
+const NOT_YET: ReadonlySet<string> = new Set([
+  'idempotency_in_progress', 'provider_timeout', 'approval_pending', 'pending_commit', 'committing',
+]); // prettier-ignore
 
 /** The scripted server files no copies, so none is waited for. */
 const unwaiting = (ports: Ports): Ports => ({
