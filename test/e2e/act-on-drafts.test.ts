@@ -144,11 +144,11 @@ describe('drafts written and sent by email.act', function () {
     expect((await tool(args)).structuredContent.draft_id).to.equal(made.structuredContent.draft_id);
     // The owner's only mailbox need not be named; an agent's send wants an approval on this face as well.
     const send = { type: 'draft_send', draft_id: made.structuredContent.draft_id };
-    const refused = await tool({ operation: send, idempotency_key: randomUUID() });
-    expect(refused.isError).to.equal(true);
-    expect(refused.structuredContent.error.code).to.equal('approval_required');
     const preview = await tool({ operation: send, authorization: { mode: 'preview' } });
     expect(preview.structuredContent.preview.policy.decision).to.equal('require');
+    const asked = await tool({ operation: send, idempotency_key: randomUUID() });
+    expect(asked.structuredContent).to.deep.include({ status: 'awaiting_approval' });
+    expect(asked.structuredContent.approval.status).to.equal('awaiting_approval');
   });
 
   it(`takes three modes for writing a draft; preview writes none ${verifies('contract:6:draft-modes')}`, async () => {
@@ -195,8 +195,9 @@ describe('drafts written and sent by email.act', function () {
     const { draft_id } = await fine(newDraft());
     const send = { type: 'draft_send', draft_id };
     const token = await agentToken();
-    for (const mode of ['execute', 'execute_or_request_approval', 'request_approval', 'prepare']) {
-      expect(await code(send, { mode, token })).to.equal('403 approval_required');
+    expect(await code(send, { mode: 'execute', token })).to.equal('403 approval_required');
+    for (const mode of ['execute_or_request_approval', 'request_approval', 'prepare']) {
+      expect(await code(send, { mode, token }), mode).to.equal('403 insufficient_scope');
     }
     const preview = await fine(send, { mode: 'preview', token, key: null });
     expect(preview.preview.policy).to.deep.equal({
@@ -215,9 +216,7 @@ describe('drafts written and sent by email.act', function () {
       return (body.mailboxes as Json[]).find(({ id }) => id === world.mailboxId)?.requires_approval;
     };
     expect([await approvals(token), await approvals()]).to.deep.equal([['send', 'expunge'], ['expunge']]);
-    // The owner's own tools may send; they cannot ask anybody either.
-    expect(await code(send, { mode: 'request_approval' })).to.equal('403 approval_required');
-    expect(await code(send, { mode: 'prepare' })).to.equal('422 operation_unsupported');
+    // The owner's own tools may send.
     expect(await world.statusOf(draft_id as string)).to.equal('open');
     expect((await fine(send, { mode: 'execute' })).draft.status).to.equal('sent');
   });

@@ -31,7 +31,7 @@ describe('what a token learns of itself', function () {
     expect(mailbox.server_defined).to.deep.equal(['body_contains', 'header']);
     expect(body.tools).to.include.members(['email_query', 'email_act', 'move', 'list_folders']);
     expect(body.advertised_tools).to.have.members([
-      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await',
+      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await', 'email_requests',
     ]); // prettier-ignore
     expect(body.limits.reads_per_minute).to.equal(1_000_000);
     expect(body.server.mcp_revisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);

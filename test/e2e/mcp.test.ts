@@ -51,11 +51,11 @@ describe('the MCP face of the whole gateway', function () {
   const tool = async (client: Client, name: string, args: object = {}): Promise<ToolAnswer> =>
     (await client.callTool({ name, arguments: { ...args } })) as unknown as ToolAnswer;
 
-  it(`serves the official client: identity, query, act, requery ${verifies('interface:1:mcp-endpoint', 'interface:4.1:fresh-tools', 'interface:4.1:rule-2', 'interface:4.1:rule-3', 'interface:4.1:tools-call')}`, async () => {
+  it(`serves the official client: identity, query, act, requery ${verifies('interface:1:mcp-endpoint', 'interface:4.1:fresh-tools', 'interface:4.1:rule-2', 'interface:4.1:rule-3', 'interface:4.1:tools-call', 'interface:8:advertised-six')}`, async () => {
     const { client, transport } = await connect();
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).to.deep.equal([
-      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await',
+      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await', 'email_requests',
     ]); // prettier-ignore
     const identity = await tool(client, 'get_identity');
     expect(identity.structuredContent.principal).to.include({ type: 'agent', id: gateway.tokens.agentId });
@@ -96,7 +96,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'interface:4.1:toggle')}`, async () => {
+  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'interface:4.1:toggle', 'interface:8:granular-23')}`, async () => {
     const { client } = await connect();
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -109,10 +109,12 @@ describe('the MCP face of the whole gateway', function () {
     });
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).to.deep.equal([
-      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await',
-      'get_attachment', 'monitor_inbox',
+      'get_identity', 'settings_toggle_advanced_tools', 'email_query', 'email_act', 'email_await', 'email_requests',
+      'get_attachment', 'monitor_inbox', 'monitor_approval',
       'list_folders', 'move', 'copy', 'trash', 'spam', 'archive', 'set_flags',
-      'start_draft', 'reply_to_thread', 'get_draft', 'edit_draft', 'patch_draft', 'send_draft', 'discard_draft',
+      'wants_to_move', 'wants_to_copy', 'wants_to_expunge', 'cancel_approval', 'approval_commit',
+      'start_draft', 'reply_to_thread', 'get_draft', 'edit_draft', 'patch_draft',
+      'wants_to_send_draft', 'send_draft', 'discard_draft',
     ]); // prettier-ignore
     await client.close();
   });

@@ -174,7 +174,7 @@ export const contractMail = {
   ],
   'contract:4:uidvalidity': ['email_act', 'After a UIDVALIDITY change the old ids of the folder are stale.'],
 
-  'contract:6:action-types': ['email_act', 'Every action type but expunge runs.'],
+  'contract:6:action-types': ['email_act', 'Every action type runs, expunge through its check.'],
   'contract:6:relocating-last': ['email_act', 'At most one relocating action, and last.'],
   'contract:6:ids-limit': ['email_act', 'At most 500 ids; they may span folders but not mailboxes.'],
   'contract:6:foreign-id': ['email_act', 'A foreign id answers 404 and nothing runs.'],

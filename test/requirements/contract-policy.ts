@@ -81,7 +81,7 @@ export const contractPolicy = {
   ],
   'contract:6:draft-send-modes': [
     'email_act',
-    'A send that needs an approval is 403 approval_required; preview says so and sends nothing.',
+    'A send that needs an approval is 403 approval_required in mode execute; preview says so and sends nothing.',
   ],
   'contract:8:drafts': ['email_act', 'Drafts are allowed to all by default; a policy may forbid them.'],
   'contract:6:operation-read': [
