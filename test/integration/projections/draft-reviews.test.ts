@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import type { AnyEvent } from '../../../commands/event-catalogue.ts';
+import type { Fact } from '../../../commands/kernel/event.ts';
+import type { Projector } from '../../../infra/projector/projector.ts';
+import { draftReviews, listLeftReviews } from '../../../projections/draft-reviews.ts';
+import { happened } from '../../support/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
+
+describe('drafts and checks of which one was left behind', () => {
+  let rig: Rig;
+  let projector: Projector;
+  let count = 0;
+  before(async () => {
+    rig = await openRig();
+    projector = await rig.start({ projections: [draftReviews] });
+  });
+  after(async () => {
+    await rig[Symbol.asyncDispose]();
+  });
+
+  /** What happens to a draft and to its check, in this order; whether they are listed afterwards. */
+  const isLeft = async (...types: readonly string[]): Promise<boolean> => {
+    count += 1;
+    const [draftId, operationId] = [`drf_${String(count)}`, `opn_${String(count)}`];
+    const own = { operation_id: operationId, draft_id: draftId, approval_id: `chk_${String(count)}` };
+    for (const type of types) {
+      const isOfDraft = /Draft|Send/.test(type);
+      const sample = SAMPLE_EVENTS[type as AnyEvent['type']] as Readonly<Record<string, unknown>>;
+      const fact = { type, data: { ...sample, ...own } } as unknown as Fact<AnyEvent>;
+      await happened(rig.events, isOfDraft ? `draft-${draftId}` : `operation-${operationId}`, [fact]);
+    }
+    await rig.settle(projector);
+    const left = await listLeftReviews(rig.sql, {
+      since: new Date(Date.now() + 60_000),
+      except: [],
+      limit: 100,
+    });
+    return left.some((review) => review.operationId === operationId && review.draftId === draftId);
+  };
+
+  for (const [title, types] of [
+    ['a draft that was frozen, and nobody asked', ['DraftFrozen']],
+    ['a draft whose check was rejected', ['DraftFrozen', 'ApprovalRequested', 'ApprovalRejected']],
+    ['a draft whose check expired', ['DraftFrozen', 'ApprovalRequested', 'ApprovalExpired']],
+    ['a check whose draft was edited', ['DraftFrozen', 'ApprovalRequested', 'DraftEdited']],
+    ['a check whose draft was discarded', ['DraftFrozen', 'ApprovalRequested', 'DraftDiscarded']],
+    ['a check that was asked for after its draft was released', ['DraftFrozen', 'DraftReleased', 'ApprovalRequested']],
+  ] as const) {
+    it(`are found: ${title}`, async () => {
+      expect(await isLeft(...types)).to.equal(true);
+    });
+  } // prettier-ignore
+
+  for (const types of [
+    ['DraftFrozen', 'ApprovalRequested'],
+    ['DraftFrozen', 'ApprovalRequested', 'SendStarted', 'SendPostponed'],
+    ['DraftFrozen', 'ApprovalRequested', 'SendStarted', 'DraftSendUnknown'],
+    ['DraftFrozen', 'ApprovalRequested', 'SendStarted', 'DraftSent', 'ApprovalCommitted'],
+    ['DraftFrozen', 'ApprovalRequested', 'ApprovalCancelled', 'DraftReleased'],
+    ['DraftFrozen', 'ApprovalRequested', 'DraftEdited', 'ApprovalSuperseded'],
+    ['DraftFrozen', 'DraftReleased'],
+  ] as const) {
+    it(`are none: ${types.join(', ')}`, async () => {
+      expect(await isLeft(...types)).to.equal(false);
+    });
+  }
+});
