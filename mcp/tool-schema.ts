@@ -52,6 +52,9 @@ function pointToFilter({ jsonSchema }: SchemaContext): void {
 /** No count or offset of mail comes near: a bound above only says that numbers have an end. */
 const FAR = 2 ** 50;
 
+/** Lists that are longer than this are made by copying ids; a shorter bound nobody meets who writes the items himself. */
+const FEW = 100;
+
 const isEmpty = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0;
 
@@ -61,12 +64,14 @@ function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.maxLength;
   delete jsonSchema.pattern;
   delete jsonSchema.contentEncoding;
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (Number(jsonSchema.maximum) > FAR) delete jsonSchema.maximum;
   delete jsonSchema.propertyNames;
   if (isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties;
-  // The constant tells its type.
-  if ('const' in jsonSchema) delete jsonSchema.type;
+  if (Number(jsonSchema.minimum) <= 1) delete jsonSchema.minimum;
+  delete jsonSchema.minItems;
+  if (Number(jsonSchema.maxItems) <= FEW) delete jsonSchema.maxItems;
+  // The constants tell their type.
+  if ('const' in jsonSchema || 'enum' in jsonSchema) delete jsonSchema.type;
 }
 
 /** The error object of `interface.md` 7, as loose as a client may rely on it. */

@@ -74,11 +74,11 @@ function keyRule({ effect, idempotency }: Capability): Tool['key'] {
 
 const MAILBOX: JsonSchema = {
   type: 'string',
-  description: 'As get_identity names it; may be absent when there is one.',
+  description: 'As in get_identity; optional when there is one.',
 };
 const KEY: JsonSchema = {
   type: 'string',
-  description: 'New for each change; the same one again only to retry the same call.',
+  description: 'New for each change; the same one only to retry the call.',
 };
 const OPTIONAL_KEY = `${String(KEY['description'])} Needed for what must not happen twice.`;
 

@@ -15,12 +15,7 @@ export const pageFields = {
     .max(REST_LIMIT.max)
     .optional()
     .describe('Items per page: 50 by default on REST, 20 on MCP.'),
-  cursor: z
-    .string()
-    .min(1)
-    .max(2_000)
-    .optional()
-    .describe('page.next_cursor of the page before, same query.'),
+  cursor: z.string().min(1).max(2_000).optional().describe('page.next_cursor of the last page.'),
 };
 
 export const Page = z.object({

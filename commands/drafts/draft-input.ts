@@ -34,7 +34,7 @@ export const Headers = z
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
   }, 'Each header may be named once.')
-  .describe('X-…, List-…, Importance, Auto-Submitted and the like.');
+  .describe('Such as X-…, List-… or Importance.');
 
 export const Filename = headerText(MAX_FILENAME_CHARS)
   .min(1)
@@ -122,12 +122,7 @@ const newFields = {
 /** What a draft is started with, wherever it is asked for. */
 export const NewDraftFields = {
   ...newFields,
-  forward_of: z
-    .string()
-    .min(1)
-    .max(80)
-    .optional()
-    .describe('A message to forward: its text, attachments and subject are taken over.'),
+  forward_of: z.string().min(1).max(80).optional().describe('A message to forward, its attachments too.'),
 };
 export const StartDraftInput = z
   .strictObject({ mailbox_id: MailboxIdParameter, ...NewDraftFields })
@@ -135,7 +130,7 @@ export const StartDraftInput = z
 export type StartDraftInput = z.output<typeof StartDraftInput>;
 
 export const ReplyFields = {
-  message_id: z.string().min(1).max(80).describe('The message to answer, as a query named it.'),
+  message_id: z.string().min(1).max(80).describe('The message to answer.'),
   reply_all: z.boolean().optional().describe('To everyone of the message; else to its sender alone.'),
   ...bodyFields,
   to_add: addresses.optional().describe('Further recipients.'),

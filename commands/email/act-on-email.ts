@@ -40,9 +40,8 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   description:
     'message_actions changes messages named by ids from email_query, or by folder and filter; the others write a ' +
     'draft, and draft_send sends one, once. authorization.mode "preview" shows what would happen and changes nothing. ' +
-    'Where policy wants an approval the default mode asks for one: the answer is awaiting_approval, and monitor_approval ' +
-    'tells when a person decided. pending_commit waits for approval_commit. Always read status and each ' +
-    'result: ids change when a message moves (new_message_id). Not for reading (email_query). Example: ' +
+    'awaiting_approval: policy wants a person to decide, email_await tells when; pending_commit: email_requests commits ' +
+    'it. Always read status and each result: ids change when a message moves (new_message_id). Example: ' +
     '{"operation":{"type":"message_actions","select":{"message_ids":["msg_…"]},"actions":[{"type":"archive"}]},' +
     '"idempotency_key":"archive-1"}',
   effect: 'write',

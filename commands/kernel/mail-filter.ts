@@ -56,9 +56,9 @@ const group: z.ZodType<Filter> = anyObject
 
 const FilterObject: z.ZodType<Filter> = z.strictObject({
   ...leaves,
-  any: z.array(group).min(1).max(MAX_LEAVES).optional().describe('At least one of these filters matches.'),
-  all: z.array(group).min(1).max(MAX_LEAVES).optional().describe('All of these filters match.'),
-  not: group.optional().describe('This filter does not match.'),
+  any: z.array(group).min(1).max(MAX_LEAVES).optional().describe('At least one matches.'),
+  all: z.array(group).min(1).max(MAX_LEAVES).optional().describe('All match.'),
+  not: group.optional().describe('Does not match.'),
 });
 
 /** How many conditions a filter holds, groups counted through. */

@@ -10,19 +10,13 @@ export const MailboxIdParameter = z
 export const MessageId = z.string().min(1).max(80);
 /** Every message of an operation is one item of its event; 500 keeps that far below the store's limit. */
 export const MAX_MESSAGES = 500;
-export const MessageIds = z
-  .array(MessageId)
-  .min(1)
-  .max(MAX_MESSAGES)
-  .describe('As a query returned them; an id changes when its message moves.');
+export const MessageIds = z.array(MessageId).min(1).max(MAX_MESSAGES).describe('As a query returned them.');
 
 export const FolderArgument = z
   .string()
   .min(1)
   .max(1_000)
-  .describe(
-    'A role (inbox, archive, sent, drafts, trash, junk, …), a fld_ id, or an exact path (path:… forces it).',
-  );
+  .describe('Role (inbox, archive, sent, trash, junk, …), fld_ id, or exact path (path:… forces it).');
 
 export const Cardinality = z
   .strictObject({ min: z.int().min(0).optional(), max: z.int().min(0).max(MAX_MESSAGES).optional() })

@@ -22,8 +22,8 @@ export const toggleAdvancedTools = defineCapability<Input, Output>({
   title: 'Show or hide advanced tools',
   summary: 'Show or hide the single-purpose tools of this session.',
   description:
-    "Show or hide the single-purpose tools in this session's list. Not needed for normal work: email_query and " +
-    'email_act cover it, and a hidden tool can be called by its name. Returns the names shown or hidden.',
+    "Show or hide the single-purpose tools in this session's list. Not needed for normal work: hidden tools can be called " +
+    'by name, and the others cover them. Returns the names.',
   effect: 'write',
   access: 'any-token',
   rest: null,

@@ -55,7 +55,7 @@ export const getIdentity = defineCapability<Record<string, never>, Identity>({
   summary: 'Mailboxes, folder roles, tools and limits of this token.',
   description:
     'Start here. Returns the mailbox ids, folder roles, tools and limits of this token. Use these ids in other calls; ' +
-    'do not guess them. Takes no arguments.',
+    'do not guess them.',
   effect: 'read',
   access: 'any-token',
   rest: { method: 'get', path: '/identity' },

@@ -18,7 +18,7 @@ const Input = z.strictObject({
   for: z
     .enum(['message', 'approval', 'operation'])
     .describe(
-      'message: what arrives or begins to match select; approval, operation: which of the ids is decided or finishes.',
+      'message: new, or newly matching select; approval, operation: which of the ids is decided or finishes.',
     ),
   select: z
     .strictObject({
@@ -28,15 +28,14 @@ const Input = z.strictObject({
       ),
       filter: FilterSchema.optional(),
     })
-    .optional()
-    .describe('Absent: all messages.'),
+    .optional(),
   approval_ids: ApprovalIds.optional(),
   operation_ids: z
     .array(z.string().min(1).max(64))
     .min(1)
     .max(MAX_OPERATIONS)
     .optional()
-    .describe('As email_act named them.'),
+    .describe('As a reply named them.'),
   ...waitFields,
 });
 type Input = z.output<typeof Input>;

@@ -10,9 +10,7 @@ export const waitFields = {
     .min(1)
     .max(200)
     .optional()
-    .describe(
-      '`cursor` of the last wait, or `page.as_of` of a query: nothing since is missed. Absent: from now on.',
-    ),
+    .describe('`cursor` of the last wait, or `page.as_of` of a query: nothing since is missed.'),
   timeout_seconds: z
     .number()
     .min(0)
