@@ -1,22 +1,24 @@
 /** One check: who asks for what, exactly what would happen, the decision, and what became of it. */
 import { ApiError } from './api.js';
 import { decisionCard } from './check-decision.js';
+import { headingOf } from './check-head.js';
 import { previewSection } from './check-preview.js';
 import { reasonSection } from './check-reason.js';
 import { isOver } from './check-rights.js';
 import { trailSection } from './check-trail.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
-import { foreign } from './foreign-text.js';
 import { monitorApprovals, readApproval, readOperation, readPreview } from './routes.js';
-import { pastTime } from './times.js';
-import { badge, plain, rich, STATUSES, whatHappens } from './wording.js';
+import { plain, STATUSES, whatHappens } from './wording.js';
 
 /** @import { Approval, Operation, Preview } from './payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
 
 const WAIT_SECONDS = 30;
 const RETRY_MS = 5_000;
+/** The trail follows the operation by a moment. */
+const TRAIL_MS = 500;
+const LAGS_AT_MOST_MS = 30_000;
 
 /**
  * @param {ViewContext} context
@@ -40,6 +42,7 @@ class Check {
   /** @type {Preview | Error | null} */
   #preview = null;
   #turn = 0;
+  #trailLags = false;
   #problem = h('div');
   #head = h('div', { class: 'check-head' });
   #about = h('div', { class: 'check-about' });
@@ -92,13 +95,14 @@ class Check {
     const before = this.#approval;
     this.#approval = approval;
     this.#preview = preview;
+    this.#trailLags = !(operation instanceof Error) && lags(operation);
     this.#draw(approval, operation);
     if (before !== null && before.status !== approval.status)
       this.#context.announce(STATUSES[approval.status].label);
   }
 
   /**
-   * Until the view is left or the check is over: waits for a change and shows it. What fails is shown and tried again.
+   * Until the view is left or everything is told: waits for a change and shows it. What fails is shown and tried again.
    * @param {string} from
    */
   async follow(from) {
@@ -106,20 +110,29 @@ class Check {
     /** @type {string | null} */
     let cursor = from;
     const next = async () => {
+      if (this.#trailLags) {
+        await pause(TRAIL_MS);
+        await this.load();
+        return;
+      }
       cursor ??= await this.cursor();
       const told = await this.#monitor({ cursor, timeout_seconds: WAIT_SECONDS });
       // After a timeout too: a vote that is not the last one changes no status.
       await this.load();
       cursor = told.cursor;
     };
-    while (!isLeft() && !(this.#approval && isOver(this.#approval))) {
+    while (!isLeft() && !this.#isTold()) {
       const problem = await orError(next());
       if (isLeft()) return;
       this.#problem.replaceChildren(...(problem ? [errorNotice(problem, { role: null })] : []));
       if (problem === undefined) continue;
       if (problem.code.startsWith('cursor_')) cursor = null;
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await pause(RETRY_MS);
     }
+  }
+
+  #isTold() {
+    return !this.#trailLags && this.#approval !== null && isOver(this.#approval);
   }
 
   /** @param {{ cursor?: string, timeout_seconds: number }} wait */
@@ -140,7 +153,7 @@ class Check {
     const { names } = this.#context;
     const preview = this.#preview;
     const reload = () => void this.#reload();
-    this.#put(this.#head, approval, () => this.#heading(approval));
+    this.#put(this.#head, approval, () => headingOf(approval, names));
     this.#put(this.#about, [approval.content_hash, approval.reason, preview], () => [
       reasonSection(approval, names),
       preview instanceof Error
@@ -172,34 +185,14 @@ class Check {
     const heading = part.querySelector('h1, h2');
     if (heading instanceof HTMLElement) heading.focus();
   }
-
-  /** @param {Approval} approval */
-  #heading(approval) {
-    const { names } = this.#context;
-    const { requester, created_at: createdAt } = approval;
-    const behind = requester.on_behalf_of;
-    return [
-      h('h1', { tabindex: -1 }, rich(whatHappens(approval))),
-      h(
-        'p',
-        { class: 'check-meta' },
-        badge(approval.status),
-        h(
-          'span',
-          { class: 'quiet' },
-          'asked for by ',
-          foreign(names.nameOf(requester.id)),
-          behind === undefined || behind === requester.id
-            ? ''
-            : [' on behalf of ', foreign(names.nameOf(behind))],
-          requester.kind === 'delegated' ? ' by a token' : '',
-          ', ',
-          pastTime(createdAt),
-        ),
-      ),
-    ];
-  }
 }
+
+/** @param {Operation} operation */
+const lags = ({ events, updated_at: updatedAt }) =>
+  (events.at(-1)?.occurred_at ?? '') < updatedAt && Date.now() - Date.parse(updatedAt) < LAGS_AT_MOST_MS;
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * @template T

@@ -104,6 +104,7 @@ export interface AuditLine {
 }
 
 export interface Operation {
+  updated_at: string;
   events: AuditLine[];
 }
 

@@ -1,0 +1,36 @@
+/** What a check is about in a line, how it stands, and who asks. */
+import { h } from './dom.js';
+import { foreign } from './foreign-text.js';
+import { pastTime } from './times.js';
+import { badge, rich, whatHappens } from './wording.js';
+
+/** @import { Approval } from './payloads.d.ts' */
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ */
+export function headingOf(approval, names) {
+  const { requester, created_at: createdAt, status } = approval;
+  const behind = requester.on_behalf_of;
+  return [
+    h('h1', { tabindex: -1 }, rich(whatHappens(approval))),
+    h(
+      'p',
+      { class: 'check-meta' },
+      badge(status),
+      h(
+        'span',
+        { class: 'quiet' },
+        'asked for by ',
+        foreign(names.nameOf(requester.id)),
+        behind === undefined || behind === requester.id
+          ? ''
+          : [' on behalf of ', foreign(names.nameOf(behind))],
+        requester.kind === 'delegated' ? ' by a token' : '',
+        ', ',
+        pastTime(createdAt),
+      ),
+    ),
+  ];
+}
