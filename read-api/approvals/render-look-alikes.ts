@@ -2,11 +2,13 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 /** Alphabets of which letters look alike, or that are seldom mixed for good reason. */
-const SCRIPTS = [
-  'Latin', 'Greek', 'Cyrillic', 'Armenian', 'Hebrew', 'Arabic', 'Cherokee', 'Georgian', 'Coptic', 'Thai', 'Devanagari',
-  'Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo', 'Lisu', 'Canadian_Aboriginal',
-] as const; // prettier-ignore
-const SCRIPT_OF = SCRIPTS.map((name) => ({ name, matches: new RegExp(`\\p{Script=${name}}`, 'u') }));
+const SCRIPTS =
+  'Latin Greek Cyrillic Armenian Hebrew Arabic Cherokee Georgian Coptic Thai Devanagari Han Hiragana Katakana Hangul ' +
+  'Bopomofo Lisu Canadian_Aboriginal';
+const SCRIPT_OF = SCRIPTS.split(' ').map((name) => ({
+  name,
+  matches: new RegExp(`\\p{Script=${name}}`, 'u'),
+}));
 
 /** Mixed as a matter of course (TS 39, 5.2, "highly restrictive"). */
 const TOGETHER: readonly ReadonlySet<string>[] = [
@@ -21,14 +23,14 @@ export function mixesScripts(word: string): boolean {
   return used.length > 1 && !TOGETHER.some((set) => used.every((name) => set.has(name)));
 }
 
-/** Letters of other alphabets by the Latin ones they are taken for. */
+/** Latin letters, each followed by those of other alphabets that are taken for it. */
+const LOOK_ALIKES =
+  'aаαɑ bЬƅ cсϲⅽ dԁցⅾ eеҽ gɡ hһհ iіıιɩ jјϳ kκк lӏⅼ mмⅿ nոп oоοօ pрρ qԛզ rг sѕ tтτ uυս vѵνⅴ wԝω xхχⅹ yуγү';
 const TAKEN_FOR: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    a: 'аαɑ', b: 'Ьƅ', c: 'сϲⅽ', d: 'ԁցⅾ', e: 'еҽ', g: 'ɡ', h: 'һհ', i: 'іıιɩ', j: 'јϳ', k: 'κк', l: 'ӏⅼ',
-    m: 'мⅿ', n: 'ոп', o: 'оοօ', p: 'рρ', q: 'ԛզ', r: 'г', s: 'ѕ', t: 'тτ', u: 'υս', v: 'ѵνⅴ', w: 'ԝω', x: 'хχⅹ',
-    y: 'уγү',
-  }).flatMap(([latin, others]) => Array.from(others, (other): [string, string] => [other, latin])),
-); // prettier-ignore
+  LOOK_ALIKES.split(' ').flatMap(([latin = '', ...others]) =>
+    others.map((other): [string, string] => [other, latin]),
+  ),
+);
 
 /** Each letter as the Latin one it is taken for, accents left out. */
 const inLatin = (word: string): string =>
@@ -38,8 +40,13 @@ const inLatin = (word: string): string =>
   ).join('');
 
 const AT_A_GLANCE: readonly (readonly [RegExp, string])[] = [
-  [/[1i|]/g, 'l'], [/0/g, 'o'], [/-/g, ''], [/rn/g, 'm'], [/vv/g, 'w'], [/cl/g, 'd'],
-]; // prettier-ignore
+  [/[1i|]/g, 'l'],
+  [/0/g, 'o'],
+  [/-/g, ''],
+  [/rn/g, 'm'],
+  [/vv/g, 'w'],
+  [/cl/g, 'd'],
+];
 
 /** What a name is read as at a glance: two names with one skeleton are taken for each other. */
 export const skeleton = (name: string): string =>
