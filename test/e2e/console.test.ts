@@ -25,7 +25,7 @@ const APPROVER = 'approver@example.com';
 const HOSTILE = 'Invoice \u202Egpj.exe\u202C <img src=x onerror="document.title=1"><b>now</b>';
 
 describe('the console', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let aheadMs = 0;
   let dovecot: TestDovecot;
   let gateway: TestGateway;
@@ -342,7 +342,7 @@ describe('the console', function () {
 });
 
 describe('the console of a gateway nobody has set up', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let browser: TestBrowser;
   let database: TestDatabase;
   let gateway: Gateway;
