@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
+import { SESSION_ONLY_SCOPES } from '../../commands/kernel/scopes.ts';
 import { COMPONENTS, errorResponse, type Json, successHeaders } from './openapi-components.ts';
 import { API_PATH } from './rest-answer.ts';
 
@@ -24,6 +25,8 @@ const WITH_MAIL: readonly ErrorCode[] = [
   'mailbox_unavailable', 'mailbox_auth_failed', 'folder_role_missing', 'filter_unsupported', 'target_blocked',
   'provider_rejected', 'provider_timeout',
 ]; // prettier-ignore
+const WITH_PASSWORD: readonly ErrorCode[] = ['invalid_credentials'];
+const WITH_STEP_UP: readonly ErrorCode[] = ['step_up_required'];
 const WITH_OPERATION: readonly ErrorCode[] = [
   'policy_denied', 'approval_required', 'cardinality_violation', 'operation_unsupported', 'idempotency_key_required',
 ]; // prettier-ignore
@@ -42,11 +45,17 @@ export function errorCodesOf({
     [etag !== undefined, WITH_ETAG],
     ['cursor' in properties || 'select' in properties, WITH_CURSOR],
     [typeof access !== 'string' && access.mailbox !== undefined, WITH_MAIL],
+    [access === 'session' && ('password' in properties || 'old' in properties), WITH_PASSWORD],
+    [asksForPassword(access), WITH_STEP_UP],
     [idempotency.kind === 'operation', WITH_OPERATION],
   ];
   const codes = asked.flatMap(([applies, some]) => (applies ? some : []));
   return Map.groupBy(codes.toSorted(), (code) => ERROR_TABLE[code].status);
 }
+
+const asksForPassword = (access: Capability['access']): boolean =>
+  typeof access !== 'string' &&
+  (access.steppedUp === true || access.any.some((scope) => SESSION_ONLY_SCOPES.includes(scope)));
 
 const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   'Idempotency-Key': '1–255 visible ASCII characters; the same key with the same body runs once.',
@@ -158,7 +167,7 @@ const publicOperationOf = (route: AnyPublicRoute): Json => ({
   ...operationOf({
     ...route,
     effect: 'write',
-    access: 'any-token',
+    access: 'session',
     tool: null,
     idempotency: { kind: 'none' },
     handle: () => Promise.reject(new Error('a document runs nothing')),

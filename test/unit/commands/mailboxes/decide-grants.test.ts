@@ -42,6 +42,17 @@ describe('giving a grant', () => {
     expect(refused.details).to.deep.equal({ grant_id: 'grt_2' });
   });
 
+  it(`is as wide as a person in a session wants, once the password is fresh ${verifies('contract:3:wider-in-session')}`, () => {
+    const wide = toAgent({ ...READ, scopes: ['messages:read', 'messages:expunge'] });
+    const give = (wider: 'allowed' | 'after-step-up', command = wide) =>
+      given(mailbox, ...added).when((state) => giveGrant(state, { ...narrow, wider }, command));
+    give('after-step-up').thenRefused('step_up_required');
+    const state = stateAfter(mailbox, added);
+    expect(giveGrant(state, { ...narrow, wider: 'allowed' }, wide)).to.have.length(1);
+    // What the own grant covers needs no fresh password.
+    expect(giveGrant(state, { ...giver, wider: 'after-step-up' }, toAgent(READ))).to.have.length(1);
+  });
+
   it(`cannot be wider than the own grant, in scopes, folders, time or quotas ${verifies('contract:3:grant-within')}`, () => {
     const bound = grantGiven('grt_2', 'usr_2', ['messages:read'], {
       folder_roles: ['inbox'],

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { capabilities } from '../../../../read-api/capabilities.ts';
 import { ERROR_TABLE } from '../../../../commands/kernel/errors.ts';
 import { openApiDocument } from '../../../../read-api/http/openapi.ts';
+import { publicRoutes } from '../../../../read-api/public-routes.ts';
 import { getOpenapi } from '../../../../read-api/http/get-openapi.ts';
 import { startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { sampleNotes } from '../../../support/rest/sample-notes.ts';
@@ -9,6 +10,7 @@ import { verifies } from '../../../support/verifies.ts';
 
 interface Operation {
   readonly operationId: string;
+  readonly security?: readonly object[];
   readonly parameters: readonly { name: string; in: string; required?: boolean; schema: object }[];
   readonly requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> };
   readonly responses: Record<string, Record<string, unknown>>;
@@ -53,6 +55,20 @@ describe('the OpenAPI document', () => {
     const routed = capabilities.flatMap(({ rest, name }) => (rest ? [name] : []));
     expect(documented).to.have.members(routed);
     expect(Object.keys(real.paths).filter((path) => path.includes(':'))).to.deep.equal([]);
+  });
+
+  it(`names the routes that take no bearer, and what a session is told ${verifies('contract:18:public-routes')}`, () => {
+    const real = openApiDocument({ registry: capabilities, publicRoutes }, SERVER) as unknown as Document;
+    const open = Object.entries(real.paths).flatMap(([path, methods]) =>
+      Object.values(methods).some(({ security }) => security?.length === 0) ? [path] : [],
+    );
+    expect(open).to.have.members(['/auth/setup', '/auth/login', '/auth/password/reset']);
+    const told = (path: string, status: string): string =>
+      JSON.stringify(real.paths[path]?.['post']?.responses[status]);
+    expect(told('/auth/login', '401')).to.contain('invalid_credentials');
+    expect(told('/auth/step-up', '401')).to.contain('invalid_credentials');
+    expect(told('/tokens', '403')).to.contain('step_up_required');
+    expect(told('/agents', '403')).not.to.contain('step_up_required');
   });
 
   it('refers to nothing that is not in it', () => {
