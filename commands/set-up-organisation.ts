@@ -1,7 +1,8 @@
 /** POST /auth/setup: the first owner and organisation, by the link that a fresh start prints (`contract.md` 18). */
 import { z } from 'zod';
+import { NewEmail } from './accounts/email-field.ts';
 import { invalidLink } from './accounts/invalid-credentials.ts';
-import { EmailField, NewPassword } from './accounts/password-field.ts';
+import { NewPassword } from './accounts/password-field.ts';
 import { personAuthor } from './accounts/person-at-the-door.ts';
 import { foundOrganisation, isUnfounded } from './found-organisation.ts';
 import { lineOfText } from './kernel/line-of-text.ts';
@@ -10,7 +11,7 @@ import { definePublicRoute } from './kernel/public-route.ts';
 
 const Input = z.strictObject({
   token: z.string().min(1).max(200),
-  email: EmailField,
+  email: NewEmail,
   password: NewPassword,
   name: lineOfText(100),
   org_name: lineOfText(100),

@@ -22,5 +22,3 @@ export const NewPassword = z
 
 /** A password to be checked: rules of today say nothing about one given earlier. */
 export const GivenPassword = z.string().min(1).max(MOST_BYTES);
-
-export const EmailField = z.string().min(3).max(320);

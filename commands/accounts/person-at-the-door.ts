@@ -8,9 +8,9 @@ export interface Member {
   readonly orgId: string;
 }
 
-/** Of whom is of several organisations, the one joined first; null = of none. */
+/** Of whom is of several organisations, the oldest one (ids are UUIDv7); null = of none. */
 export function memberOf({ roles }: DirectoryState, userId: string): Member | null {
-  const key = [...roles.keys()].find((role) => role.endsWith(`/${userId}`));
+  const [key] = [...roles.keys()].filter((role) => role.endsWith(`/${userId}`)).sort();
   return key === undefined ? null : { userId, orgId: key.slice(0, key.indexOf('/')) };
 }
 

@@ -6,12 +6,13 @@ import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts
 import { emailKey, emailReservation } from './account.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
 import { invalidCredentials } from './invalid-credentials.ts';
-import { EmailField, GivenPassword } from './password-field.ts';
+import { GivenEmail } from './email-field.ts';
+import { GivenPassword } from './password-field.ts';
 import { type Member, memberOf, personAuthor } from './person-at-the-door.ts';
 import { session, startSession } from './session.ts';
 import { describeSession, Session } from './session-payload.ts';
 
-const Input = z.strictObject({ email: EmailField, password: GivenPassword });
+const Input = z.strictObject({ email: GivenEmail, password: GivenPassword });
 type Input = z.output<typeof Input>;
 
 const SignedIn = z.object({

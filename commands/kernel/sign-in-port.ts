@@ -30,7 +30,7 @@ export type LinkPurpose = 'setup' | 'password';
 export interface OneTimeLinks {
   /** A fresh token, good for 24 hours. `subject` = whom it is for, where it is for somebody. */
   make(purpose: LinkPurpose, subject: string | null): Promise<string>;
-  /** Uses the token up; null when it is unknown, used or too old, or for something else. */
+  /** Uses the token up, and any other for the same subject; null when it is unknown, used or too old, or for something else. */
   take(purpose: LinkPurpose, token: string): Promise<{ readonly subject: string | null } | null>;
 }
 

@@ -1,4 +1,5 @@
 /** `admin person`: adds a person, or gives one a new password, by a link that counts once. */
+import { isEmailAddress } from '../../commands/accounts/email-field.ts';
 import { addPerson, passwordLink, type PersonPorts, personWith } from '../../commands/add-person.ts';
 import { type Role, ROLES } from '../../commands/kernel/scopes.ts';
 import { adminAuthor } from './admin-author.ts';
@@ -27,7 +28,7 @@ async function add(
 ): Promise<string> {
   const role = ROLES.find((known) => known === word);
   if (role === undefined) throw new Error(`Say what the person is with --role: ${ROLES.join(', ')}.`);
-  if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new Error(`${email} is not an e-mail address.`);
+  if (!isEmailAddress(email)) throw new Error(`${email} is not an e-mail address.`);
   const orgId = organisationNamed(ports.directory.state, org);
   const userId = await addPerson(ports, adminAuthor(ports, orgId), { orgId, email, name, role });
   return await linkFor(ports, userId, `${email} is ${article(role)} ${role} now.`);

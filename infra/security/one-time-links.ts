@@ -31,7 +31,13 @@ export function createOneTimeLinks({
          returning subject`,
         [hashOf(token), purpose, clock.now()],
       );
-      return row ?? null;
+      if (row === undefined) return null;
+      // One that was asked for twice is not left lying about.
+      await sql.query('delete from work.one_time_link where purpose = $1 and subject = $2', [
+        purpose,
+        row.subject,
+      ]);
+      return row;
     },
   };
 }

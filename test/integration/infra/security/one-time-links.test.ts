@@ -32,6 +32,17 @@ describe('one-time links', () => {
     expect(await links.take('password', token)).to.equal(null);
   });
 
+  it('count no more once another for the same person was used', async () => {
+    const [first, second, other] = [
+      await links.make('password', 'usr_4'),
+      await links.make('password', 'usr_4'),
+      await links.make('password', 'usr_5'),
+    ];
+    expect(await links.take('password', second)).to.deep.equal({ subject: 'usr_4' });
+    expect(await links.take('password', first)).to.equal(null);
+    expect(await links.take('password', other)).to.deep.equal({ subject: 'usr_5' });
+  });
+
   it(`count for a day and only for what they were made for ${verifies('contract:18:one-time-links')}`, async () => {
     const [setup, password] = [await links.make('setup', null), await links.make('password', 'usr_2')];
     expect(await links.take('password', setup)).to.equal(null);
