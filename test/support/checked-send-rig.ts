@@ -5,21 +5,24 @@ import type { Ports } from '../../commands/kernel/ports.ts';
 import type { Role } from '../../commands/kernel/scopes.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { wantsToSendDraft } from '../../commands/approvals/wants-to-send-draft.ts';
+import { castVote } from '../../commands/operations/approvals/cast-vote.ts';
 import { commitCheck } from '../../commands/operations/approvals/commit-check.ts';
 import { cancelCheck } from '../../commands/operations/approvals/end-check.ts';
 import { decideNow } from '../../commands/operations/approvals/decide-now.ts';
-import { secondsAfter } from '../../commands/operations/approvals/request-approval.ts';
-import type { OperationFact, OperationReply, OperationState } from '../../commands/operations/operation.ts';
+import type { OperationReply } from '../../commands/operations/operation.ts';
 import { sendCommit } from '../../commands/drafts/sending/commit-send.ts';
 import { releaseDraftOf } from '../../commands/drafts/sending/leave-review.ts';
+import { sampleAuthor } from './event-author.ts';
 import { SendRig, type SendRigOptions } from './send-rig.ts';
 
 const ONE_APPROVER = [{ id: 'checked', when: { actions: ['send'] }, then: { decision: 'require' } }];
 
+const APPROVER = 'usr_approver';
+
 export class CheckedSendRig extends SendRig {
   constructor(options: SendRigOptions = {}) {
     super({ kind: 'agent', policy: policyOf(ONE_APPROVER), ...options });
-    (this.ports.directory.state.roles as Map<string, Role>).set('org_1/usr_approver', 'approver');
+    (this.ports.directory.state.roles as Map<string, Role>).set(`org_1/${APPROVER}`, 'approver');
   }
 
   /** Puts other rules in force. */
@@ -33,17 +36,39 @@ export class CheckedSendRig extends SendRig {
     return (await this.invoke(wantsToSendDraft, { draft_id: draftId }, key, ports)).output as OperationReply;
   }
 
-  /** What the last of the people who have to approve writes. */
-  async grant(key: string): Promise<void> {
-    const commit_by = secondsAfter(this.ports.clock.now(), 3_600);
-    await this.#decide(key, () => [{ type: 'ApprovalGranted', data: { by: 'quorum', commit_by } }]);
+  /** The one approver approves what waits, or rejects it and the draft hears of it. */
+  async vote(
+    key: string,
+    decision: 'approve' | 'reject' = 'approve',
+    ports: Ports = this.ports,
+  ): Promise<void> {
+    const ballot = {
+      voterId: APPROVER,
+      role: 'approver',
+      behindId: 'usr_1',
+      decision,
+      reason: await ports.personal.seal(APPROVER, 'As I see it.'),
+    } as const;
+    const actor = { type: 'person', id: APPROVER, token_id: null, session_id: null } as const;
+    const author = sampleAuthor('org_1', { actor });
+    const operationId = this.operationId(key);
+    const { state } = await decideNow(ports, author, operationId, (now, at) =>
+      castVote(now, { ...ballot, contentHash: now.approval?.requested.content_hash ?? '', now: at }),
+    );
+    await releaseDraftOf(ports, author, operationId, state);
   }
 
   /** Withdraws the check, and says so to the draft unless the process dies before that. */
-  async cancel(key: string, { isCutOff = false } = {}): Promise<void> {
-    const state = await this.#decide(key, (now, at) => cancelCheck(now, { reason: null, now: at }));
-    if (!isCutOff)
-      await releaseDraftOf(this.ports, systemAuthor(this.ports, 'org_1'), this.operationId(key), state);
+  async cancel(
+    key: string,
+    { isCutOff = false, ports = this.ports }: { readonly isCutOff?: boolean; readonly ports?: Ports } = {},
+  ): Promise<void> {
+    const author = systemAuthor(ports, 'org_1');
+    const operationId = this.operationId(key);
+    const { state } = await decideNow(ports, author, operationId, (now, at) =>
+      cancelCheck(now, { reason: null, now: at }),
+    );
+    if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
   }
 
   async commit(key: string, ports: Ports = this.ports): Promise<OperationReply> {
@@ -61,16 +86,8 @@ export class CheckedSendRig extends SendRig {
   async granted(key: string): Promise<string> {
     const id = await this.startDraft();
     await this.ask(id, key);
-    await this.grant(key);
+    await this.vote(key);
     return id;
-  }
-
-  async #decide(
-    key: string,
-    decide: (state: OperationState, now: Date) => readonly OperationFact[],
-  ): Promise<OperationState> {
-    const author = systemAuthor(this.ports, 'org_1');
-    return (await decideNow(this.ports, author, this.operationId(key), decide)).state;
   }
 }
 

@@ -26,7 +26,7 @@ async function granted(rig = new CheckedSendRig()) {
   const settle = () => settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
   const typesOfOperation = async () =>
     (await rig.typesOf(`operation-${operationId}`)).slice(
-      'Submitted, Decided, Requested, Granted'.split(',').length,
+      'Submitted, Decided, Requested, Voted, Granted'.split(',').length,
     );
   return { rig, id, operationId, status, settle, typesOfOperation };
 }
