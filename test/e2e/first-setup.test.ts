@@ -58,8 +58,6 @@ describe('a fresh start', function () {
       role: 'owner',
       org: { id: made.body.org_id as string, name: 'First Ltd' },
     });
-    const refused = await admin('bootstrap', '--org', 'Second', '--email', 'second@example.com');
-    expect(refused.stderr).to.match(/^An organisation exists already/);
   });
 
   it(`is followed by people whom the admin command adds ${verifies('contract:18:admin-person')}`, async () => {
@@ -69,11 +67,7 @@ describe('a fresh start', function () {
     expect((await post('/auth/password/reset', reset)).status).to.equal(204);
     const ann = await signInWith(gateway.address, 'ann@example.com');
     expect((await ann.rest('GET', '/auth/session')).body).to.deep.include({ role: 'approver' });
-    const [again, refused] = await Promise.all([
-      admin('person', 'reset', 'Ann@example.com'),
-      admin('person', 'reset', 'nobody@example.com'),
-    ]);
-    expect(refused).to.include({ code: 1, stderr: 'Nobody has the address nobody@example.com here.\n' });
+    const again = await admin('person', 'reset', 'Ann@example.com');
     const body = { token: tokenIn(again.stdout, 'reset'), password: 'another long passphrase' };
     expect((await post('/auth/password/reset', body)).status).to.equal(204);
     expect((await ann.rest('GET', '/auth/session')).status).to.equal(401);
