@@ -20,6 +20,19 @@ export const contractApprovals = {
     'email_act',
     'approvals:request is needed to make a check, in the default mode only when approval is required.',
   ],
+  'contract:3:approval-visibility': [
+    ['list_approvals', 'get_approval', 'preview_approval'],
+    'Requester, the person behind, eligible approvers and who may read there see a check; for others it is none.',
+  ],
+  'contract:17:approvals': ['list_approvals', 'GET /approvals by status, mailbox and role, newest first.'],
+  'contract:17:email-requests': [
+    'email_requests',
+    'list, get, preview, cancel and commit, each by its own scope; nobody decides there.',
+  ],
+  'contract:10:operation-waits': [
+    'get_operation',
+    'An operation with a check waits, or was never run when its check ended first.',
+  ],
   'contract:9:manifest': [
     'email_act',
     'The manifest names locators, Message-IDs, salted subject hashes and destinations; content_hash is its SHA-256.',

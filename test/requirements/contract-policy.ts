@@ -23,7 +23,7 @@ export const contractPolicy = {
     "A rule's auto_commit beats that of the mode; by itself runs only execute_or_request_approval.",
   ],
   'contract:17:as-of': [
-    ['read_draft', 'list_grants', 'get_policy'],
+    ['read_draft', 'list_grants', 'get_policy', 'get_approval'],
     '?as_of= folds up to occurred_at <= as_of; authorisation is of today; a time to come is refused.',
   ],
   'contract:3:grant-quotas': [
