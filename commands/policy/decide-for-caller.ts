@@ -83,7 +83,11 @@ const bareType = ({ contentType, size }: AttachmentFacts): AttachmentFacts => ({
   size,
 });
 
-const ownDomains = ({ mailboxes }: DirectoryState, orgId: string): ReadonlySet<string> =>
+/** Domains of an organisation's mailboxes in their wire form: what lies beyond them is outside. */
+export const ownDomains = (
+  { mailboxes }: Pick<DirectoryState, 'mailboxes'>,
+  orgId: string,
+): ReadonlySet<string> =>
   new Set(
     [...mailboxes.values()]
       .filter((mailbox) => mailbox.orgId === orgId && mailbox.state !== 'removed')

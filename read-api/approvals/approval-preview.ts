@@ -2,10 +2,8 @@
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import type { DirectoryState, MailboxEntry } from '../../commands/kernel/directory.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import { withPrefix } from '../../commands/kernel/ids.ts';
-import { wireForm } from '../../commands/kernel/policy-document.ts';
 import {
   type ApprovalStatus,
   approvalStatus,
@@ -13,6 +11,7 @@ import {
 } from '../../commands/operations/approvals/approval-status.ts';
 import { Manifest, openManifest, type SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
+import { ownDomains } from '../../commands/policy/decide-for-caller.ts';
 import { Change, changesBetween, renderChanges } from './approval-changes.ts';
 import { type FrozenSend, loadFrozenSend } from './frozen-send.ts';
 import { messagesNow } from './messages-now.ts';
@@ -55,7 +54,10 @@ export async function approvalPreview(
   if (manifest === null || !mailbox) {
     return { manifest, content_hash, ...renderDocument(ERASED, of) };
   }
-  const common = { mailboxAddress: mailbox.email, ownDomains: ownDomains(ports.directory.state, mailbox) };
+  const common = {
+    mailboxAddress: mailbox.email,
+    ownDomains: ownDomains(ports.directory.state, mailbox.orgId),
+  };
   if (manifest.kind === 'message_actions') {
     const messages = await messagesNow(ports, mailbox, manifest);
     return {
@@ -88,16 +90,6 @@ async function openedManifest({ ports }: Looking, { approval }: OperationState):
   const text = await ports.personal.open(approval.requested.manifest);
   return text === null ? null : openManifest(text, approval.requested.content_hash);
 }
-
-const ownDomains = (
-  { mailboxes }: Pick<DirectoryState, 'mailboxes'>,
-  { orgId }: MailboxEntry,
-): ReadonlySet<string> =>
-  new Set(
-    [...mailboxes.values()]
-      .filter((mailbox) => mailbox.orgId === orgId && mailbox.state !== 'removed')
-      .map(({ email }) => wireForm(email.slice(email.lastIndexOf('@') + 1))),
-  );
 
 type Previous = NonNullable<ApprovalPreview['previous']>;
 
