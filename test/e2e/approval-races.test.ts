@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { APPROVAL_RACES } from '../support/approval-race-list.ts';
+import { type Race, RaceWorld } from '../support/approval-races.ts';
+import { figure, timesOf } from '../support/long.ts';
+import { Racecourse, type Side } from '../support/races.ts';
+
+const TIMES = timesOf(50, 1_000);
+
+describe('two gateways that meet over one check', function () {
+  this.timeout(timesOf(60_000, 900_000));
+  let world: RaceWorld;
+
+  before(async () => {
+    world = await RaceWorld.open();
+  });
+
+  after(async () => {
+    await world[Symbol.asyncDispose]();
+  });
+
+  const raceOften = async (race: Race): Promise<Readonly<Record<Side, number>>> => {
+    await world.setPolicy(race.policy);
+    const course = new Racecourse();
+    const broken: string[] = [];
+    const won = { left: 0, right: 0 };
+    for (let time = 0; time < TIMES; time += 1) {
+      const { broken: rules, winner } = await world.run(race, course);
+      broken.push(...rules);
+      won[winner] += 1;
+    }
+    expect(broken.join('\n')).to.equal('');
+    return won;
+  };
+
+  for (const race of APPROVAL_RACES) {
+    it(`let only one of them win: ${race.title}`, async () => {
+      const startedAt = performance.now();
+      const won = await raceOften(race);
+      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+      figure(`${race.title}: ${String(TIMES)} races in ${seconds} s, won ${JSON.stringify(won)}`);
+      for (const side of race.always ? [race.always] : (['left', 'right'] as const))
+        expect(won[side], `won by the ${side} one`).to.be.above(0);
+      if (race.always) expect(won[race.always]).to.equal(TIMES);
+    });
+  }
+});

@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { brokenApprovalRules } from '../../../support/approval-invariants.ts';
+import { ApprovalHistory } from '../../../support/approval-history.ts';
+import { histories, type Step } from '../../../support/approval-steps.ts';
+import { DECIDERS } from '../../../support/approval-world.ts';
+import { timesOf } from '../../../support/long.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+async function check(history: ApprovalHistory, step: Step): Promise<void> {
+  const after = JSON.stringify(step);
+  for (const pair of history.pairs) {
+    const events = await history.streamOf(pair.real);
+    expect(brokenApprovalRules(events, DECIDERS), after).to.deep.equal([]);
+    expect(await history.statusOf(pair.real), after).to.equal(history.modelStatus(pair));
+    expect(history.isDone(pair), `done ${after}`).to.equal(pair.model.isDone);
+    expect(history.effectsOf(pair), `effects ${after}`).to.equal(pair.model.isDone ? 1 : 0);
+    const draft = await history.draftStatusOf(pair);
+    if (draft !== null) expect(draft, after).to.be.oneOf(history.draftsAllowed(pair));
+  }
+  expect(history.unintended, after).to.deep.equal([]);
+}
+
+describe('a check under random histories', () => {
+  it(`does what the table says, and nothing runs that was not approved ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:9:commit-checks', 'contract:10:expiry', 'contract:10:attempt-failed')}`, async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (steps) => {
+        const history = await ApprovalHistory.begin();
+        for (const step of steps) {
+          await history.take(step);
+          await check(history, step);
+        }
+      }),
+      { numRuns: timesOf(250, 2_500) },
+    );
+  });
+});
