@@ -1,12 +1,16 @@
 /** Checks of a page that need no eyes: what assistive technology is told, contrast as it is painted, room on a telephone. */
 import type { Page } from 'playwright-core';
 
+interface AxText {
+  readonly value?: string;
+}
+
 interface AxNode {
   readonly nodeId: string;
-  readonly childIds?: readonly string[];
+  readonly childIds?: readonly string[] | undefined;
   readonly ignored: boolean;
-  readonly role?: { readonly value: string };
-  readonly name?: { readonly value: string };
+  readonly role?: AxText | undefined;
+  readonly name?: AxText | undefined;
 }
 
 const CONTROLS = new Set(['button', 'link', 'textbox', 'combobox', 'checkbox', 'tab', 'Iframe']);
@@ -31,7 +35,9 @@ async function axNodes(page: Page): Promise<readonly AxNode[]> {
 export async function namelessControls(page: Page): Promise<readonly string[]> {
   const nodes = await axNodes(page);
   return nodes.flatMap(({ role, name }) =>
-    role && CONTROLS.has(role.value) && (name?.value ?? '').trim() === '' ? [role.value] : [],
+    role?.value !== undefined && CONTROLS.has(role.value) && (name?.value ?? '').trim() === ''
+      ? [role.value]
+      : [],
   );
 }
 
@@ -40,7 +46,7 @@ export async function outline(page: Page): Promise<readonly string[]> {
   const nodes = await axNodes(page);
   const shown = new Set(['banner', 'main', 'navigation', 'complementary', 'heading', 'dialog']);
   return nodes.flatMap(({ role, name }) => {
-    if (!role || !shown.has(role.value)) return [];
+    if (role?.value === undefined || !shown.has(role.value)) return [];
     return [role.value === 'heading' ? `heading: ${name?.value ?? ''}` : role.value];
   });
 }
