@@ -72,8 +72,10 @@ describe('tries of passwords', () => {
     for (let n = 0; n < 4; n += 1) await fail('anna');
     clock.advance(10_000);
     await (await admit('anna')).succeeded();
-    await fail('anna');
-    expect(await pause('anna')).to.equal(0);
+    for (const source of ['here', 'elsewhere']) {
+      await fail('anna', source);
+      expect(await pause('anna', source), source).to.equal(0);
+    }
   });
 
   it('forget failures of more than an hour ago', async () => {
