@@ -53,9 +53,11 @@ export async function cancelAsCaller(
   const reason = why === undefined ? null : await ports.personal.seal(author.actor.id, why);
   await context.claim('req');
   const { operationId } = found;
-  const { state, position } = await decideNow(ports, author, operationId, (now, at) =>
-    cancelCheck(now, { reason, now: at }),
-  );
+  const { state, position } = await decideNow(ports, author, {
+    operationId,
+    loaded: found.loaded,
+    decide: (check, now) => cancelCheck(check, { reason, now }),
+  });
   await releaseDraftOf(ports, author, operationId, state);
   context.notePosition(position);
   return await showCheck(context, operationId, state);

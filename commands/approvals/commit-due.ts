@@ -7,6 +7,7 @@ import type { Commit } from '../operations/approvals/commit-kind.ts';
 import { decideNow } from '../operations/approvals/decide-now.ts';
 import { expireCheck, invalidateCheck } from '../operations/approvals/end-check.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import type { OperationFact, OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
 
 /**
@@ -35,12 +36,13 @@ export async function endOverdue(
 ): Promise<void> {
   const author: Author = systemAuthor(ports, orgId);
   const { mailboxes } = ports.directory.state;
-  const { state } = await decideNow(ports, author, operationId, (now, at) => {
-    const isGone = now.mailboxId === null || (mailboxes.get(now.mailboxId)?.state ?? 'removed') === 'removed';
-    const expired = expireCheck(now, at);
+  const decide = (check: OperationState, now: Date): readonly OperationFact[] => {
+    const expired = expireCheck(check, now);
+    const isGone = (mailboxes.get(check.mailboxId ?? '')?.state ?? 'removed') === 'removed';
     return expired.length === 0 && isGone
-      ? invalidateCheck(now, { reason: 'mailbox_removed', now: at })
+      ? invalidateCheck(check, { reason: 'mailbox_removed', now })
       : expired;
-  });
+  };
+  const { state } = await decideNow(ports, author, { operationId, decide });
   await releaseDraftOf(ports, author, operationId, state);
 }

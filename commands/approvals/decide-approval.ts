@@ -62,7 +62,11 @@ export const decideApproval = defineCapability<Input, Approval>({
     // What the check itself shows is refused before the key is taken.
     vote(found.loaded.state, ports.clock.now());
     await context.claim('req');
-    const { state, position } = await decideNow(ports, author, operationId, vote);
+    const { state, position } = await decideNow(ports, author, {
+      operationId,
+      loaded: found.loaded,
+      decide: vote,
+    });
     context.notePosition(position);
     await releaseDraftOf(ports, author, operationId, state);
     return await showCheck(context, operationId, await afterCommit(context, operationId, state));

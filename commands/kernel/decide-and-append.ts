@@ -131,11 +131,18 @@ export async function decideAndAppend<State, D extends EventDefinition>(
   writer: Writer,
   author: Author,
   aggregate: Aggregate<State, D>,
-  command: { readonly id: string; readonly decide: (state: State) => readonly Fact<D>[] },
+  command: {
+    readonly id: string;
+    readonly decide: (state: State) => readonly Fact<D>[];
+    /** The stream as it was read a moment ago, where it was; at another writer's event it is read anew. */
+    readonly loaded?: Loaded<State>;
+  },
 ): Promise<Decided<State>> {
   const stream = streamOf(aggregate, command.id);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const { state, revision, position } = await loadAggregate(writer.events, aggregate, command.id);
+    const known = attempt === 1 ? command.loaded : undefined;
+    const { state, revision, position } =
+      known ?? (await loadAggregate(writer.events, aggregate, command.id));
     const facts = command.decide(state);
     if (facts.length === 0) return { state, appended: null, position };
     // The state answered is the one that is read back later, to the millisecond.

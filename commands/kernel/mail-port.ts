@@ -54,7 +54,7 @@ export interface FolderListing {
 }
 
 /** As much of a message as tells it from others. */
-export type Identified = Pick<FetchedMessage, 'messageId'>;
+export type Identified = Pick<FetchedMessage, 'messageId' | 'subject'>;
 
 export interface Address {
   readonly name: string | null;

@@ -11,6 +11,8 @@ import type { OperationTarget } from './operation-events.ts';
 
 export interface Target extends OperationTarget {
   readonly ref: MessageRef;
+  /** As the mail server told it a moment ago; absent when only the index did. */
+  readonly face?: Identified;
 }
 
 const invalid = (path: string, message: string): GatewayError =>
@@ -54,7 +56,10 @@ export async function resolveSelection(
     const refs = select.message_ids.map((id) => placeIn(mailbox, locators, id));
     for (const ref of refs) assertFolderAllowed(access, mailbox, ref.folder);
     const found = await mail.identify(refs);
-    return select.message_ids.map((id, index) => targetOf(id, refs[index], found[index] ?? null));
+    return select.message_ids.map((id, index) => {
+      const face = found[index] ?? null;
+      return { ...targetOf(id, refs[index], face), ...(face === null ? {} : { face }) };
+    });
   }
   const query = declarativeQuery(mailbox, request, context);
   const find = (asked: MailQuery): Promise<MailAnswer> => context.ports.mail.query(mailbox.id, asked, mail);

@@ -70,10 +70,10 @@ function ofPlace(fetched: FetchMessageObject): Pick<FetchedMessage, OfPlace> {
 type OfEnvelope = 'sentAt' | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'replyTo';
 
 function ofEnvelope(envelope: MessageEnvelopeObject): Pick<FetchedMessage, OfEnvelope> {
-  const { date, subject, from, to, cc, bcc, replyTo } = envelope;
+  const { date, from, to, cc, bcc, replyTo } = envelope;
   return {
     sentAt: dateOf(date),
-    subject: subject === undefined ? null : cleanText(subject),
+    subject: subjectOf({ envelope }),
     from: addressesOf(from),
     to: addressesOf(to),
     cc: addressesOf(cc),
@@ -99,6 +99,10 @@ function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedM
     authenticationResults: authenticationResultsOf(headers.get('authentication-results') ?? []),
   };
 }
+
+/** Decoded; null when the message has none. */
+export const subjectOf = ({ envelope }: Pick<FetchMessageObject, 'envelope'>): string | null =>
+  envelope?.subject === undefined ? null : cleanText(envelope.subject);
 
 /** RFC 5322 Message-ID with its brackets; null when the message has none. */
 export const messageIdOf = ({ envelope }: Pick<FetchMessageObject, 'envelope'>): string | null =>

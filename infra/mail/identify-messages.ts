@@ -1,7 +1,7 @@
 /** The messages an action is meant for, found with as few questions as it takes. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Identified, MessageRef } from '../../commands/kernel/mail-port.ts';
-import { isDeleted, messageIdOf } from './fetched-message.ts';
+import { isDeleted, messageIdOf, subjectOf } from './fetched-message.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { openIfThere } from './open-folder.ts';
 import { inPieces, uidSet } from './uid-set.ts';
@@ -57,7 +57,7 @@ async function identifyUids(connection: ImapConnection, uids: readonly number[])
     );
     for (const message of fetched) {
       if (!asked.has(message.uid) || isDeleted(message)) continue;
-      found.set(message.uid, { messageId: messageIdOf(message) });
+      found.set(message.uid, { messageId: messageIdOf(message), subject: subjectOf(message) });
     }
   }
   connection.noteAnswered(found.keys());

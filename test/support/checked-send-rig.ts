@@ -52,9 +52,11 @@ export class CheckedSendRig extends SendRig {
     const actor = { type: 'person', id: APPROVER, token_id: null, session_id: null } as const;
     const author = sampleAuthor('org_1', { actor });
     const operationId = this.operationId(key);
-    const { state } = await decideNow(ports, author, operationId, (now, at) =>
-      castVote(now, { ...ballot, contentHash: now.approval?.requested.content_hash ?? '', now: at }),
-    );
+    const { state } = await decideNow(ports, author, {
+      operationId,
+      decide: (check, now) =>
+        castVote(check, { ...ballot, contentHash: check.approval?.requested.content_hash ?? '', now }),
+    });
     await releaseDraftOf(ports, author, operationId, state);
   }
 
@@ -65,9 +67,10 @@ export class CheckedSendRig extends SendRig {
   ): Promise<void> {
     const author = systemAuthor(ports, 'org_1');
     const operationId = this.operationId(key);
-    const { state } = await decideNow(ports, author, operationId, (now, at) =>
-      cancelCheck(now, { reason: null, now: at }),
-    );
+    const { state } = await decideNow(ports, author, {
+      operationId,
+      decide: (check, now) => cancelCheck(check, { reason: null, now }),
+    });
     if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
   }
 

@@ -3,7 +3,8 @@ import type { Context } from '../../kernel/capability.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import type { MailSession } from '../../kernel/mail-port.ts';
 import type { Prepared } from '../prepare-operation.ts';
-import { buildActionsManifest } from './build-actions-manifest.ts';
+import type { Target } from '../selection.ts';
+import { buildActionsManifest, type MessageFace } from './build-actions-manifest.ts';
 import type { CheckRequest } from './request-approval.ts';
 
 /**
@@ -20,9 +21,7 @@ export async function fixActions(
     const message = 'None of these messages is at its place any more; query again for their new ids.';
     throw new GatewayError('message_stale', message);
   }
-  const refs = present.map(({ ref }) => ref);
-  const faces = await mail.fetch(refs, 'envelope', null);
-  const fixed = { operationId, mailbox, steps, targets: present, faces };
+  const fixed = { operationId, mailbox, steps, targets: present, faces: await facesOf(mail, present) };
   const [first, ...others] = request.actions;
   const { min = 1, max = targets.length } = request.cardinality ?? {};
   return {
@@ -30,4 +29,18 @@ export async function fixActions(
     action: first && others.length === 0 ? first.type : 'message_actions',
     cardinality: { min, max },
   };
+}
+
+/** As the mail server tells them, and nobody else: they are compared at the commit. */
+async function facesOf(
+  mail: MailSession,
+  targets: readonly Target[],
+): Promise<readonly (MessageFace | null)[]> {
+  const told = targets.flatMap(({ face }) => face ?? []);
+  if (told.length === targets.length) return told;
+  return await mail.fetch(
+    targets.map(({ ref }) => ref),
+    'envelope',
+    null,
+  );
 }
