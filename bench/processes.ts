@@ -40,6 +40,8 @@ export interface DemoFacts {
   readonly rest_token: string;
   readonly mcp_token: string;
   readonly mailbox_id: string;
+  readonly owner_email: string;
+  readonly owner_password: string;
   readonly imap: {
     readonly host: string;
     readonly port: number;
