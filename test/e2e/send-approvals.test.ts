@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { draft } from '../../commands/drafts/draft.ts';
+import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
+import { freezeForCheck } from '../../commands/drafts/sending/begin-send.ts';
+import { approvalIdOf } from '../../commands/operations/operation-id.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, eventually, type Json } from '../support/gateway.ts';
 import { MailRelay } from '../support/mail-relay.ts';
@@ -32,6 +38,7 @@ describe('sends that wait for people', function () {
   let agentToken: string;
   let scriptedId: string;
   let calls: DraftCalls;
+  let leftId: string;
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
@@ -53,6 +60,7 @@ describe('sends that wait for people', function () {
     });
     agentToken = (body as { token: string }).token;
     calls = new DraftCalls(gateway, world.mailboxId);
+    leftId = await frozenForNobody();
   });
   after(async () => {
     await world.stop();
@@ -63,6 +71,20 @@ describe('sends that wait for people', function () {
     server.script = {};
   });
 
+  /** A draft that a process froze before it died. */
+  const frozenForNobody = async (): Promise<string> => {
+    const { ports } = world.gateway.gateway;
+    const { id: draftId } = await world.draft();
+    const { state, revision } = await loadAggregate(ports.events, draft, draftId);
+    const mailbox = ports.directory.state.mailboxes.get(world.mailboxId);
+    if (!mailbox) throw new Error('no mailbox');
+    const operationId = ports.ids.newId('opn');
+    const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
+    const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
+    const author = systemAuthor(ports, mailbox.orgId);
+    await freezeForCheck(ports, author, loaded, { ...frozen, approval_id: approvalIdOf(operationId) });
+    return draftId;
+  };
   const agent = (path: string, body: object = {}, key: string = randomUUID()): Promise<Answer> =>
     world.gateway.rest('POST', path, body, { key, token: agentToken });
   const get = async (path: string): Promise<Json> => (await owner.rest('GET', path)).body;
@@ -194,6 +216,12 @@ describe('sends that wait for people', function () {
     expect(taken.body).to.include({ status: 'cancelled' });
     expect(await get(`/drafts/${id}`)).to.include({ status: 'open' });
     expect(acceptedOf(subject)).to.equal(0);
+  });
+
+  it('leave no draft in review whose check nobody asked for', async () => {
+    await world.waitForStatus(leftId, 'open');
+    const stored = await world.gateway.gateway.ports.events.readStream(`draft-${leftId}`);
+    expect(stored.at(-1)?.data).to.include({ why: 'never_requested' });
   });
 
   it(`need nobody, and are held back all the same, where policy says so ${verifies('contract:8:send-undo')}`, async () => {

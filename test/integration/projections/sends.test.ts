@@ -145,6 +145,47 @@ describe('sends', () => {
     });
   }
 
+  it('leaves a send that was put off under a check to its check, until that commits it again', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [sends] });
+    const isDue = async (): Promise<boolean> => {
+      await rig.settle(projector);
+      const due = await listDueSends(sql, { ...ALL, limit: 100, now: new Date() });
+      return due.some(({ operationId }) => operationId === 'opn_checked');
+    };
+    const tell = (...facts: Fact<AnyEvent>[]) => happened(events, 'operation-opn_checked', facts);
+    const intended: Fact<AnyEvent> = {
+      type: 'SendIntended',
+      data: { mailbox_id: MAILBOX, draft_id: 'drf_checked', draft_version: 1 },
+    };
+    await tell(intended);
+    expect(await isDue()).to.equal(true);
+    const putOff = { ...SAMPLE_EVENTS.SendPostponed, operation_id: 'opn_checked', retry_at: LATER };
+    await happened(events, 'draft-drf_checked', [
+      { type: 'SendPostponed', data: { ...putOff, approval_id: 'chk_checked' } },
+    ]);
+    expect(await isDue(), 'its check has not heard of it').to.equal(true);
+    await tell({ type: 'CommitAttemptFailed', data: SAMPLE_EVENTS.CommitAttemptFailed });
+    expect(await isDue()).to.equal(false);
+    await tell(intended);
+    expect(await isDue()).to.equal(true);
+  });
+
+  it('lists a send that is held back once its time has come', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [sends] });
+    const isDueAt = async (now: Date): Promise<boolean> => {
+      await rig.settle(projector);
+      const due = await listDueSends(sql, { ...ALL, limit: 100, now });
+      return due.some(({ operationId }) => operationId === 'opn_held');
+    };
+    const intended = { mailbox_id: MAILBOX, draft_id: 'drf_held', draft_version: 1, commit_at: LATER };
+    await happened(events, 'operation-opn_held', [{ type: 'SendIntended', data: intended }]);
+    const scheduled = { operation_id: 'opn_held', commit_at: LATER };
+    await happened(events, 'draft-drf_held', [{ type: 'SendScheduled', data: scheduled }]);
+    expect([await isDueAt(new Date()), await isDueAt(new Date(LATER))]).to.deep.equal([false, true]);
+  });
+
   it('lists few of one mailbox, and fewer where some are under way', async () => {
     const { events, sql } = rig;
     const projector = await rig.start({ projections: [sends] });
