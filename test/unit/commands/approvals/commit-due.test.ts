@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import { commitDue, endOverdue } from '../../../../commands/approvals/commit-due.ts';
+import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import type { OperationReply } from '../../../../commands/operations/operation.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('what the gateway does with checks by itself', () => {
+  let rig: CheckRig;
+  let reply: OperationReply;
+
+  /** A check that is held back for a minute after its last vote. */
+  const held = async (): Promise<void> => {
+    rig = checkRig();
+    rig.rules({ ...CHECKED, then: { decision: 'require', undo_seconds: 60 } });
+    const boss = rig.person('usr_boss', 'owner');
+    reply = await rig.ask([rig.arrive('INBOX')], 'archive');
+    const { id: approval_id, content_hash } = reply.approval ?? {};
+    await rig.approvalAs(boss, decideApproval, { approval_id, content_hash, decision: 'approve' });
+  };
+  const idOf = (): string => reply.operation_id ?? '';
+  const commit = () =>
+    commitDue(rig.ports, {
+      operationId: idOf(),
+      author: systemAuthor(rig.ports, 'org_1'),
+      notePosition: () => undefined,
+    });
+  const end = () => endOverdue(rig.ports, { operationId: idOf(), orgId: 'org_1' });
+  const last = async () => (await rig.typesOf(reply)).at(-1);
+
+  it(`commits one whose moment has come, not before and not twice ${verifies('contract:8:undo')}`, async () => {
+    await held();
+    await commit();
+    expect(rig.mailbox.effects).to.deep.equal([]);
+    rig.at(60);
+    expect(await Promise.all([commit(), commit()])).to.deep.equal([true, true]);
+    expect(await last()).to.equal('ApprovalCommitted');
+    expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
+  });
+
+  it(`tries again later by itself while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {
+    await held();
+    rig.at(60);
+    rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
+    await commit();
+    expect((await rig.stateOf(reply)).approval).to.deep.include({
+      commitAt: '2026-03-01T12:02:00.000Z',
+      attempts: 1,
+    });
+    rig.mail.failure = null;
+    rig.at(120);
+    await commit();
+    expect(await last()).to.equal('ApprovalCommitted');
+  });
+
+  it('writes down that a check expired, once', async () => {
+    await held();
+    await end();
+    expect(await last()).to.equal('CommitScheduled');
+    rig.at(24 * 60 * 60);
+    await end();
+    await end();
+    expect((await rig.typesOf(reply)).filter((type) => type === 'ApprovalExpired')).to.have.length(1);
+  });
+
+  it(`ends what waits on a mailbox that was removed ${verifies('contract:10:invalidated')}`, async () => {
+    await held();
+    const mailboxes = rig.ports.directory.state.mailboxes as Map<string, MailboxEntry>;
+    for (const [id, entry] of mailboxes) mailboxes.set(id, { ...entry, state: 'removed' });
+    await end();
+    expect((await rig.stateOf(reply)).approval).to.deep.include({ end: 'invalidated' });
+  });
+});
