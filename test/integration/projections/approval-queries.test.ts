@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { APPROVER_ROLES } from '../../../commands/kernel/policy-document.ts';
+import { APPROVAL_STATUSES } from '../../../commands/operations/approvals/approval-status.ts';
+import { statusOfCheck } from '../../../commands/operations/approvals/reply-of-check.ts';
+import {
+  APPROVAL_PARTS,
+  type ApprovalFilter,
+  listApprovals,
+  type ListedApproval,
+} from '../../../projections/approval-queries.ts';
+import { approvals } from '../../../projections/approvals.ts';
+import type { OperationsVisible } from '../../../projections/operation-queries.ts';
+import { sightOf } from '../../../read-api/operations/visible-operations.ts';
+import { askedFor, type SampleCheck, wentOn } from '../../support/sample-checks.ts';
+import { ORG } from '../../support/sample-history.ts';
+import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
+
+const PEOPLE = ['usr_1', 'usr_2', 'agt_1', 'agt_2'];
+const MAILBOXES = ['mbx_1', 'mbx_2', 'mbx_3'];
+const LATER = '2100-01-01T00:00:00.000Z';
+const EVERYTHING: OperationsVisible = {
+  orgId: ORG,
+  principalIds: PEOPLE,
+  draftMailboxIds: [],
+  messageMailboxIds: [],
+  approverRoles: [],
+  isPerson: false,
+  mailboxIds: null,
+};
+
+const someOf = (names: readonly string[]) => fc.subarray([...names]);
+const check = fc.record({
+  orgId: fc.constantFrom(ORG, ORG, ORG, 'org_other'),
+  requester: fc.constantFrom(...PEOPLE),
+  mailboxId: fc.constantFrom(...MAILBOXES),
+  isSend: fc.boolean(),
+  quorum: fc.constantFrom(0, 1, 2),
+  approver_role: fc.constantFrom(...APPROVER_ROLES),
+  exclude_owner: fc.boolean(),
+  expiresAt: fc.constantFrom(LATER, LATER, '2020-01-01T00:00:00.000Z'),
+  voter: fc.constantFrom(null, 'usr_1'),
+  end: fc.constantFrom(null, null, 'ApprovalGranted', 'ApprovalRejected', 'CommitStarted'),
+} as const);
+const visibility: fc.Arbitrary<OperationsVisible> = fc.record({
+  orgId: fc.constant(ORG),
+  principalIds: someOf(PEOPLE).filter((ids) => ids.length > 0),
+  draftMailboxIds: someOf(MAILBOXES),
+  messageMailboxIds: someOf(MAILBOXES),
+  approverRoles: fc.constantFrom([], APPROVER_ROLES.slice(0, 1), [...APPROVER_ROLES]),
+  isPerson: fc.boolean(),
+  mailboxIds: fc.option(someOf(MAILBOXES), { freq: 3 }),
+});
+const filter: fc.Arbitrary<ApprovalFilter> = fc.record({
+  statuses: fc.option(fc.subarray([...APPROVAL_STATUSES], { minLength: 1 })),
+  mailboxId: fc.option(fc.constantFrom(...MAILBOXES), { freq: 4 }),
+  role: fc.option(fc.constantFrom(...APPROVAL_PARTS)),
+});
+
+describe('listing approvals', () => {
+  let rig: Rig;
+  before(async () => {
+    rig = await openRig();
+    const projector = await rig.start({ projections: [approvals] });
+    for (const [index, made] of fc.sample(check, { numRuns: 120, seed: 12 }).entries()) {
+      const { isSend, quorum, approver_role, exclude_owner, voter, end, ...rest } = made;
+      const name = String(index).padStart(4, '0');
+      const terms = { quorum, approver_role, exclude_owner };
+      const asked: SampleCheck = { ...rest, terms, ...(isSend ? { draftId: `drf_${name}` } : {}) };
+      await askedFor(rig.events, name, asked);
+      if (voter !== null) await wentOn(rig.events, name, 'ApprovalVoteCast', { actorId: voter });
+      if (end !== null) {
+        await wentOn(rig.events, name, end, end === 'ApprovalGranted' ? { commit_by: LATER } : {});
+      }
+    }
+    await rig.settle(projector);
+  });
+  after(async () => {
+    await rig[Symbol.asyncDispose]();
+  });
+
+  /** All pages, each of a few. */
+  const listed = async (visible: OperationsVisible, wanted: ApprovalFilter, limit: number, now: Date) => {
+    const all: ListedApproval[] = [];
+    for (;;) {
+      const last = all.at(-1);
+      const before = last ? { createdAt: last.createdAt.toISOString(), id: last.id } : null;
+      const page = await listApprovals(rig.sql, visible, wanted, { before, limit, now });
+      all.push(...page);
+      if (page.length < limit) return all;
+    }
+  };
+
+  it('lists exactly what is visible and asked for, in order, page by page', async () => {
+    const now = new Date();
+    const none: ApprovalFilter = { statuses: null, mailboxId: null, role: null };
+    const everything = await listed(EVERYTHING, none, 1_000, now);
+    expect(everything).to.have.length.above(60);
+    await fc.assert(
+      fc.asyncProperty(visibility, filter, async (visible, wanted) => {
+        const expected = everything.filter((row) => isWanted(row, visible, wanted, now));
+        const found = await listed(visible, wanted, 7, now);
+        expect(found.map(({ id }) => id)).to.deep.equal(expected.map(({ id }) => id));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+/** By what the write side and the single read say of it. */
+function isWanted(
+  { state }: ListedApproval,
+  visible: OperationsVisible,
+  { statuses, mailboxId, role }: ApprovalFilter,
+  now: Date,
+): boolean {
+  const status = statusOfCheck(state, now);
+  if (status === null || sightOf(visible, state) === null) return false;
+  if (statuses?.includes(status) === false || (mailboxId ?? state.mailboxId) !== state.mailboxId)
+    return false;
+  if (role === 'approver') return status === 'awaiting_approval' && mayVote(state, visible);
+  return role === null || isOwn(state, visible);
+}
+
+const isOwn = ({ submitted }: ListedApproval['state'], { principalIds }: OperationsVisible): boolean =>
+  submitted !== null && principalIds.includes(submitted.by.id);
+
+function mayVote(state: ListedApproval['state'], visible: OperationsVisible): boolean {
+  if (state.approval === null) return false;
+  const { terms, votes } = state.approval;
+  const isExcluded = terms.exclude_owner && isOwn(state, visible);
+  const voted = votes.some(({ by }) => visible.principalIds.includes(by.id));
+  return terms.quorum > 0 && visible.approverRoles.includes(terms.approver_role) && !isExcluded && !voted;
+}
