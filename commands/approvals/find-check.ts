@@ -38,11 +38,12 @@ export async function findCheck(asking: Asking, approvalId: string): Promise<Fou
 }
 
 function isVisible({ caller }: Asking, found: FoundCheck): boolean {
-  const { principal, token, role } = caller;
+  const { actor, principal, token, role } = caller;
   if (token.mailboxIds?.includes(found.mailboxId) === false) return false;
   if (principal.id === found.requesterId || principal.id === found.behindId) return true;
   const { requested, terms } = found.approval;
-  if (terms.quorum > 0 && fulfilsRole(role, terms.approver_role)) return true;
+  const isApprover = actor === 'person' && terms.quorum > 0 && fulfilsRole(role, terms.approver_role);
+  if (isApprover) return true;
   return holdsOn(caller, found.mailboxId, requested.draft_id === null ? 'messages:read' : 'drafts:read');
 }
 

@@ -7,6 +7,7 @@ import {
   type RequireEffect,
 } from '../kernel/policy-document.ts';
 import { BUILT_IN_RULES, OWN_DEFAULT } from './built-in-policy.ts';
+import { jointTerms } from './joint-terms.ts';
 import { matches, namesActor, type PolicyCase } from './matches-rule.ts';
 import type { PolicyFacts } from './policy-facts.ts';
 
@@ -40,8 +41,11 @@ export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision
 /** What holds for the request that these are the cases of. */
 export function decisionOver(cases: readonly DecidedCase[]): PolicyDecision {
   const decisions = cases.map(({ decision }) => decision);
+  const most = strictest(decisions);
+  const wanted = decisions.flatMap(({ terms }) => terms ?? []);
   return {
-    ...strictest(decisions),
+    ...most,
+    terms: most.terms && jointTerms(most.terms, wanted),
     undoSeconds: Math.max(...decisions.map(({ undoSeconds }) => undoSeconds)),
   };
 }

@@ -73,6 +73,7 @@ describe('the surface of the gateway', () => {
       'post /drafts/:draft_id/discard_draft',
       'delete /drafts/:draft_id',
       'post /drafts/:draft_id/send_draft',
+      'post /drafts/:draft_id/wants_to_send_draft',
       'put /org/policy',
     ]);
   });
@@ -81,7 +82,9 @@ describe('the surface of the gateway', () => {
     const names = capabilities.filter(({ tool }) => tool !== null).map(({ name }) => name);
     expect(names.filter((name) => /audit|token|agent|grant|mailbox|credential|role|openapi/.test(name))).to.deep.equal([]); // prettier-ignore
     const administrative = capabilities.filter(
-      ({ access }) => typeof access !== 'string' && access.any.every((scope) => !isMailboxScope(scope)),
+      ({ access }) =>
+        typeof access !== 'string' &&
+        access.any.every((scope) => !isMailboxScope(scope) && scope !== 'approvals:read'),
     );
     expect(administrative).to.have.length.above(15);
     for (const { name, tool } of administrative) expect(tool, name).to.equal(null);
@@ -97,7 +100,7 @@ describe('the surface of the gateway', () => {
     const always = ['get_identity', 'settings_toggle_advanced_tools'];
     expect(listed()).to.deep.equal(always);
     expect(listed('messages:read')).to.deep.equal([...always, 'email_query', 'email_await']);
-    expect(listed('approvals:read')).to.deep.equal([...always, 'email_await']);
+    expect(listed('approvals:read')).to.deep.equal([...always, 'email_await', 'email_requests']);
     const acting: readonly MailboxScope[] = [
       'messages:flag', 'messages:move', 'messages:copy', 'messages:archive', 'messages:spam', 'messages:trash',
     ]; // prettier-ignore

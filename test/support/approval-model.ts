@@ -119,7 +119,8 @@ export function vote(world: ModelWorld, check: ModelCheck, ballot: Ballot): read
     return [];
   }
   const status = statusAt(check, world.now);
-  if (status !== 'awaiting_approval') return [refusalOf(status)];
+  const isVetoed = status === 'pending_commit' && decision === 'reject' && check.terms.quorum > 0;
+  if (status !== 'awaiting_approval' && !isVetoed) return [refusalOf(status)];
   if (earlier !== undefined) return ['conflict'];
   check.votes.set(by, decision);
   if (decision === 'reject') check.status = 'rejected';

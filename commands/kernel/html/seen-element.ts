@@ -16,9 +16,27 @@ export const OUTERMOST: SeenElement = {
 
 /** Elements whose inside is not text of the mail. */
 const DROPPED: ReadonlySet<string> = new Set([
-  'script', 'style', 'title', 'template', 'object', 'embed', 'applet', 'iframe', 'frame', 'frameset', 'noframes', 'svg',
-  'math', 'select', 'textarea', 'audio', 'video', 'canvas', 'map', 'xml',
-]); // prettier-ignore
+  'script',
+  'style',
+  'title',
+  'template',
+  'object',
+  'embed',
+  'applet',
+  'iframe',
+  'frame',
+  'frameset',
+  'noframes',
+  'svg',
+  'math',
+  'select',
+  'textarea',
+  'audio',
+  'video',
+  'canvas',
+  'map',
+  'xml',
+]);
 
 export type Attributes = Readonly<Record<string, string>>;
 

@@ -133,8 +133,14 @@ export const ApprovalSuperseded = defineEvent({
 });
 
 export const INVALIDATIONS = [
-  'draft_discarded', 'grant_gone', 'mailbox_removed', 'manifest_mismatch', 'policy_stricter', 'requester_gone', 'targets_gone',
-] as const; // prettier-ignore
+  'draft_discarded',
+  'grant_gone',
+  'mailbox_removed',
+  'manifest_mismatch',
+  'policy_stricter',
+  'requester_gone',
+  'targets_gone',
+] as const;
 export type Invalidation = (typeof INVALIDATIONS)[number];
 
 export const ApprovalInvalidated = defineEvent({

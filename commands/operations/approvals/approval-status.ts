@@ -2,9 +2,18 @@
 import type { ApprovalState } from './approval-state.ts';
 
 export const APPROVAL_STATUSES = [
-  'awaiting_approval', 'pending_commit', 'committing', 'committed', 'commit_failed', 'commit_unknown',
-  'rejected', 'cancelled', 'expired', 'superseded', 'invalidated',
-] as const; // prettier-ignore
+  'awaiting_approval',
+  'pending_commit',
+  'committing',
+  'committed',
+  'commit_failed',
+  'commit_unknown',
+  'rejected',
+  'cancelled',
+  'expired',
+  'superseded',
+  'invalidated',
+] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
 /** `hasUnknown`: outcomes are recorded and one of them is unknown. */
@@ -25,3 +34,14 @@ export const isOver = (state: Pick<ApprovalState, 'expiresAt'>, now: Date): bool
 /** Nothing of it ran, and it can still be committed or ended. */
 export const isOpen = (status: ApprovalStatus): boolean =>
   status === 'awaiting_approval' || status === 'pending_commit';
+
+/** It ended before anything of it ran. */
+export const isUnrun = (status: ApprovalStatus): boolean => UNRUN.has(status);
+
+const UNRUN: ReadonlySet<ApprovalStatus> = new Set([
+  'rejected',
+  'cancelled',
+  'expired',
+  'superseded',
+  'invalidated',
+]);

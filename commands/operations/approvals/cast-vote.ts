@@ -4,6 +4,7 @@ import type { Sealed } from '../../kernel/ports.ts';
 import type { Role } from '../../kernel/scopes.ts';
 import type { OperationFact, OperationState } from '../operation.ts';
 import type { ApprovalState } from './approval-state.ts';
+import type { ApprovalStatus } from './approval-status.ts';
 import { fulfilsRole } from './eligible-approvers.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
 import { statusOfCheck } from './reply-of-check.ts';
@@ -36,10 +37,15 @@ export function castVote(state: OperationState, ballot: Ballot): readonly Operat
     ({ by, content_hash }) => by.id === voterId && content_hash === contentHash,
   );
   if (earlier?.decision === decision) return [];
-  if (status !== 'awaiting_approval') throw refusedIn(status);
+  if (!canStillBeDecided(status, approval, ballot)) throw refusedIn(status);
   if (earlier) throw new GatewayError('conflict', 'You have voted on this already; a vote counts once.');
   return [voteOf(ballot), ...consequences(approval, ballot)];
 }
+
+/** Until something of it runs, another approver can still say no. */
+const canStillBeDecided = (status: ApprovalStatus, { terms }: ApprovalState, { decision }: Ballot): boolean =>
+  status === 'awaiting_approval' ||
+  (status === 'pending_commit' && decision === 'reject' && terms.quorum > 0);
 
 function assertApprover({ terms }: ApprovalState, { role, voterId, behindId }: Ballot): void {
   if (!fulfilsRole(role, terms.approver_role)) {

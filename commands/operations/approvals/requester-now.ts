@@ -27,12 +27,14 @@ export function requesterNow(
   return access && scopes.every((scope) => access.scopes.has(scope)) ? { mailbox, access } : 'grant_gone';
 }
 
-/** A token that ran out since is as good as it was; a session is bounded by the person's grants alone. */
+/**
+ * A token that ran out since is as good as it was. Who asked in a session, or with a token made from one, is bounded by the
+ * person's grants alone: that the session ended since takes nothing back.
+ */
 function tokenOf(state: DirectoryState, { by, orgId }: Submission): TokenEntry | null {
-  const token = state.tokens.get(by.token_id ?? '');
-  if (token || by.type !== 'person') return token ?? null;
+  if (by.session_id === null) return state.tokens.get(by.token_id ?? '') ?? null;
   return {
-    id: by.session_id ?? by.id,
+    id: by.session_id,
     orgId: orgId ?? '',
     principalId: by.id,
     principalKind: 'user',

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { cancelApproval } from '../../../../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/kernel/directory.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
@@ -191,6 +192,27 @@ describe('a check of message actions', () => {
     tokens.set(rig.caller.token.id, { ...rig.caller.token, expiresAt: '2026-01-01T00:00:00.000Z' });
     rig.rules();
     expect((await commit(reply)).status).to.equal('completed');
+  });
+
+  it(`runs what was asked for with a token made from a session, which ended since ${verifies('contract:9:commit-checks')}`, async () => {
+    const byJwt = { ...rig.caller, token: { ...rig.caller.token, id: 'ses_ended' } };
+    const operation = {
+      type: 'message_actions',
+      select: { message_ids: [one] },
+      actions: [{ type: 'archive' }],
+    };
+    const input = { mailbox_id: 'mbx_0', operation };
+    const reply = (await rig.invokeAs(byJwt, actOnEmail, input)).output as OperationReply;
+    await vote(reply);
+    expect((await commit(reply)).status).to.equal('completed');
+  });
+
+  it(`does not exist for a token whose owner could decide it when signed in ${verifies('contract:3:approval-visibility')}`, async () => {
+    const reply = await granted();
+    const scopes = new Set(['approvals:cancel'] as const);
+    const token: Caller = { ...boss, actor: 'delegated', session: null, scopes };
+    const cancel = rig.approvalAs(token, cancelApproval, { approval_id: idOf(reply) });
+    expect(await rejection(cancel)).to.include({ code: 'not_found' });
   });
 
   it(`keeps its approval while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {

@@ -102,6 +102,13 @@ describe('a decision on a check', () => {
     expect(await vote(approver)).to.include({ status: 'pending_commit' });
   });
 
+  it(`can still be "no" of somebody else after the grant, while nothing ran ${verifies('contract:10:one-end')}`, async () => {
+    const second = rig.person('usr_second', 'admin');
+    await vote(approver);
+    expect(await rejection(vote(approver, 'reject'))).to.include({ code: 'conflict' });
+    expect(await vote(second, 'reject')).to.include({ status: 'rejected' });
+  });
+
   it(`of two people at once is one grant ${verifies('contract:10:one-end')}`, async () => {
     const second = rig.person('usr_second', 'admin');
     const answers = await Promise.allSettled([vote(approver), vote(second), vote(approver, 'reject')]);

@@ -139,6 +139,22 @@ describe("an organisation's policy", () => {
     expect(told(policy, acting('agent', 'move', 'trash'))).to.equal('require by trash of 3');
   });
 
+  it(`wants for two recipients all that is wanted for each ${verifies('contract:8:strictest')}`, () => {
+    const rule = (id: string, domain: string, terms: object) => ({
+      id,
+      when: { recipient_domains: [domain] },
+      then: { decision: 'require', ...terms },
+    });
+    const policy = policyOf([
+      rule('bank', 'bank.example', { approver_role: 'owner', exclude_owner: true, decision_ttl: 60 }),
+      rule('partner', 'partner.example', { quorum: 2, auto_commit: true }),
+    ]);
+    const { terms, ruleId } = decidePolicy(policy, sending('agent', 'bank.example', 'partner.example'));
+    expect(ruleId).to.equal('partner');
+    expect(terms).to.include({ quorum: 2, approver_role: 'owner', exclude_owner: true, decision_ttl: 60 });
+    expect(terms?.auto_commit, 'the bank leaves it to the mode').to.equal(undefined);
+  });
+
   it(`orders what it requires by quorum, approver and four eyes ${verifies('contract:8:strictest')}`, () => {
     const require = (terms: object) =>
       decidePolicy(

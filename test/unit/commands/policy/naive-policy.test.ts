@@ -104,6 +104,28 @@ const undoOf = (effect: PolicyEffect): number =>
 const orOne = <Item>(items: readonly Item[] | undefined): readonly (Item | undefined)[] =>
   items === undefined || items.length === 0 ? [undefined] : items;
 
+type Required = Extract<PolicyEffect, { decision: 'require' }>;
+
+/** As strict as the strictest of all in each single thing. */
+function wantedOfAll(first: Required, effects: readonly PolicyEffect[]): Required {
+  const wanted = { ...first };
+  const own = new Set<boolean | undefined>();
+  for (const effect of effects) {
+    if (effect.decision !== 'require') continue;
+    own.add(effect.auto_commit);
+    if (effect.quorum > wanted.quorum) wanted.quorum = effect.quorum;
+    if (effect.approver_role === 'owner' || wanted.approver_role === 'approver')
+      wanted.approver_role = effect.approver_role;
+    if (effect.exclude_owner) wanted.exclude_owner = true;
+    if (effect.decision_ttl < wanted.decision_ttl) wanted.decision_ttl = effect.decision_ttl;
+    if (effect.commit_ttl < wanted.commit_ttl) wanted.commit_ttl = effect.commit_ttl;
+  }
+  delete wanted.auto_commit;
+  if (own.has(false)) wanted.auto_commit = false;
+  else if (!own.has(undefined)) wanted.auto_commit = true;
+  return wanted;
+}
+
 function naive(policy: Policy, facts: PolicyFacts): Verdict & { readonly undo: number } {
   const verdicts: Verdict[] = [];
   for (const action of facts.actions) {
@@ -115,7 +137,9 @@ function naive(policy: Policy, facts: PolicyFacts): Verdict & { readonly undo: n
   const most = Math.max(...verdicts.map(({ effect }) => strictness(effect)));
   const [first] = verdicts.filter(({ effect }) => strictness(effect) === most);
   if (!first) throw new Error('nothing was decided');
-  return { ...first, undo: Math.max(...verdicts.map(({ effect }) => undoOf(effect))) };
+  const effects = verdicts.map(({ effect }) => effect);
+  const effect = first.effect.decision === 'require' ? wantedOfAll(first.effect, effects) : first.effect;
+  return { ...first, effect, undo: Math.max(...effects.map(undoOf)) };
 }
 
 describe('decidePolicy', () => {
