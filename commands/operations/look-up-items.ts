@@ -42,7 +42,8 @@ export async function lookUpItems(mail: MailSession, cutOff: CutOff): Promise<re
   );
 }
 
-const staleResult = (target: OperationTarget, { action }: ActionStep, step: number): ItemResult => ({
+/** Of a message that was gone before the operation began. */
+export const staleResult = (target: OperationTarget, { action }: ActionStep, step: number): ItemResult => ({
   message_id: target.message_id,
   step,
   action,

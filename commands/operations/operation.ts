@@ -32,6 +32,8 @@ export interface OperationState {
   readonly runId: string | null;
   readonly targets: readonly OperationTarget[];
   readonly steps: readonly ActionStep[];
+  /** When the steps were about to be run; null before. */
+  readonly intendedAt: string | null;
   /** Null until outcomes are recorded. */
   readonly results: readonly ItemResult[] | null;
   readonly completed: boolean;
@@ -107,7 +109,7 @@ const steps: Steps = {
     },
   }),
   OperationDecided: (_, { data }) => ({ decided: data }),
-  ActionsIntended: (_, { data }) => ({ steps: data.steps }),
+  ActionsIntended: (_, { data, meta }) => ({ steps: data.steps, intendedAt: meta.occurred_at }),
   SendIntended: (state, fact) => ({ send: intendedSend(state, fact) }),
   SendOutcomeRecorded: ({ send }, { data }) => ({ send: send && { ...send, recorded: data, outcome: data } }),
   SendReconciled: ({ send }, { data }) => ({ send: send && { ...send, outcome: data } }),
@@ -126,6 +128,7 @@ const steps: Steps = {
   CommitAttemptFailed: (state, fact) => ({
     ...checked(state, fact),
     steps: [],
+    intendedAt: null,
     results: null,
     completed: false,
   }),
@@ -150,6 +153,7 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     runId: null,
     targets: [],
     steps: [],
+    intendedAt: null,
     results: null,
     completed: false,
     send: null,

@@ -3,8 +3,12 @@ import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/dec
 import { type Ports, WrongExpectedRevision } from '../kernel/ports.ts';
 import { commitOutcome } from './approvals/commit-outcome.ts';
 import { lookUpItems } from './look-up-items.ts';
-import { operation, summarise } from './operation.ts';
+import { operation, type OperationState, summarise } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
+import { untoldItems } from './untold-items.ts';
+
+/** From the intent on, milliseconds: then what still cannot be looked up is unknown, so that a person can settle it. */
+const LOOKED_FOR_MS = 24 * 60 * 60_000;
 
 export interface Reconciled {
   readonly results: readonly ItemResult[];
@@ -14,7 +18,8 @@ export interface Reconciled {
 
 /**
  * Looks up every open item of the operation and appends what was found. The caller holds the operation's lease. Null
- * when the operation has no intent, or another process settled it meanwhile. Throws when mailbox or store are away.
+ * when the operation has no intent, or another process settled it meanwhile. Throws when mailbox or store are away; of a
+ * mailbox that is removed, or was away for a day since the intent, everything is unknown until a look succeeds.
  */
 export async function reconcileOperation(
   ports: Ports,
@@ -22,12 +27,9 @@ export async function reconcileOperation(
   operationId: string,
 ): Promise<Reconciled | null> {
   const { state, revision } = await loadAggregate(ports.events, operation, operationId);
-  const mailbox = state.mailboxId === null ? undefined : ports.directory.state.mailboxes.get(state.mailboxId);
   const isOver = state.approval !== null && !state.approval.committing;
-  if (!mailbox || state.steps.length === 0 || isOver) return null;
-  const results = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) =>
-    lookUpItems(mail, { ...state, mailbox, locators: ports.locators }),
-  );
+  if (state.steps.length === 0 || isOver) return null;
+  const results = await look(ports, operationId, state);
   const changed = results.filter((item) => !(state.results ?? []).some((old) => isSame(old, item)));
   const settled =
     state.results === null
@@ -47,6 +49,27 @@ export async function reconcileOperation(
     }
   }
   return { results, unknown: summarise(results).unknown };
+}
+
+/** Throws as long as it is worth another look. */
+async function look(
+  ports: Ports,
+  operationId: string,
+  state: OperationState,
+): Promise<readonly ItemResult[]> {
+  const { directory, locators, mail, clock, log } = ports;
+  const mailbox = directory.state.mailboxes.get(state.mailboxId ?? '');
+  if (!mailbox || mailbox.state === 'removed') return state.results ?? untoldItems(state);
+  try {
+    return await mail.withMailbox(mailbox.id, 'bulk', (session) =>
+      lookUpItems(session, { ...state, mailbox, locators }),
+    );
+  } catch (error) {
+    const since = clock.now().getTime() - Date.parse(state.intendedAt ?? '');
+    if (state.results !== null || !(since >= LOOKED_FOR_MS)) throw error;
+    log.warn('an operation could not be looked up for a day', { operationId, error: String(error) });
+    return untoldItems(state);
+  }
 }
 
 const isSame = (a: ItemResult, b: ItemResult): boolean =>

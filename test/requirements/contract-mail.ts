@@ -225,4 +225,8 @@ export const contractMail = {
   ],
   'contract:10:lease': ['email_act', 'Who runs an operation holds its lease; the run id is in event 0.'],
   'contract:10:cut-off': ['email_act', 'An operation cut off by a crash is found and judged by looking.'],
+  'contract:10:never-looked-up': [
+    'email_act',
+    'What is left open is unknown once its mailbox is removed, or was away for a day: a look or a person settles it.',
+  ],
 } as const satisfies RequirementTable;
