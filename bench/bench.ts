@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- b1 b2 b3 b4 b5 b7 b8 b10 b11] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
+ * `npm run bench [-- b1 b2 b3 b4 b5 b7 b8 b10 b11 b12] [--sizes=1000,10000] [--record]`: bounded, loopback only, ratios inside one run. Without
  * names those that take a minute run; b4 and b5 go up to a log of a million events, b2 and b10 to a mailbox of 100,000
  * messages, and take some minutes each.
  */
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { measureMcpCall } from './b1-mcp-call.ts';
 import { measureList } from './b10-list.ts';
 import { measureApproval } from './b11-approval.ts';
+import { measureOpenChecks } from './b12-open-checks.ts';
 import { measureQuery } from './b2-query.ts';
 import { measureArchive } from './b3-archive.ts';
 import { measureAttachments } from './b8-attachments.ts';
@@ -38,6 +39,7 @@ const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b8', (facts, { pid }) => measureAttachments(facts, pid)],
   ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
   ['b11', measureApproval],
+  ['b12', measureOpenChecks],
 ]);
 const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
   ['b4', measureEventStore],

@@ -57,7 +57,10 @@ describe('following approvals', function () {
       log: silentLog,
       strictOutput: true,
     });
-    mcpHeaders = await openSession(`${first.baseUrl}/mcp`, '2025-11-25', first.tokens.mcpToken);
+    // Right after a start rights may lag for a moment, which is told as 503.
+    mcpHeaders = await eventually(() =>
+      openSession(`${first.baseUrl}/mcp`, '2025-11-25', first.tokens.mcpToken),
+    );
   });
   after(async () => {
     await second[Symbol.asyncDispose]();
