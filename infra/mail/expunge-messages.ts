@@ -28,9 +28,11 @@ export async function prepareExpunge(
   }
   const prepared = await prepareAction(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
-  const { present } = prepared;
+  // One that is marked already was left so by an attempt that was cut off, or by somebody else; it is still there.
+  const there = await stillThere(connection, target.uids);
+  const present = target.uids.filter((uid) => there.has(uid));
   return () =>
-    settle(prepared, async (settled) => {
+    settle({ ...prepared, present }, async (settled) => {
       if (present.length === 0) return;
       const set = uidSet(present);
       // With UIDPLUS this is STORE \Deleted and UID EXPUNGE of exactly these.

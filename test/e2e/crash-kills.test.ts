@@ -12,6 +12,7 @@ import { brokenInvariants, type ToldAnswer } from '../support/log-invariants.ts'
 import { figure, timesOf } from '../support/long.ts';
 import { ReplicaSet, type Settings } from '../support/replica-set.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { spread } from '../support/spread.ts';
 import { verifies } from '../support/verifies.ts';
 import { WatchedMailbox } from '../support/watched-mailbox.ts';
 import { wholeLog } from '../support/whole-log.ts';
@@ -171,7 +172,3 @@ describe('a gateway process that is killed before or after a message to a store'
     figure(`${String(chosen.length)} kills at ${String(points.length)} points in ${seconds} s`);
   });
 });
-
-/** At most `count` of them, evenly. */
-const spread = <T>(all: readonly T[], count: number): readonly T[] =>
-  all.filter((_, n) => Math.floor(((n + 1) * count) / all.length) !== Math.floor((n * count) / all.length));

@@ -14,6 +14,7 @@ import { ScriptedSmtp } from '../support/scripted-smtp.ts';
 import { brokenSendRules, type ToldSend } from '../support/send-invariants.ts';
 import { QUICK_SENDS } from '../support/sending-world.ts';
 import { silentLog } from '../support/silent-log.ts';
+import { spread } from '../support/spread.ts';
 import { verifies } from '../support/verifies.ts';
 
 const KILLS = timesOf(10, 100);
@@ -198,7 +199,3 @@ describe('a gateway process that is killed in the middle of a send', function ()
     figure(`${String(chosen.length)} kills at ${String(points.length)} points of a send in ${seconds} s`);
   });
 });
-
-/** At most `count` of them, evenly. */
-const spread = <T>(all: readonly T[], count: number): readonly T[] =>
-  all.filter((_, n) => Math.floor(((n + 1) * count) / all.length) !== Math.floor((n * count) / all.length));

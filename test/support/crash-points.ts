@@ -12,7 +12,8 @@ import { sweepOperations, type Unsettled } from '../../commands/operations/sweep
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
-import { behindTheLine, endLeasesOf, placeOf } from './crashed-run.ts';
+import { crashRun, type CrashStage, watchRun } from './crash-run.ts';
+import { behindTheLine, placeOf } from './crashed-run.ts';
 import type { TestDovecot } from './dovecot.ts';
 import { eventually, startTestGateway, type TestGateway } from './gateway.ts';
 import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
@@ -36,13 +37,13 @@ interface Scene {
 
 const DESTINATION = 'Archive';
 const USER = 'anna';
-const MET_WITHIN_MS = 10_000;
 
 export class CrashWorld {
   readonly #gateway: TestGateway;
   readonly #watched: WatchedMailbox;
   readonly #home: RunHome;
   readonly #mailboxId: string;
+  readonly #stage: CrashStage;
   /** Read so far. It only grows, so that the whole of it is not read twice for every point. */
   #log: readonly StoredEvent[] = [];
 
@@ -51,6 +52,17 @@ export class CrashWorld {
     this.#watched = watched;
     this.#home = home;
     this.#mailboxId = mailboxId;
+    const { databaseUrl, eventStoreUrl, imapPort } = home;
+    const places = {
+      postgres: placeOf(databaseUrl),
+      events: placeOf(eventStoreUrl),
+      imap: { host: '127.0.0.1', port: imapPort },
+    };
+    this.#stage = {
+      home,
+      openLine: () => CrashLine.open(places),
+      behind: (line) => behindTheLine(home, line),
+    };
   }
 
   /** A gateway that set everything up and stays: its projector and directory are what other processes would have. */
@@ -72,20 +84,19 @@ export class CrashWorld {
   /** Every message that one archive sends to its stores, in order, when nothing crashes. */
   async rehearse(scenario: Scenario): Promise<readonly Passed[]> {
     const scene = await this.#arrange(scenario);
-    const line = await this.#openLine();
-    const run = openRun(behindTheLine(this.#home, line));
-    try {
-      line.record();
-      const { operationId } = await this.#request(run, scene);
+    const { leases, ids } = this.#home.shared;
+    const { orgId, userId } = this.#gateway.tokens;
+    const operationId = ids.idForKey('opn', orgId, userId, scene.key);
+    return await watchRun(
+      this.#stage,
+      (run) => this.#request(run, scene),
       // The lease is given up behind the answer.
-      await eventually(async () => {
-        if ((await this.#home.shared.leases.holder(operationId)) !== null) throw new Error('still held');
-      });
-      return [...line.passed];
-    } finally {
-      await run.close();
-      await line.close();
-    }
+      async () => {
+        await eventually(async () => {
+          if ((await leases.holder(operationId)) !== null) throw new Error('still held');
+        });
+      },
+    );
   }
 
   /** Crashes at the point, starts again, lets the sweeper finish, repeats the request twice, and looks. */
@@ -121,30 +132,11 @@ export class CrashWorld {
   }
 
   async #crashOnce(scene: Scene, point: CrashPoint): Promise<ToldAnswer[]> {
-    const line = await this.#openLine();
-    const doomed = openRun(behindTheLine(this.#home, line));
     const answers: ToldAnswer[] = [];
-    let isOver = false;
-    const met = line.crashAt(point, () => {
-      isOver = true;
+    await crashRun(this.#stage, point, async (run, isOver) => {
+      const answer = await this.#request(run, scene);
+      if (!isOver()) answers.push(answer);
     });
-    const ended = this.#request(doomed, scene).then(
-      (answer) => {
-        if (!isOver) answers.push(answer);
-      },
-      (error: unknown) => {
-        if (!isOver) throw error;
-      },
-    );
-    try {
-      const inTime = await Promise.race([met.then(() => true), late(MET_WITHIN_MS), ended.then(() => met)]);
-      if (inTime === false) throw new Error(`not met: ${JSON.stringify(point)}`);
-    } finally {
-      await doomed.close();
-      await line.close();
-      await ended;
-    }
-    await endLeasesOf(this.#home.shared.sql, doomed.ports.leases.runId);
     return answers;
   }
 
@@ -226,20 +218,4 @@ export class CrashWorld {
       places: found.flatMap((copy) => (copy.subject === subject ? [copy.path] : [])),
     }));
   }
-
-  #openLine(): Promise<CrashLine> {
-    const { databaseUrl, eventStoreUrl, imapPort } = this.#home;
-    return CrashLine.open({
-      postgres: placeOf(databaseUrl),
-      events: placeOf(eventStoreUrl),
-      imap: { host: '127.0.0.1', port: imapPort },
-    });
-  }
 }
-
-const late = (milliseconds: number): Promise<false> =>
-  new Promise((resolve) => {
-    setTimeout(() => {
-      resolve(false);
-    }, milliseconds).unref();
-  });

@@ -4,7 +4,7 @@ import type { CrashLine } from './crash-line.ts';
 import { eventually } from './gateway.ts';
 import type { RunHome } from './gateway-run.ts';
 
-/** How Postgres lists the connections of a run that is to crash. */
+/** How Postgres lists the connections of runs that are to crash, each line under a name of its own. */
 const APPLICATION = 'behind the crash line';
 
 /** Host and port of a store's address. */
@@ -23,7 +23,7 @@ export function atPort(url: string, port: number): string {
 /** The same database through the line; Postgres knows who comes that way. */
 export function databaseBehind(line: CrashLine, url: string): string {
   const database = new URL(atPort(url, line.portOf('postgres')));
-  database.searchParams.set('application_name', APPLICATION);
+  database.searchParams.set('application_name', `${APPLICATION} ${database.port}`);
   return database.href;
 }
 
@@ -37,15 +37,19 @@ export function behindTheLine(home: RunHome, line: CrashLine): RunHome {
   };
 }
 
-/** As if the thirty seconds of the dead run had passed: its leases are free. */
-export async function endLeasesOf(sql: Sql, runId: string): Promise<void> {
-  await connectionsGone((statement) => sql.query(statement));
+/** As if the thirty seconds of the dead run had passed: its leases are free. `databaseUrl`: as that run reached it. */
+export async function endLeasesOf(
+  sql: Sql,
+  { runId, databaseUrl }: { readonly runId: string; readonly databaseUrl: string },
+): Promise<void> {
+  const name = new URL(databaseUrl).searchParams.get('application_name') ?? '';
+  await connectionsGone((statement) => sql.query(statement), `= '${name}'`);
   await sql.query('update work.lease set until = now() where run_id = $1', [runId]);
 }
 
 /** As if the thirty seconds of every process behind the line had passed, all of which are dead. */
 export async function endAllLeases(query: Query): Promise<void> {
-  await connectionsGone(query);
+  await connectionsGone(query, `like '${APPLICATION}%'`);
   for (const leases of ['work.lease', 'work.mailbox_lease'])
     await query(`update ${leases} set until = now()`);
 }
@@ -53,10 +57,10 @@ export async function endAllLeases(query: Query): Promise<void> {
 type Query = (statement: string) => Promise<readonly unknown[]>;
 
 /** What the server has in hand for a dead connection is committed yet: a lease it takes after its end would live on. */
-const connectionsGone = (query: Query): Promise<void> =>
+const connectionsGone = (query: Query, named: string): Promise<void> =>
   eventually(async () => {
     const left = await query(
-      `select pid from pg_stat_activity where application_name = '${APPLICATION}' and datname = current_database()`,
+      `select pid from pg_stat_activity where application_name ${named} and datname = current_database()`,
     );
     if (left.length > 0) throw new Error('Postgres still works for the dead run');
   });

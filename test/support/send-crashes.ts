@@ -16,7 +16,8 @@ import { settleSend } from '../../commands/drafts/sending/settle-send.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { CrashLine, type CrashPoint, type Passed } from './crash-line.ts';
 import type { Deciders } from './approval-invariants.ts';
-import { behindTheLine, endLeasesOf, placeOf } from './crashed-run.ts';
+import { crashRun, type CrashStage, watchRun } from './crash-run.ts';
+import { behindTheLine, placeOf } from './crashed-run.ts';
 import type { TestDovecot } from './dovecot.ts';
 import { eventually } from './gateway.ts';
 import { type GatewayRun, openRun, type RunHome } from './gateway-run.ts';
@@ -38,7 +39,6 @@ interface Scene {
   readonly key: string;
 }
 
-const MET_WITHIN_MS = 10_000;
 const SETTLED_WITHIN_MS = 20_000;
 
 export class SendCrashes {
@@ -46,6 +46,7 @@ export class SendCrashes {
   readonly #server: ScriptedSmtp;
   readonly #home: RunHome;
   readonly #folder: string;
+  readonly #stage: CrashStage;
   readonly #senders: Senders;
 
   private constructor(
@@ -59,6 +60,18 @@ export class SendCrashes {
     this.#server = server;
     this.#home = home;
     this.#folder = folder;
+    const { databaseUrl, eventStoreUrl, imapPort } = home;
+    const places = {
+      postgres: placeOf(databaseUrl),
+      events: placeOf(eventStoreUrl),
+      imap: { host: '127.0.0.1', port: imapPort },
+      smtp: { host: '127.0.0.1', port: server.port },
+    };
+    this.#stage = {
+      home,
+      openLine: () => CrashLine.open(places),
+      behind: (line) => ({ ...behindTheLine(home, line), smtpPort: line.portOf('smtp') }),
+    };
   }
 
   /** A gateway that set everything up and stays, as other processes would; it works on no mailbox itself. */
@@ -100,20 +113,16 @@ export class SendCrashes {
   /** Every message that the work sends to its stores and servers, in order, when nothing crashes. */
   async rehearse(work: CrashedWork): Promise<readonly Passed[]> {
     const scene = await this.#arrange(work);
-    const line = await this.#openLine();
-    const run = openRun({ ...behindTheLine(this.#home, line), smtpPort: line.portOf('smtp') });
-    try {
-      line.record();
-      await this.#work(run, work, scene);
-      await eventually(async () => {
-        if ((await this.#home.shared.leases.holder(this.#operationId(scene))) !== null)
-          throw new Error('held');
-      });
-      return [...line.passed];
-    } finally {
-      await run.close();
-      await line.close();
-    }
+    return await watchRun(
+      this.#stage,
+      (run) => this.#work(run, work, scene),
+      async () => {
+        await eventually(async () => {
+          if ((await this.#home.shared.leases.holder(this.#operationId(scene))) !== null)
+            throw new Error('held');
+        });
+      },
+    );
   }
 
   /** Crashes at the point, starts again, goes on until it is settled, repeats the request twice, and looks. */
@@ -143,33 +152,10 @@ export class SendCrashes {
   }
 
   async #crashOnce(work: CrashedWork, scene: Scene, point: CrashPoint, told: ToldSend[]): Promise<void> {
-    const line = await this.#openLine();
-    const doomed = openRun({ ...behindTheLine(this.#home, line), smtpPort: line.portOf('smtp') });
-    const crash = { isOver: false };
-    const met = line.crashAt(point, () => {
-      crash.isOver = true;
+    await crashRun(this.#stage, point, async (run, isOver) => {
+      const answer = await this.#work(run, work, scene);
+      if (!isOver() && answer !== null) told.push(answer);
     });
-    const ended = this.#work(doomed, work, scene).then(
-      (answer) => {
-        if (!crash.isOver && answer !== null) told.push(answer);
-      },
-      (error: unknown) => {
-        if (!crash.isOver) throw error;
-      },
-    );
-    try {
-      const inTime = await Promise.race([
-        met.then(() => true),
-        late(),
-        ended.then(() => met.then(() => true)),
-      ]);
-      if (!inTime) throw new Error(`not met: ${JSON.stringify(point)}`);
-    } finally {
-      await doomed.close();
-      await line.close();
-      await ended;
-    }
-    await endLeasesOf(this.#home.shared.sql, doomed.ports.leases.runId);
   }
 
   #work(run: GatewayRun, work: CrashedWork, scene: Scene): Promise<ToldSend | null> {
@@ -257,16 +243,6 @@ export class SendCrashes {
   #accepted({ subject }: Scene): number {
     return this.#server.accepted.filter(({ raw }) => raw.includes(subject)).length;
   }
-
-  #openLine(): Promise<CrashLine> {
-    const { databaseUrl, eventStoreUrl, imapPort } = this.#home;
-    return CrashLine.open({
-      postgres: placeOf(databaseUrl),
-      events: placeOf(eventStoreUrl),
-      imap: { host: '127.0.0.1', port: imapPort },
-      smtp: { host: '127.0.0.1', port: this.#server.port },
-    });
-  }
 }
 
 const NOT_YET: ReadonlySet<string> = new Set([
@@ -278,10 +254,3 @@ const unwaiting = (ports: Ports): Ports => ({
   ...ports,
   server: { ...ports.server, sendTimes: { ...ports.server.sendTimes, ownCopyWithinMs: 0 } },
 });
-
-const late = (): Promise<false> =>
-  new Promise((resolve) => {
-    setTimeout(() => {
-      resolve(false);
-    }, MET_WITHIN_MS).unref();
-  });

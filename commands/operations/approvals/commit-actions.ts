@@ -161,13 +161,29 @@ const replyAfter = ({ commit, state }: Ready, facts: readonly OperationFact[], a
 /** Messages that are not at their place any more, or not the ones that were approved. */
 async function goneSince(
   mail: MailSession,
-  { nonce, items }: ActionsManifest,
+  { nonce, items, steps }: ActionsManifest,
   refs: Place['refs'],
 ): Promise<readonly string[]> {
   const places = items.flatMap(({ message_id: id }) => refs.get(id) ?? []);
   const faces = await mail.fetch(places, 'envelope', null);
-  return items.flatMap((item, index) => {
+  const isExpunge = steps.some(({ action }) => action === 'expunge');
+  const gone: string[] = [];
+  for (const [index, item] of items.entries()) {
     const face = faces[index] ?? null;
-    return face !== null && isSameMessage(nonce, item, face) ? [] : [item.message_id];
-  });
+    const ref = places[index];
+    const isThere =
+      face === null
+        ? isExpunge && ref !== undefined && (await isMarked(mail, ref))
+        : isSameMessage(nonce, item, face);
+    if (!isThere) gone.push(item.message_id);
+  }
+  return gone;
+}
+
+/**
+ * An expunge that was cut off may have marked its message already, which then is not told any more but is there: a UID
+ * never names another message (RFC 9051 2.3.1.1).
+ */
+async function isMarked(mail: MailSession, { folder, uidValidity, uid }: MessageRef): Promise<boolean> {
+  return (await mail.look(folder, uidValidity, [uid])).presentUids.has(uid);
 }
