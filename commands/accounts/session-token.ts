@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { chosenScopes } from '../kernel/scope-choice.ts';
-import { SCOPES, SESSION_ONLY_SCOPES } from '../kernel/scopes.ts';
+import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../kernel/scopes.ts';
 
 const MOST_SECONDS = 600;
+/** Tokens are made and withdrawn in the session itself: one made by this token would not end with the session. */
+const KEPT_BACK: readonly Scope[] = [...SESSION_ONLY_SCOPES, 'tokens:manage'];
 
 const Input = z.strictObject({
   audience: z.string().max(2_048).describe('Where it is sent to: {base_url}/mcp or {base_url}/api/v1.'),
@@ -23,7 +25,8 @@ export const createSessionToken = defineCapability<Input, SessionToken>({
   summary: 'Makes a JWT of at most ten minutes from this session.',
   description:
     'Makes a JWT for MCP or for REST with scopes you hold. It ends with the session at the latest, is refused as soon as the ' +
-    'session ends, acts on your behalf (delegated), and never decides approvals.',
+    'session ends, acts on your behalf (delegated), never decides approvals and makes no tokens. What wants a fresh password of ' +
+    'the session wants it with this token too.',
   effect: 'write',
   access: 'session',
   rest: { method: 'post', path: '/auth/session/token' },
@@ -34,7 +37,7 @@ export const createSessionToken = defineCapability<Input, SessionToken>({
   handle: async ({ audience, scopes, ttl_seconds }, { caller, ports }) => {
     const { token, principal, org } = caller;
     const now = ports.clock.now();
-    const held = token.scopes.filter((scope) => !SESSION_ONLY_SCOPES.includes(scope));
+    const held = token.scopes.filter((scope) => !KEPT_BACK.includes(scope));
     const end = Math.min(now.getTime() + ttl_seconds * 1_000, Date.parse(token.expiresAt));
     // A JWT tells its end in whole seconds.
     const expiresAt = new Date(Math.floor(end / 1_000) * 1_000);

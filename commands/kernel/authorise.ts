@@ -1,5 +1,5 @@
 /** Scope checks of one call: what is missing is named, what must not be seen does not exist. */
-import { type Caller, isFresh, managesEveryMailbox } from './access.ts';
+import { type Caller, managesEveryMailbox } from './access.ts';
 import type { Access, AccessForAll, Capability } from './capability.ts';
 import type { DirectoryState } from './directory.ts';
 import { GatewayError, notFound } from './errors.ts';
@@ -28,7 +28,7 @@ export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>):
  * this early: an unseen mailbox must answer `not_found`, whatever the caller's grants on others are.
  */
 export function requireAny(caller: Caller, { access }: Pick<Capability, 'access'>): void {
-  if (access === 'session') requireSession(caller);
+  if (access === 'session' || access === 'stepped-up-session') requireSession(caller);
   if (typeof access === 'string' || isFree(caller, access)) return;
   const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
   if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
@@ -56,17 +56,11 @@ export function authorise(
   if (missing.length > 0) throw lacks(caller, missing);
 }
 
-/**
- * Throws `step_up_required` where a session needs a fresh password. Asked once everything else allows the request: nobody
- * is asked for it in vain.
- */
-export function requireFreshPassword(
-  { session }: Caller,
-  { access }: Pick<Capability, 'access'>,
-  now: Date,
-): void {
-  if (typeof access === 'string' || !access.steppedUp || session === null) return;
-  if (!isFresh(session, now)) throw stepUpRequired();
+/** True when this input wants a fresh password of a session. Asked once everything else allows the request: nobody is asked in vain. */
+export function wantsFreshPassword({ access }: Pick<Capability, 'access'>, input: unknown): boolean {
+  if (typeof access === 'string') return access === 'stepped-up-session';
+  const { steppedUp } = access as Access<unknown>;
+  return typeof steppedUp === 'function' ? steppedUp(input) : steppedUp === true;
 }
 
 function scopesOn(

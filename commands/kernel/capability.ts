@@ -63,12 +63,15 @@ export interface Access<Input> {
   readonly needs?: (input: Input) => readonly Scope[];
   /** A person who is signed in needs none of them: own tokens and agents (`contract.md` 3). */
   readonly freeInSession?: true;
-  /** In a session only while stepped up (`contract.md` 18); tokens have their scopes. */
-  readonly steppedUp?: true;
+  /**
+   * In a session, and with a token made from one, only while that session is stepped up (`contract.md` 18); other tokens
+   * have their scopes. A function: for these inputs.
+   */
+  readonly steppedUp?: true | ((input: Input) => boolean);
 }
 
-/** Whatever the scopes: everybody with a credential, or only a person who is signed in. */
-export type AccessForAll = 'any-token' | 'session';
+/** Whatever the scopes: everybody with a credential, only a person who is signed in, or one who is stepped up as well. */
+export type AccessForAll = 'any-token' | 'session' | 'stepped-up-session';
 
 /** Answers a request whose key was used before with the current state; null when nothing was made: then the handler runs. */
 export type Replay<Input, Output> = (

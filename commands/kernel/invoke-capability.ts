@@ -1,6 +1,6 @@
 /** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
 import type { z } from 'zod';
-import { authorise, requireAny, requireFreshPassword } from './authorise.ts';
+import { authorise, requireAny, wantsFreshPassword } from './authorise.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
 import { refusalEntry, readEntry } from './access-events.ts';
@@ -10,6 +10,7 @@ import { ERROR_TABLE, GatewayError } from './errors.ts';
 import { lastingItemsOf } from './lasting-items.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
 import { credentialIds } from './credential-ids.ts';
+import { requireFreshPassword } from './step-up.ts';
 import type { Ports, Position, Sealed } from './ports.ts';
 
 export interface Invocation {
@@ -47,7 +48,9 @@ async function run(invocation: Invocation): Promise<Outcome> {
   requireAny(caller, capability);
   const input: unknown = parseInput(capability.input, invocation.input);
   authorise(caller, ports.directory.state, capability, input);
-  requireFreshPassword(caller, capability, ports.clock.now());
+  if (wantsFreshPassword(capability, input)) {
+    requireFreshPassword(caller, ports.directory.state, ports.clock.now());
+  }
   if (request.idempotencyKey !== null) checkKey(request.idempotencyKey);
   const rule = capability.idempotency;
   if (request.idempotencyKey === null && needsKey(rule, input)) {

@@ -1,5 +1,7 @@
 /** Step-up (`contract.md` 18): a person confirmed the password a short while ago, in the session that asks. */
 import { type Caller, type CallerSession, isFresh } from './access.ts';
+import { isSessionId } from './credential-ids.ts';
+import type { DirectoryState } from './directory.ts';
 import { GatewayError } from './errors.ts';
 
 export const stepUpRequired = (): GatewayError =>
@@ -28,4 +30,17 @@ export function requireSession({ session }: Pick<Caller, 'session'>): CallerSess
 export function requireSteppedUp(caller: Pick<Caller, 'session'>, now: Date): void {
   requireSession(caller);
   if (!isSteppedUp(caller, now)) throw stepUpRequired();
+}
+
+/**
+ * For what changes who gets in. Throws `step_up_required` without a fresh password in a session, and just so with a token
+ * made from it: that is no way around the password. Tokens with a life of their own have their scopes.
+ */
+export function requireFreshPassword(
+  { session, token }: Pick<Caller, 'session' | 'token'>,
+  { sessions }: Pick<DirectoryState, 'sessions'>,
+  now: Date,
+): void {
+  if (session === null && !isSessionId(token.id)) return;
+  if (!isFresh(session ?? sessions.get(token.id) ?? null, now)) throw stepUpRequired();
 }

@@ -34,9 +34,14 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   summary: 'Changes settings of a mailbox, pauses, resumes or restores it.',
   description:
     'Changes the fields that are sent; others stay. A change of host, port or security needs `auth`, because stored ' +
-    'credentials only go where they were stored for. `If-Match` guards against changes in between.',
+    'credentials only go where they were stored for; a session sends it with a fresh password. `If-Match` guards against ' +
+    'changes in between.',
   effect: 'write',
-  access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  access: {
+    any: ['mailboxes:manage'],
+    mailbox: ({ mailbox_id }) => mailbox_id,
+    steppedUp: ({ auth }) => auth !== undefined,
+  },
   rest: { method: 'patch', path: '/mailboxes/:mailbox_id' },
   tool: null,
   idempotency: {

@@ -54,8 +54,9 @@ export function errorCodesOf({
 }
 
 const asksForPassword = (access: Capability['access']): boolean =>
-  typeof access !== 'string' &&
-  (access.steppedUp === true || access.any.some((scope) => SESSION_ONLY_SCOPES.includes(scope)));
+  typeof access === 'string'
+    ? access === 'stepped-up-session'
+    : access.steppedUp !== undefined || access.any.some((scope) => SESSION_ONLY_SCOPES.includes(scope));
 
 const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   'Idempotency-Key': '1–255 visible ASCII characters; the same key with the same body runs once.',

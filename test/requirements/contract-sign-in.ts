@@ -77,8 +77,8 @@ export const contractSignIn = {
     'The password counts as fresh for 15 minutes, after sign-in and after step-up.',
   ],
   'contract:18:step-up-guards': [
-    ['create_token', 'put_mailbox_credentials'],
-    'Token creation and credential changes need a fresh password in a session.',
+    ['create_token', 'put_mailbox_credentials', 'update_mailbox'],
+    'Token creation and credential changes need a fresh password in a session, and with a token made from one.',
   ],
   'contract:18:admin-person': [
     'kernel',

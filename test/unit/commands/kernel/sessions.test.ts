@@ -1,16 +1,11 @@
 import { expect } from 'chai';
 import { callerInSession, type Caller } from '../../../../commands/kernel/access.ts';
-import {
-  authorise,
-  mayCall,
-  requireAny,
-  requireFreshPassword,
-} from '../../../../commands/kernel/authorise.ts';
+import { authorise, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorise.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../../../commands/kernel/directory.ts';
 import { callerNow } from '../../../../commands/kernel/live-caller.ts';
 import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/kernel/scopes.ts';
-import { requireSteppedUp } from '../../../../commands/kernel/step-up.ts';
+import { requireFreshPassword, requireSteppedUp } from '../../../../commands/kernel/step-up.ts';
 import { stateOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
 import { sampleCaller } from '../../../support/mcp/sample-caller.ts';
 import { thrown } from '../../../support/thrown.ts';
@@ -105,12 +100,29 @@ describe('a caller in a session', () => {
   });
 
   it(`confirms its password where that is asked, tokens are not asked ${verifies('contract:18:step-up-guards')}`, () => {
-    const guarded = capability({ any: ['tokens:manage'], steppedUp: true });
-    requireFreshPassword(signedIn('owner'), guarded, WORLD_NOW);
-    requireFreshPassword(sampleCaller(), guarded, WORLD_NOW);
-    requireFreshPassword(signedIn('owner', STALE), capability({ any: ['tokens:manage'] }), WORLD_NOW);
-    const refused = codeOf(requireFreshPassword, signedIn('owner', STALE), guarded, WORLD_NOW);
-    expect(refused).to.equal('step_up_required');
+    const guarded = (steppedUp: true | (() => boolean)) => capability({ any: ['tokens:manage'], steppedUp });
+    const wants = [true as const, () => true, () => false].map((steppedUp) =>
+      wantsFreshPassword(guarded(steppedUp), {}),
+    );
+    expect(wants).to.deep.equal([true, true, false]);
+    expect(wantsFreshPassword(capability({ any: ['tokens:manage'] }), {})).to.equal(false);
+    const sessions = new Map([['ses_1', entry(STALE)]]);
+    requireFreshPassword(signedIn('owner'), { sessions }, WORLD_NOW);
+    requireFreshPassword(sampleCaller(), { sessions }, WORLD_NOW);
+    const stale = signedIn('owner', STALE);
+    expect(codeOf(requireFreshPassword, stale, { sessions }, WORLD_NOW)).to.equal('step_up_required');
+  });
+
+  it(`makes tokens that ask for its password as it does ${verifies('contract:18:step-up-guards')}`, () => {
+    const made = { ...signedIn('owner'), session: null };
+    const sessions = (changes: Partial<SessionEntry>) => ({
+      sessions: new Map([['ses_1', entry(changes)]]),
+    });
+    requireFreshPassword(made, sessions({}), WORLD_NOW);
+    expect(codeOf(requireFreshPassword, made, sessions(STALE), WORLD_NOW)).to.equal('step_up_required');
+    expect(codeOf(requireFreshPassword, made, { sessions: new Map() }, WORLD_NOW)).to.equal(
+      'step_up_required',
+    );
   });
 
   it('alone may call what is only for sessions', () => {

@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
+import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
+import type { Capability } from '../../../../commands/kernel/capability.ts';
+import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
+import type { Sealed } from '../../../../commands/kernel/ports.ts';
+import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
+import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
+import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { Authenticator } from '../../../../read-api/http/authenticate.ts';
+import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
+import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const QUARTER_MS = 15 * 60_000;
+const auth = { type: 'password', username: 'box', password: 'a secret of the box' };
+const AUDIENCE = 'http://127.0.0.1/api/v1';
+
+describe('a token made from a session', () => {
+  let gateway: MemoryGateway;
+  let sessionId: string;
+  let mailboxId: string;
+  beforeEach(async () => {
+    gateway = await startMemoryGateway();
+    const wanted = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
+    mailboxId = (await gateway.call<{ id: string }>(createMailbox, wanted)).id;
+    sessionId = await gateway.signIn();
+  });
+
+  const make = async (scopes?: readonly string[]): Promise<string> => {
+    const input = { audience: AUDIENCE, ...(scopes && { scopes }) };
+    return (await gateway.call<{ token: string }>(createSessionToken, input, { token: sessionId })).token;
+  };
+
+  /** A call with it, as a request over REST comes in. */
+  const callWith = async (bearer: string, capability: Capability, input: unknown): Promise<unknown> => {
+    const { ports } = gateway;
+    const caller = await new Authenticator(ports).callerOf({
+      authorization: `Bearer ${bearer}`,
+      surface: 'rest',
+      requestId: 'req_1',
+      source: () => 'somewhere',
+      seal: async () => 'sealed' as Sealed,
+    });
+    const request = {
+      id: ports.ids.newId('req'),
+      surface: 'rest',
+      idempotencyKey: null,
+      ifMatch: null,
+      ifPosition: null,
+      mcpSessionId: null,
+    } as const;
+    return (await invokeCapability({ capability, input, caller, client: null, registry: [], ports, request }))
+      .output;
+  };
+  const replaced = () => gateway.secrets.mail.get(mailboxId);
+
+  const changes = {
+    put_mailbox_credentials: (bearer: string, password: string) =>
+      callWith(bearer, putCredentials, { mailbox_id: mailboxId, password }),
+    update_mailbox: (bearer: string, password: string) =>
+      callWith(bearer, updateMailbox, { mailbox_id: mailboxId, auth: { ...auth, password } }),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    it(`changes credentials by ${name} only while the password of that session is fresh ${verifies('contract:18:step-up-guards')}`, async () => {
+      await change(await make(), 'changed while fresh');
+      expect(replaced()).to.include({ password: 'changed while fresh' });
+      gateway.clock.advance(QUARTER_MS);
+      const bearer = await make();
+      expect(await rejection(change(bearer, 'stolen'))).to.include({ code: 'step_up_required' });
+      expect(replaced()).to.include({ password: 'changed while fresh' });
+      await gateway.call(stepUpSession, { password: OWNER.password }, { token: sessionId });
+      await change(bearer, 'changed again');
+      expect(replaced()).to.include({ password: 'changed again' });
+    });
+  }
+
+  it(`changes what is no credential without it ${verifies('contract:18:step-up-guards')}`, async () => {
+    gateway.clock.advance(QUARTER_MS);
+    const input = { mailbox_id: mailboxId, display_name: 'Renamed' };
+    expect(await callWith(await make(), updateMailbox, input)).to.include({ display_name: 'Renamed' });
+  });
+
+  it(`makes no tokens, which would not end with the session ${verifies('contract:2:session-token')}`, async () => {
+    const wanted = {
+      name: 'Lasting',
+      surface: 'rest',
+      scopes: ['org:read'],
+      expires_at: '2026-03-01T12:05:00Z',
+    };
+    const refused = await rejection(callWith(await make(), createToken, wanted));
+    expect(refused).to.include({ code: 'insufficient_scope' });
+    expect(await rejection(make(['tokens:manage']))).to.include({ code: 'insufficient_scope' });
+  });
+});
+
+describe('a session', () => {
+  it(`replaces credentials with the settings only with a fresh password ${verifies('contract:18:step-up-guards')}`, async () => {
+    const gateway = await startMemoryGateway();
+    const wanted = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
+    const { id } = await gateway.call<{ id: string }>(createMailbox, wanted);
+    const token = await gateway.signIn();
+    gateway.clock.advance(QUARTER_MS);
+    const imap = { ...IMAP, host: 'imap.elsewhere.example' };
+    const input = { mailbox_id: id, imap, auth: { ...auth, password: 'stolen' } };
+    const refused = await rejection(gateway.call(updateMailbox, input, { token }));
+    expect(refused).to.include({ code: 'step_up_required' });
+    expect(gateway.secrets.mail.get(id)).to.include({ password: auth.password });
+    await gateway.call(stepUpSession, { password: OWNER.password }, { token });
+    await gateway.call(updateMailbox, input, { token });
+    expect(gateway.secrets.mail.get(id)).to.include({ password: 'stolen' });
+  });
+});
