@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { listUnsettledOperations } from '../../../projections/operations.ts';
 import { happened } from '../../support/event-author.ts';
+import { askedFor, wentOn } from '../../support/sample-checks.ts';
 import { intended, MAILBOX, operated, ORG } from '../../support/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
@@ -38,5 +39,45 @@ describe('operations', () => {
     expect(await unsettled('opn_cut_off')).to.deep.equal(['opn_unknown']);
     await happened(events, 'operation-opn_unknown', [reconciled('msg_2', 'done')]);
     expect(await unsettled()).to.deep.equal(['opn_cut_off']);
+  });
+
+  it('leaves a check to people until its commit begins, and counts each attempt anew', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start();
+    const stands = async (name: string): Promise<object | undefined> => {
+      await rig.settle(projector);
+      const [row] = await sql.query(
+        'select state, draft_id, done_items as done, failed_items as failed from read.operation where id = $1',
+        [`opn_${name}`],
+      );
+      return row;
+    };
+    const isUnsettled = async (name: string): Promise<boolean> => {
+      const found = await listUnsettledOperations(sql, { limit: 100, except: [], exceptMailboxes: [] });
+      return found.some(({ operationId }) => operationId === `opn_${name}`);
+    };
+    const completed = (name: string, outcome: 'done' | 'failed') =>
+      wentOn(events, name, 'OperationCompleted', {
+        summary: { done: 0, failed: 0, unknown: 0, [outcome]: 1 },
+      });
+    const nothing = { draft_id: null, done: 0, failed: 0 };
+    await askedFor(events, 'tried');
+    expect(await stands('tried')).to.deep.equal({ state: 'waiting', ...nothing });
+    expect(await isUnsettled('tried')).to.equal(false);
+    await wentOn(events, 'tried', 'CommitStarted');
+    expect(await stands('tried')).to.deep.equal({ state: 'running', ...nothing });
+    expect(await isUnsettled('tried')).to.equal(true);
+    await completed('tried', 'failed');
+    await wentOn(events, 'tried', 'CommitAttemptFailed');
+    expect(await stands('tried')).to.deep.equal({ state: 'waiting', ...nothing });
+    expect(await isUnsettled('tried')).to.equal(false);
+    await wentOn(events, 'tried', 'CommitStarted', { attempt: 2 });
+    await completed('tried', 'done');
+    await wentOn(events, 'tried', 'ApprovalCommitted', { attempt: 2 });
+    expect(await stands('tried')).to.deep.equal({ state: 'completed', ...nothing, done: 1 });
+    await askedFor(events, 'refused', { draftId: 'drf_1' });
+    await wentOn(events, 'refused', 'ApprovalRejected');
+    expect(await stands('refused')).to.deep.equal({ state: 'not_run', ...nothing, draft_id: 'drf_1' });
+    await projector.close();
   });
 });
