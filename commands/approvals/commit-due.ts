@@ -1,6 +1,6 @@
 /** What the gateway does with checks by itself: it commits those whose moment has come, and writes down other ends. */
 import type { Author } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { ERROR_TABLE, GatewayError } from '../kernel/errors.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import type { Commit } from '../operations/approvals/commit-kind.ts';
@@ -11,8 +11,8 @@ import type { OperationFact, OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
 
 /**
- * Commits a check whose moment has come. True when nothing is left to be done now: it ran, it ended, or its next attempt is
- * scheduled. Whatever kept it from running stands in its stream, so it is only logged. Throws for a defect.
+ * Commits a check whose moment has come. True when nothing is left to be done now: it ran or it ended. False when it is to be
+ * looked at again after a pause: what may pass kept it from running. Throws for a defect.
  */
 export async function commitDue(
   ports: Ports,
@@ -25,7 +25,7 @@ export async function commitDue(
     if (!(error instanceof GatewayError)) throw error;
     const { code } = error;
     ports.log.info('a commit by the gateway itself did not run', { operation_id: due.operationId, code });
-    return code !== 'store_unavailable' && code !== 'overloaded';
+    return !ERROR_TABLE[code].retryable;
   }
 }
 

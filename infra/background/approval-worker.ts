@@ -8,55 +8,57 @@ import {
   listOverdueApprovals,
   type OpenApproval,
 } from '../../projections/open-approvals.ts';
-import { Backoff, endOf, repeat } from './repeat.ts';
+import { Lane } from './lane.ts';
+import { repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 500;
 const AT_ONCE = 16;
-const FIRST_PAUSE_MS = 1_000;
-const MOST_PAUSE_MS = 5 * 60_000;
+/** Few of them, so that a mail server that hangs keeps its own commits waiting and leaves room for the others. */
+const OF_ONE_MAILBOX = 2;
 const END_WITHIN_MS = 10_000;
 
 /** Looks for checks that are due until the signal aborts; what is under way is brought to its end. */
 export async function runApprovalWorker(ports: Ports, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(FIRST_PAUSE_MS, MOST_PAUSE_MS);
-  const underWay = new Map<string, Promise<void>>();
-  const { clock, log, sql } = ports;
-  const begin = (
-    check: OpenApproval,
-    work: (ports: Ports, check: OpenApproval) => Promise<boolean>,
-  ): void => {
-    const { operationId } = check;
-    if (underWay.has(operationId)) return;
-    const ended = work(ports, check)
-      .catch((error: unknown) => {
-        log.warn('a check could not be gone on with yet', {
-          operation_id: operationId,
-          error: String(error),
-        });
-        return false;
-      })
-      .then((isOver) => {
-        if (isOver) backoff.clear(operationId);
-        else backoff.failed(operationId, clock.now().getTime());
-        underWay.delete(operationId);
-      });
-    underWay.set(operationId, ended);
-  };
+  const { clock, log } = ports;
+  const commits = new Lane({ atOnce: AT_ONCE, clock, log });
+  // An end asks no mail server, so no commit keeps it waiting.
+  const ends = new Lane({ atOnce: AT_ONCE, clock, log });
   await repeat({ name: 'approval-worker', everyMs: LOOK_EVERY_MS, clock, log, signal }, async () => {
-    const now = clock.now();
-    const limit = AT_ONCE - underWay.size;
-    if (limit <= 0) return;
-    const query = { now, limit, except: [...backoff.waiting(now.getTime()), ...underWay.keys()] };
-    for (const check of await listDueCommits(sql, query)) begin(check, commit);
-    for (const check of await listOverdueApprovals(sql, query)) begin(check, end);
-    const removed = [...ports.directory.state.mailboxes.values()].flatMap(({ id, state }) =>
-      state === 'removed' ? [id] : [],
-    );
-    if (removed.length === 0) return;
-    for (const check of await listOpenApprovalsOn(sql, removed, query)) begin(check, end);
+    await beginCommits(ports, commits);
+    await beginEnds(ports, ends);
   });
-  await endOf([...underWay.values()], END_WITHIN_MS, clock);
+  await Promise.all([commits.end(END_WITHIN_MS), ends.end(END_WITHIN_MS)]);
 }
+
+async function beginCommits(ports: Ports, lane: Lane): Promise<void> {
+  if (lane.room <= 0) return;
+  const due = await listDueCommits(ports.sql, {
+    ...openTo(ports, lane),
+    ofOneMailbox: OF_ONE_MAILBOX,
+    busy: lane.busy,
+  });
+  for (const check of due) lane.begin(check, () => commit(ports, check));
+}
+
+async function beginEnds(ports: Ports, lane: Lane): Promise<void> {
+  if (lane.room <= 0) return;
+  const { sql, directory } = ports;
+  const begin = (checks: readonly OpenApproval[]): void => {
+    for (const check of checks) lane.begin(check, () => end(ports, check));
+  };
+  begin(await listOverdueApprovals(sql, openTo(ports, lane)));
+  const removed = [...directory.state.mailboxes.values()].flatMap(({ id, state }) =>
+    state === 'removed' ? [id] : [],
+  );
+  if (removed.length > 0 && lane.room > 0)
+    begin(await listOpenApprovalsOn(sql, removed, openTo(ports, lane)));
+}
+
+const openTo = ({ clock }: Ports, lane: Lane) => ({
+  now: clock.now(),
+  limit: lane.room,
+  except: lane.taken,
+});
 
 const commit = (ports: Ports, { operationId, orgId }: OpenApproval): Promise<boolean> =>
   commitDue(ports, { operationId, author: systemAuthor(ports, orgId), notePosition: () => undefined });

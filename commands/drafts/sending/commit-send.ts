@@ -64,11 +64,19 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   try {
     return await sendUnder(lease, ports, ready, loaded);
   } catch (error) {
-    throw error instanceof LeaseLost ? overtakenByOthers() : error;
+    if (error instanceof LeaseLost) throw overtakenByOthers();
+    // A caller hears it at once and tries again; the gateway comes back when the quota does.
+    const isPutOff = commit.by === 'schedule' && isQuotaUsedUp(error);
+    if (isPutOff) return { end: 'no_effect', refusal: error };
+    throw error;
   } finally {
     await lease.release();
   }
 }
+
+/** Thrown before the intent, so nothing was begun. */
+const isQuotaUsedUp = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.code === 'quota_exceeded';
 
 /**
  * To the approved recipients and nobody else; the stored bytes are the approved ones as far as the store tells, and while they

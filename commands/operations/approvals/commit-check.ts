@@ -9,7 +9,7 @@ import { operation, type OperationFact, type OperationReply, type OperationState
 import type { ApprovalState } from './approval-state.ts';
 import { type Check, checkAgain, type Invalid } from './check-again.ts';
 import type { Commit, CommitKind } from './commit-kind.ts';
-import { attemptFailed } from './commit-outcome.ts';
+import { attemptFailed, isOwn } from './commit-outcome.ts';
 import type { Manifest } from './manifest.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
 import { replyOfCheck, statusOfCheck } from './reply-of-check.ts';
@@ -114,7 +114,10 @@ async function failAttempt(
   const { approval, commit, now } = check;
   const attempt = approval.attempts + 1;
   const began = { ...approval, commitStartedAt: now.toISOString() };
-  const failed = attemptFailed(began, { attempt, error, isRetried: commit.by === 'schedule', now });
+  // An attempt somebody made in between takes nothing from those of the gateway.
+  const isRetried = commit.by === 'schedule' || approval.commitAt !== null || isOwn(approval);
+  const { retryAfterSeconds } = error;
+  const failed = attemptFailed(began, { attempt, error, isRetried, retryAfterSeconds, now });
   if ((await append(ports, check, [started, ...failed])) === null) return null;
   throw error;
 }

@@ -41,6 +41,8 @@ export interface FailedAttempt {
   readonly error: { readonly code: string; readonly message: string };
   /** The gateway tries again by itself. */
   readonly isRetried: boolean;
+  /** Sooner another attempt is of no use, seconds. */
+  readonly retryAfterSeconds?: number | undefined;
   readonly now: Date;
 }
 
@@ -50,7 +52,7 @@ export interface FailedAttempt {
  */
 export function attemptFailed(
   { commitStartedAt, firstCommitAt }: Pick<ApprovalState, 'commitStartedAt' | 'firstCommitAt'>,
-  { attempt, error: { code, message }, isRetried, now }: FailedAttempt,
+  { attempt, error: { code, message }, isRetried, retryAfterSeconds = 0, now }: FailedAttempt,
 ): readonly OperationFact[] {
   const dayAfter = (time: string | null): number => (time === null ? +now : Date.parse(time)) + HOLDS_FOR_MS;
   const expires_at = new Date(dayAfter(commitStartedAt)).toISOString();
@@ -59,7 +61,7 @@ export function attemptFailed(
     data: { attempt, error: { code, message }, expires_at },
   };
   const pauseMs = RETRY_AFTER_MS[Math.min(attempt, RETRY_AFTER_MS.length) - 1] ?? 0;
-  const retryAt = now.getTime() + pauseMs;
+  const retryAt = now.getTime() + Math.max(pauseMs, retryAfterSeconds * 1_000);
   if (!isRetried || retryAt > dayAfter(firstCommitAt)) return [failed];
   const commit_at = new Date(retryAt).toISOString();
   return [failed, { type: 'CommitScheduled', data: { commit_at, why: 'retry' } }];

@@ -81,7 +81,8 @@ describe('approvals', () => {
     await settle();
     const overdue = async (hours: number) =>
       ids(await listOverdueApprovals(sql, { ...none, now: at(hours) }));
-    const due = async (hours: number) => ids(await listDueCommits(sql, { ...none, now: at(hours) }));
+    const all = { ...none, ofOneMailbox: 100, busy: [] };
+    const due = async (hours: number) => ids(await listDueCommits(sql, { ...all, now: at(hours) }));
     expect(await overdue(0)).to.deep.equal([]);
     expect(await overdue(2)).to.deep.equal(['opn_short']);
     expect(await overdue(5)).to.deep.equal(['opn_short', 'opn_granted']);
@@ -101,6 +102,23 @@ describe('approvals', () => {
     expect(await overdue(5), 'what is being committed does not expire').to.deep.equal(['opn_short']);
     expect(await due(3)).to.deep.equal([]);
   });
+
+  it('finds few commits of one mailbox at a time, fewer while some of it are under way', async () => {
+    const { events, sql } = rig;
+    for (const [name, mailboxId] of [['x1', 'mbx_x'], ['x2', 'mbx_x'], ['x3', 'mbx_x'], ['y1', 'mbx_y']] as const) {
+      await askedFor(events, name, { expiresAt: inHours(1), mailboxId });
+      await wentOn(events, name, 'ApprovalGranted', { commit_by: inHours(4) });
+      await wentOn(events, name, 'CommitScheduled', { commit_at: inHours(2) });
+    }
+    await settle();
+    const due = async (busy: readonly string[], except: readonly string[] = []) =>
+      (await listDueCommits(sql, { now: at(3), limit: 100, ofOneMailbox: 2, busy, except }))
+        .map(({ operationId }) => operationId)
+        .filter((id) => /^opn_[xy]\d$/.test(id));
+    expect(await due([])).to.have.members(['opn_x1', 'opn_x2', 'opn_y1']);
+    expect(await due(['mbx_x'], ['opn_x1'])).to.have.members(['opn_x2', 'opn_y1']);
+    expect(await due(['mbx_x', 'mbx_x'], ['opn_x1', 'opn_x2'])).to.have.members(['opn_y1']);
+  }); // prettier-ignore
 
   it('knows a check whose first append came in pieces, and keeps nothing of an operation that did not wait', async () => {
     const { events, sql } = rig;

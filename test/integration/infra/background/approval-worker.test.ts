@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import type { Ports } from '../../../../commands/kernel/ports.ts';
+import { runApprovalWorker } from '../../../../infra/background/approval-worker.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { approvals } from '../../../../projections/approvals.ts';
+import { CHECKED, checkRig } from '../../../support/check-rig.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { openRig, type Rig } from '../projector/projector-rig.ts';
+
+/** More than are committed at once in all mailboxes together. */
+const DUE = 20;
+
+describe('the worker that commits and ends checks, on a log and a database', () => {
+  let home: Rig;
+  before(async () => {
+    home = await openRig();
+  });
+  after(async () => {
+    await home[Symbol.asyncDispose]();
+  });
+
+  it('gives a mail server that hangs two commits, and goes on with everything else', async () => {
+    const rig = checkRig();
+    const projector = await home.start({ events: rig.events, projections: [approvals] });
+    const boss = rig.person('usr_boss', 'owner');
+    for (let n = 1; n <= DUE; n += 1) {
+      rig.rules({ ...CHECKED, then: { decision: 'require', undo_seconds: 10, auto_commit: true } });
+      const asked = await rig.ask([rig.arrive('INBOX', `<${String(n)}@example.com>`)], 'archive');
+      await rig.approvalAs(boss, decideApproval, {
+        approval_id: asked.approval?.id,
+        decision: 'approve',
+        content_hash: asked.approval?.content_hash,
+      });
+    }
+    rig.rules({ ...CHECKED, then: { decision: 'require', decision_ttl: 60 } });
+    const undecided = await rig.ask([rig.arrive('INBOX', '<undecided@example.com>')], 'archive');
+    await home.settle(projector);
+    let hanging = 0;
+    const { promise: away, reject: end } = Promise.withResolvers<never>();
+    rig.mail.withMailbox = () => {
+      hanging += 1;
+      return away;
+    };
+    const clock: Ports['clock'] = {
+      now: () => rig.ports.clock.now(),
+      sleep: (ms, signal) => systemClock.sleep(ms, signal),
+    };
+    const stop = new AbortController();
+    const worker = runApprovalWorker({ ...rig.ports, sql: home.sql, clock }, stop.signal);
+    try {
+      rig.at(30);
+      await eventually(() => hanging >= 2);
+      rig.at(61);
+      await eventually(async () => (await rig.typesOf(undecided)).at(-1) === 'ApprovalExpired');
+      expect(hanging).to.equal(2);
+    } finally {
+      stop.abort();
+      end(new Error('The connection is closed.'));
+      await worker;
+      await projector.close();
+    }
+  });
+});

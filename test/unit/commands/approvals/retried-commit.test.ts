@@ -1,0 +1,55 @@
+import { expect } from 'chai';
+import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
+import { commitDue } from '../../../../commands/approvals/commit-due.ts';
+import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
+import { rejection } from '../../../support/rejection.ts';
+
+describe('a commit the gateway tries again by itself', () => {
+  let rig: CheckRig;
+  let operationId: string;
+
+  /** Granted and tried, while the mailbox is away. */
+  beforeEach(async () => {
+    rig = checkRig();
+    rig.rules({ ...CHECKED, then: { decision: 'require', auto_commit: true } });
+    const boss = rig.person('usr_boss', 'owner');
+    const reply = await rig.ask([rig.arrive('INBOX', '<one@example.com>')], 'archive');
+    operationId = reply.operation_id ?? '';
+    rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
+    await rig.approvalAs(boss, decideApproval, {
+      approval_id: reply.approval?.id,
+      decision: 'approve',
+      content_hash: reply.approval?.content_hash,
+    });
+  });
+
+  const due = () =>
+    commitDue(rig.ports, {
+      operationId,
+      author: systemAuthor(rig.ports, 'org_1'),
+      notePosition: () => undefined,
+    });
+  const commitAt = async () => (await rig.stateOf({ operation_id: operationId } as never)).approval?.commitAt;
+
+  it('comes back after a pause for whatever may pass, and not once it ran', async () => {
+    rig.at(60);
+    expect(await due()).to.equal(false);
+    rig.mail.failure = null;
+    rig.at(60 + 300);
+    expect(await due()).to.equal(true);
+    expect(rig.mailbox.effects).to.deep.equal([['INBOX 1']]);
+  });
+
+  it('is tried again although somebody else tried in between', async () => {
+    expect(await commitAt()).to.equal('2026-03-01T12:01:00.000Z');
+    rig.at(30);
+    const approval_id = operationId.replace('opn_', 'chk_');
+    expect(await rejection(rig.invokeAs(rig.caller, commitApproval, { approval_id }))).to.include({
+      code: 'mailbox_unavailable',
+    });
+    expect(await commitAt(), 'five minutes after the second attempt').to.equal('2026-03-01T12:05:30.000Z');
+  });
+});
