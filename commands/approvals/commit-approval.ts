@@ -5,7 +5,8 @@ import { GatewayError } from '../kernel/errors.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { assertCommittable } from '../operations/approvals/commit-check.ts';
 import { replyOfCheck, statusOfCheck } from '../operations/approvals/reply-of-check.ts';
-import { OperationReply } from '../operations/operation.ts';
+import { isUnrun } from '../operations/approvals/approval-status.ts';
+import { OperationReply, type OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
 import { ApprovalId, findCheck, type FoundCheck, holdsOn } from './find-check.ts';
 
@@ -63,7 +64,7 @@ export async function commitAsCaller(
   return await answerInTime(context, found.operationId, commit);
 }
 
-/** What an earlier request with this key did; null when it was cut off before it began anything. */
+/** What an earlier request with this key did; null when nothing came of it and nobody goes on with it. */
 export async function committedBefore(
   _: string,
   { approval_id }: Pick<CommitInput, 'approval_id'>,
@@ -74,9 +75,15 @@ export async function committedBefore(
   assertMayCommit(context, found);
   const { state, position } = found.loaded;
   const now = context.ports.clock.now();
-  if (!settled && statusOfCheck(state, now) === 'pending_commit') return null;
+  if (!settled && isLeftAlone(state, now)) return null;
   context.notePosition(position);
   return replyOfCheck(found.operationId, state, now);
+}
+
+/** The commit ran nothing, and it is this key's to run it or to be refused: the gateway makes no further attempt by itself. */
+function isLeftAlone(state: OperationState, now: Date): boolean {
+  const status = statusOfCheck(state, now);
+  return status === 'pending_commit' ? state.approval?.commitAt === null : status !== null && isUnrun(status);
 }
 
 /** The requester, or a person; both by the grant on that mailbox. Throws `insufficient_scope`. */

@@ -2,7 +2,7 @@
 import type { Caller } from './access.ts';
 import type { CapabilityDefinition, Context, IdempotencyRule, Replay, Request } from './capability.ts';
 import type { Author } from './decide-and-append.ts';
-import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
 import { type HeldLease, holdLease } from './hold-lease.ts';
 import {
   type Claim,
@@ -179,6 +179,9 @@ async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<
   throw new GatewayError('not_found', 'What this Idempotency-Key made no longer exists.');
 }
 
-/** A defect, or what may pass by itself, is no outcome: the next request with this key goes on where this one ended. */
+/** What the next request with this key may find otherwise: it goes on where this one ended. */
+const NO_OUTCOME: ReadonlySet<ErrorCode> = new Set(['internal_error', 'outcome_unknown']);
+
+/** A defect, what may pass by itself and what turns out later are none. */
 const isOutcome = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError && error.code !== 'internal_error' && !ERROR_TABLE[error.code].retryable;
+  error instanceof GatewayError && !NO_OUTCOME.has(error.code) && !ERROR_TABLE[error.code].retryable;
