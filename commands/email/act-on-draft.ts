@@ -9,7 +9,7 @@ import { type Draft, draftPayload } from '../drafts/draft-payload.ts';
 import { patchDraft } from '../drafts/edit-draft.ts';
 import { expectedVersionOf, loadDraft } from '../drafts/load-draft.ts';
 import { replyToThread } from '../drafts/reply-to-thread.ts';
-import { askPolicy, assertSendable, sendDraft } from '../drafts/sending/send-draft.ts';
+import { askPolicy, assertSendable, freedIfOver, sendDraft } from '../drafts/sending/send-draft.ts';
 import { startDraft, startedBefore } from '../drafts/start-draft.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
 import type { OperationReply } from '../operations/operation.ts';
@@ -132,12 +132,13 @@ export async function sendOrPreview(
   { mailboxId, operation, mode, reason }: Act<DraftSend>,
 ): Promise<OperationReply> {
   const { draft_id: draftId, expected_version: expectedVersion } = operation;
-  const draft = await draftOf(context, mailboxId, draftId);
+  await draftOf(context, mailboxId, draftId);
   if (mode !== 'preview') {
     return await sendDraft(context, { capability: 'email_act', draftId, expectedVersion, mode, reason });
   }
-  const loaded = await loadDraft(context, draftId, ['drafts:send']);
+  const loaded = await freedIfOver(context, await loadDraft(context, draftId, ['drafts:send']));
   assertVersion(loaded.state, expectedVersionOf(context, expectedVersion));
   assertSendable(loaded);
+  const draft = await draftPayload(context.ports, draftId, loaded.state);
   return previewOf(await askPolicy(context, loaded), draft, draft.content_hash);
 }

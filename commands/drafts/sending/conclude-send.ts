@@ -64,7 +64,7 @@ interface Failure {
 
 const putOffBy = ({ send }: DraftState): Failure => ({
   code: send?.putOffBy ?? 'mailbox_unavailable',
-  message: 'The mail server does not take the message just now; nothing was sent.',
+  message: 'The message could not be handed over just now; nothing was sent.',
 });
 
 const nextCommit = ({ send }: DraftState): OperationFact => ({

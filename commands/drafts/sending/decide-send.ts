@@ -138,19 +138,51 @@ const postponed = ({ frozen, attempts }: Send, { failure, response }: Ended, at:
   },
 });
 
+/** A commit that was cut off before its data, put off till now: its check begins it again, or ends. */
+export function putBack(
+  send: Send,
+  { commit, ...begun }: { readonly runId: string; readonly now: Date; readonly commit: number },
+): readonly DraftFact[] {
+  const isBegun = send.started?.commit === commit;
+  const attempt = isBegun ? send : { ...send, attempts: send.attempts + 1 };
+  const put = postponed(
+    attempt,
+    { kind: 'failed', failure: CUT_OFF, response: null, rejected: [] },
+    begun.now,
+  );
+  return isBegun ? [put] : [startAttempt(send, { ...begun, commit }), put];
+}
+
+const CUT_OFF = {
+  phase: 'connect',
+  verdict: 'later',
+  code: 'mailbox_unavailable',
+  smtpStatus: null,
+} as const;
+
+/** The send ends because it may not be made any more. */
+export const withdrawn = (send: Send, code: 'insufficient_scope' | 'policy_denied'): DraftFact => ({
+  type: 'DraftSendFailed',
+  data: { ...ended(send, 'gateway'), phase: 'connect', code },
+});
+
 /** The send ends without another attempt: a person's word that it was not sent, or time that is over. */
-export const givenUp = ({ frozen, attempts, rejected }: Send, by: 'person' | 'gateway'): DraftFact => ({
+export const givenUp = (send: Send, by: 'person' | 'gateway'): DraftFact => ({
   type: 'DraftSendFailed',
   data: {
-    operation_id: frozen.operation_id,
-    attempt: attempts,
+    ...ended(send, by),
     phase: by === 'person' ? 'data' : 'connect',
     code: by === 'person' ? 'outcome_unknown' : 'mailbox_unavailable',
-    smtp_status: null,
-    response: null,
-    rejected: [...rejected],
-    known_by: by,
   },
+});
+
+const ended = <By extends 'person' | 'gateway'>({ frozen, attempts, rejected }: Send, by: By) => ({
+  operation_id: frozen.operation_id,
+  attempt: attempts,
+  smtp_status: null,
+  response: null,
+  rejected: [...rejected],
+  known_by: by,
 });
 
 /** Recipients with their texts sealed under the mailbox's key. */

@@ -8,7 +8,9 @@ import type { Ports } from '../../kernel/ports.ts';
 import { systemAuthor } from '../../kernel/system-author.ts';
 import { isOver } from '../../operations/approvals/approval-status.ts';
 import type { ApprovalEnd } from '../../operations/approvals/approval-state.ts';
-import { operation, type OperationState } from '../../operations/operation.ts';
+import { decideNow } from '../../operations/approvals/decide-now.ts';
+import { expireCheck } from '../../operations/approvals/end-check.ts';
+import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
 import { isFrozenFor, releaseDraft } from '../decide-draft.ts';
 import { draft, type DraftState } from '../draft.ts';
 import type { Release } from '../draft-events.ts';
@@ -42,6 +44,20 @@ export async function releaseDraftOf(
   if (draftId === null || why === null) return;
   await giveBack(ports, author, operationId, state);
   await release(ports, author, { operationId, draftId }, why);
+}
+
+/** Lets a draft go whose check is over by now, written down or not. True when it was let go, so that it is to be read again. */
+export async function releaseIfOver(
+  ports: Ports,
+  orgId: string | null,
+  { status, send }: DraftState,
+): Promise<boolean> {
+  if (status !== 'in_review' || send === null) return false;
+  const { operation_id: operationId } = send.frozen;
+  const author = systemAuthor(ports, orgId);
+  const { state } = await decideNow(ports, author, { operationId, decide: expireCheck });
+  await releaseDraftOf(ports, author, operationId, state);
+  return state.approval?.end != null;
 }
 
 interface Review {
@@ -80,21 +96,24 @@ export async function endReview(
   await endCheck(ports, author, before.send.frozen.operation_id, after);
 }
 
-/** A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. */
+/**
+ * A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. The draft is
+ * another one, so nothing can be sent for this check, and what was counted is given back first: a crash in between costs nothing.
+ */
 export async function endCheck(
   ports: Ports,
   author: Author,
   operationId: string,
   after: DraftState,
 ): Promise<void> {
-  const { state, appended } = await decideAndAppend(ports, author, operation, {
-    id: operationId,
-    decide: ({ approval }) =>
-      approval?.end !== null || approval.committing || isOver(approval, ports.clock.now())
-        ? []
-        : [overtaken(after)],
-  });
-  if (appended !== null) await giveBack(ports, author, operationId, state);
+  const loaded = await loadAggregate(ports.events, operation, operationId);
+  const decide = ({ approval }: OperationState): readonly OperationFact[] =>
+    approval?.end !== null || approval.committing || isOver(approval, ports.clock.now())
+      ? []
+      : [overtaken(after)];
+  if (decide(loaded.state).length === 0) return;
+  await giveBack(ports, author, operationId, loaded.state);
+  await decideAndAppend(ports, author, operation, { id: operationId, loaded, decide });
 }
 
 /** Whoever freezes a draft asks for the check under the same lease. */

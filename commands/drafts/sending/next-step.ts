@@ -11,6 +11,8 @@ export type NextStep =
   /** It was never begun and can no longer be. */
   | { readonly kind: 'refuse'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'attempt' }
+  /** A commit was cut off short of its data: nothing was sent, and its check looks at everything again. */
+  | { readonly kind: 'put_back' }
   | { readonly kind: 'give_up' }
   | { readonly kind: 'wait'; readonly until: Date }
   /** Cut off with data out: looked for, and unknown from then on. */
@@ -51,13 +53,15 @@ function stepOfFrozen(
 ): NextStep {
   switch (status) {
     case 'sending':
-      return stepOfSending(send, times, now);
+      return stepOfSending(approval, send, times, now);
     case 'send_unknown':
       return { kind: 'look' };
     case 'sent':
       return send.copyFiled ? NOTHING : { kind: 'file_copy' };
     case 'in_review':
-      return approval !== null && isCommitUnbegun(approval, send) ? { kind: 'attempt' } : NOTHING;
+      return approval !== null && isCommitUnbegun(approval, send)
+        ? unlessTooLate('put_back', approval.firstCommitAt, times, now)
+        : NOTHING;
     case 'open':
     case 'send_failed':
     case 'discarded':
@@ -94,11 +98,20 @@ function stepWithoutDraft(
   return { kind: 'begin' };
 }
 
-function stepOfSending(send: Send, times: SendTimes, now: Date): NextStep {
+function stepOfSending(approval: ApprovalState | null, send: Send, times: SendTimes, now: Date): NextStep {
   if (send.dataBegunAt !== null)
     return { kind: 'judge', from: new Date(Date.parse(send.dataBegunAt) + times.judgeAfterMs) };
   const dueAt = send.retryAt ?? send.commitAt;
   if (dueAt !== null && Date.parse(dueAt) > now.getTime()) return { kind: 'wait', until: new Date(dueAt) };
-  const first = send.firstAttemptAt === null ? now.getTime() : Date.parse(send.firstAttemptAt);
-  return { kind: now.getTime() - first > times.giveUpAfterMs ? 'give_up' : 'attempt' };
+  return unlessTooLate(approval === null ? 'attempt' : 'put_back', send.firstAttemptAt, times, now);
+}
+
+function unlessTooLate(
+  kind: 'attempt' | 'put_back',
+  firstAt: string | null,
+  { giveUpAfterMs }: SendTimes,
+  now: Date,
+): NextStep {
+  const first = firstAt === null ? now.getTime() : Date.parse(firstAt);
+  return { kind: now.getTime() - first > giveUpAfterMs ? 'give_up' : kind };
 }

@@ -17,6 +17,7 @@ import { assertVersion, isFrozenFor } from '../decide-draft.ts';
 import { checkOf } from '../draft.ts';
 import { freezeDraft } from '../freeze-draft.ts';
 import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
+import { releaseIfOver } from './leave-review.ts';
 import { replaySend } from './replay-send.ts';
 import { requestSend } from './request-send.ts';
 import { sendContentOf } from './send-content.ts';
@@ -41,9 +42,10 @@ async function sendOrReplay(
 ): Promise<OperationReply> {
   const { ports, caller } = context;
   // Before the replay: an answer shows the draft, so today's rights decide about it too.
-  const found = await loadDraft(context, request.draftId, ['drafts:send']);
+  const loaded = await loadDraft(context, request.draftId, ['drafts:send']);
   const earlier = await replaySend(context, operationId);
   if (earlier !== null) return earlier;
+  const found = await freedIfOver(context, loaded);
   const { id: draftId, state, revision, mailbox } = found;
   assertVersion(state, expectedVersionOf(context, request.expectedVersion));
   assertSendable(found, operationId);
@@ -54,8 +56,8 @@ async function sendOrReplay(
     mayRequest: found.access.scopes.has('approvals:request'),
   });
   if (admission === 'preview') throw new Error('a preview is not sent');
-  const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
-  const asked = { request, operationId, loaded, policy };
+  const draft = { id: draftId, mailboxId: mailbox.id, state, revision };
+  const asked = { request, operationId, loaded: draft, policy };
   if (admission !== 'run') {
     const { request: mode } = admission;
     const terms = termsFor(mode, policy);
@@ -68,6 +70,13 @@ async function sendOrReplay(
   await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
   const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
   return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
+}
+
+/** The draft as it is once a check whose time is over holds it no longer. */
+export async function freedIfOver(context: Context, loaded: LoadedDraft): Promise<LoadedDraft> {
+  const { ports, author } = context;
+  const isFreed = await releaseIfOver(ports, author.orgId, loaded.state);
+  return isFreed ? await loadDraft(context, loaded.id, []) : loaded;
 }
 
 /** Runs `work` as the one who works on the operation. Throws `idempotency_in_progress` when somebody else does. */

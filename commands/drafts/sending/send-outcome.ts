@@ -1,4 +1,5 @@
 /** How a send ended, in the words its operation keeps and its caller is told. Pure. */
+import type { ErrorCode } from '../../kernel/errors.ts';
 import type { SendOutcome } from '../../operations/operation-events.ts';
 import type { DraftState, SendEnd } from '../draft.ts';
 
@@ -22,7 +23,7 @@ function outcomeOfEnd(end: SendEnd): SendOutcome {
     case 'failed': {
       const { code, smtp_status, known_by } = end.data;
       if (known_by === 'person') return failed(BY_A_PERSON);
-      const message = FINAL[code];
+      const message = (FINAL as Readonly<Partial<Record<string, string>>>)[code];
       // Whoever asks again is not told to ask again: this is how it ended.
       return failed(message === undefined ? GIVEN_UP : { code, message }, smtp_status);
     }
@@ -49,13 +50,23 @@ const GIVEN_UP = {
   message: 'The mail server did not take the message for as long as it was tried; it was not sent.',
 };
 
+/** A send that was never begun since it may not be made any more, as one that ends before its next attempt. */
+export const refusedAs = (
+  code: 'insufficient_scope' | 'policy_denied',
+): { code: ErrorCode; message: string } => ({
+  code,
+  message: FINAL[code],
+});
+
 /** By code: refusals that another attempt with the same message would only meet again. */
-const FINAL: Readonly<Record<string, string>> = {
+const FINAL = {
   [ALTERED_CODE]:
     'The stored message is not the one that was fixed; it was not sent. Edit the draft and send it again.',
   provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
   mailbox_auth_failed:
     'The mail server refuses the stored credentials; store new ones and send the draft again.',
+  policy_denied: 'Policy does not allow this send any more; it was not sent.',
+  insufficient_scope: 'Whoever asked for this may not send from this mailbox any more; it was not sent.',
   payload_too_large: 'The message is larger than the mail server takes.',
   operation_unsupported: 'The mail server cannot send this message.',
   target_blocked:

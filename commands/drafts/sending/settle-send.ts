@@ -7,16 +7,18 @@ import { ERROR_TABLE, GatewayError, notFound } from '../../kernel/errors.ts';
 import { type HeldLease, holdLease } from '../../kernel/hold-lease.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { systemAuthor } from '../../kernel/system-author.ts';
-import { operation } from '../../operations/operation.ts';
+import { operation, type OperationState } from '../../operations/operation.ts';
 import type { SendOutcome } from '../../operations/operation-events.ts';
 import { draft, type DraftFact, type DraftState } from '../draft.ts';
 import { freezeDraft } from '../freeze-draft.ts';
 import { beginAgain, beginSend, type DraftAtRevision, scheduleSend } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
 import { concludeSend } from './conclude-send.ts';
-import { givenUp, sent, unknown } from './decide-send.ts';
+import { givenUp, putBack, sent, unknown, withdrawn } from './decide-send.ts';
 import { type NextStep, nextStep, type SendingOperation } from './next-step.ts';
+import { refusedToday } from './refused-today.ts';
 import { runAttempt } from './run-attempt.ts';
+import { refusedAs } from './send-outcome.ts';
 import { findSentCopy } from './sent-copy.ts';
 
 export interface OpenSend {
@@ -33,6 +35,7 @@ export interface SettledSend {
 
 interface Work {
   readonly operation: SendingOperation;
+  readonly asked: OperationState;
   readonly loaded: DraftAtRevision;
   readonly lease: HeldLease;
   readonly author: Author;
@@ -43,13 +46,14 @@ export async function settleSend(ports: Ports, { operationId, orgId }: OpenSend)
   const lease = await holdLease(ports.leases, operationId);
   if (lease === null) return { draft: null, dueAt: null };
   try {
-    const { send, approval } = (await loadAggregate(ports.events, operation, operationId)).state;
+    const asked = (await loadAggregate(ports.events, operation, operationId)).state;
+    const { send, approval } = asked;
     if (send === null) return { draft: null, dueAt: null };
     const author = systemAuthor(ports, orgId);
     const loaded = await loadDraft(ports, send.draftId);
     const sending = { id: operationId, send, approval };
     const step = nextStep(sending, loaded.state, ports.server.sendTimes, ports.clock.now());
-    const { state, refusal } = await take(ports, step, { operation: sending, loaded, lease, author });
+    const { state, refusal } = await take(ports, step, { operation: sending, asked, loaded, lease, author });
     if (refusal === null) await concludeSend(ports, author, operationId, state);
     else await closeOperation(ports, author, operationId, failedWith(refusal));
     return { draft: state, dueAt: dueAtOf(step, state) };
@@ -88,12 +92,16 @@ async function take(ports: Ports, step: NextStep, work: Work): Promise<Taken> {
       return await beginOrRefuse(ports, work);
     case 'attempt':
       return begun(await again(ports, work));
+    case 'put_back':
+      return begun(await putOff(ports, work));
     case 'judge':
-      return begun(await judge(ports, work, ports.clock.now() >= step.from ? unknown : null));
+      return begun(
+        await judge(ports, work, ports.clock.now() >= step.from ? (send) => [unknown(send)] : null),
+      );
     case 'look':
       return begun(await judge(ports, work, null));
     case 'give_up':
-      return begun(await write(ports, work, (send) => givenUp(send, 'gateway')));
+      return begun(await write(ports, work, (send) => [givenUp(send, 'gateway')]));
     case 'refuse':
       return { state, refusal: step };
     case 'wait':
@@ -113,6 +121,8 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
   const mailbox = ports.directory.state.mailboxes.get(mailboxId);
   try {
     if (!mailbox) throw notFound('mailbox');
+    const refused = await refusedToday(ports, work.asked, state);
+    if (refused !== null) return { state, refusal: refusedAs(refused) };
     const frozen = await freezeDraft(ports, { draftId, operationId: sending.id, mailbox, state });
     if (commitAt !== null && Date.parse(commitAt) > ports.clock.now().getTime()) {
       const held = await scheduleSend(ports, author, loaded, { frozen, commitAt });
@@ -129,17 +139,25 @@ async function beginOrRefuse(ports: Ports, work: Work): Promise<Taken> {
   }
 }
 
+/** Whatever kept it back took its time: it goes out only if it could be asked for today. */
 async function again(ports: Ports, work: Work): Promise<DraftState> {
-  const { loaded, lease, author } = work;
-  const commit = work.operation.approval?.attempts ?? null;
-  const attempt = await beginAgain(ports, author, loaded, { lease, commit });
+  const { asked, loaded, lease, author } = work;
+  const refused = await refusedToday(ports, asked, loaded.state);
+  if (refused !== null) return await write(ports, work, (send) => [withdrawn(send, refused)]);
+  const attempt = await beginAgain(ports, author, loaded, { lease, commit: null });
   return attempt === null ? loaded.state : await runAttempt(ports, author, attempt);
 }
 
-type FactOf = (send: NonNullable<DraftState['send']>) => DraftFact;
+const putOff = (ports: Ports, work: Work): Promise<DraftState> =>
+  write(ports, work, (send) => {
+    const commit = work.operation.approval?.attempts ?? 1;
+    return putBack(send, { runId: ports.leases.runId, now: ports.clock.now(), commit });
+  });
+
+type FactsOf = (send: NonNullable<DraftState['send']>) => readonly DraftFact[];
 
 /** A copy in Sent proves the send; without one `otherwise` is written, or nothing yet. */
-async function judge(ports: Ports, work: Work, otherwise: FactOf | null): Promise<DraftState> {
+async function judge(ports: Ports, work: Work, otherwise: FactsOf | null): Promise<DraftState> {
   const { loaded } = work;
   const mailbox = ports.directory.state.mailboxes.get(loaded.mailboxId);
   const messageId = loaded.state.send?.frozen.message_id;
@@ -147,7 +165,7 @@ async function judge(ports: Ports, work: Work, otherwise: FactOf | null): Promis
   const copy = await lookIfPossible(ports, otherwise !== null, () =>
     ports.mail.withMailbox(mailbox.id, 'bulk', (mail) => findSentCopy(mail, mailbox, [messageId])),
   );
-  if (copy) return await write(ports, work, (send) => sent(send, 'sent_folder'));
+  if (copy) return await write(ports, work, (send) => [sent(send, 'sent_folder')]);
   return otherwise === null ? loaded.state : await write(ports, work, otherwise);
 }
 
@@ -166,14 +184,14 @@ async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promi
 async function write(
   ports: Ports,
   { loaded, author, operation: { id } }: Work,
-  fact: FactOf,
+  facts: FactsOf,
 ): Promise<DraftState> {
   const { status, send } = loaded.state;
   const decided = await decideAndAppend(ports, author, draft, {
     id: loaded.id,
     decide: (now): readonly DraftFact[] =>
       now.status === status && now.send?.attempts === send?.attempts && now.send?.frozen.operation_id === id
-        ? [fact(now.send)]
+        ? facts(now.send)
         : [],
   });
   return decided.state;

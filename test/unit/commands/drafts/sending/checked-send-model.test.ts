@@ -74,7 +74,8 @@ const NO_CHANGE: Readonly<Record<DraftStatus, readonly DraftStatus[]>> = {
 }; // prettier-ignore
 const RELEASED = { ...NO_CHANGE, in_review: ['open'] } as const;
 const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly DraftStatus[]>>>> = {
-  ask: { ...NO_CHANGE, open: ['in_review'], send_failed: ['in_review'] },
+  // A check whose time is over holds its draft no longer; cut off there, it is open.
+  ask: { ...NO_CHANGE, open: ['in_review'], in_review: ['open'], send_failed: ['in_review'] },
   approve: NO_CHANGE,
   reject: RELEASED,
   cancel: RELEASED,

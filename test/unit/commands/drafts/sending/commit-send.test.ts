@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { commitDue } from '../../../../../commands/approvals/commit-due.ts';
 import { patchDraftCapability } from '../../../../../commands/drafts/edit-draft.ts';
 import type { GatewayError } from '../../../../../commands/kernel/errors.ts';
+import { systemAuthor } from '../../../../../commands/kernel/system-author.ts';
 import { resolveSend } from '../../../../../commands/drafts/sending/resolve-send.ts';
 import { settleSend } from '../../../../../commands/drafts/sending/settle-send.ts';
 import { statusOfCheck } from '../../../../../commands/operations/approvals/reply-of-check.ts';
@@ -24,11 +26,18 @@ async function granted(rig = new CheckedSendRig()) {
   const operationId = rig.operationId(KEY);
   const status = async () => statusOfCheck(await rig.operation(operationId), rig.ports.clock.now());
   const settle = () => settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
+  /** What the worker does with a check that is due. */
+  const commitDueNow = async (ports = rig.newRun()) => {
+    const { approval } = await rig.operation(operationId);
+    expect(Date.parse(approval?.commitAt ?? 'never')).to.be.at.most(ports.clock.now().getTime());
+    const author = systemAuthor(ports, 'org_1');
+    return await commitDue(ports, { operationId, author, notePosition: () => undefined });
+  };
   const typesOfOperation = async () =>
     (await rig.typesOf(`operation-${operationId}`)).slice(
       'Submitted, Decided, Requested, Voted, Granted'.split(',').length,
     );
-  return { rig, id, operationId, status, settle, typesOfOperation };
+  return { rig, id, operationId, status, settle, commitDueNow, typesOfOperation };
 }
 
 describe('the commit of a send', () => {
@@ -148,6 +157,39 @@ describe('the commit of a send', () => {
     expect(await status()).to.equal('pending_commit');
     expect(rig.submission.taken).to.have.length(most);
   });
+
+  it('waits for the next hour, under the same approval, when the gateway itself finds too many', async () => {
+    const rig = new CheckedSendRig();
+    for (let n = 0; n < rig.ports.server.limits.sendsPerHour; n += 1) {
+      await rig.granted(`first-${String(n)}`);
+      await rig.commit(`first-${String(n)}`);
+    }
+    rig.setPolicy([
+      { id: 'own', when: { actions: ['send'] }, then: { decision: 'require', auto_commit: true } },
+    ]);
+    const { id, operationId, status, commitDueNow, typesOfOperation } = await granted(rig);
+    expect(await commitDueNow(rig.ports), 'looked at again after a pause').to.equal(false);
+    expect(await typesOfOperation()).to.deep.equal([
+      'CommitScheduled', 'CommitStarted', 'CommitAttemptFailed', 'CommitScheduled',
+    ]); // prettier-ignore
+    const { approval } = await rig.operation(operationId);
+    expect(approval?.lastError?.code).to.equal('quota_exceeded');
+    expect(approval?.commitAt).to.equal('2026-03-01T13:00:00.000Z');
+    rig.parts.clock.advance(60 * 60_000);
+    expect(await commitDueNow(rig.ports)).to.equal(true);
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+  });
+
+  it('gives its place in the quota back before an edit ends it, so that a crash in between costs nothing', async () => {
+    const { rig, id } = await granted();
+    rig.submission.course = LATER_AT_ENVELOPE;
+    await rejection(rig.commit(KEY));
+    const dying = dyingAfter(rig.ports, /^ApprovalSuperseded$/);
+    const input = { draft_id: id, subject: 'Another one' };
+    await rejection(rig.invoke(patchDraftCapability, input, 'edit-1', dying));
+    const written = await rig.ports.events.readAll(-1n, 100);
+    expect(written.map(({ type }) => type)).to.include('QuotaGivenBack');
+  });
 });
 
 describe('a commit and an edit at the same moment', () => {
@@ -210,16 +252,42 @@ describe('a commit that was cut off', () => {
     ['before the draft knew of it', 'after', /^SendIntended$/],
     ['after the draft began to be sent', 'after', /^SendStarted$/],
     ['before the data went out', 'before', /^SendDataBegun$/],
-    ['before the operation heard that it was sent', 'after', /^DraftSent$/],
   ] as const) {
-    it(`is gone on with when it was cut off ${title}`, async () => {
-      const { rig, id, status, settle } = await cut(side, types, ACCEPT);
+    it(`is begun anew when it was cut off ${title}`, async () => {
+      const { rig, id, status, settle, commitDueNow } = await cut(side, types, ACCEPT);
       expect(await status()).to.equal('committing');
       await settle();
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
+      expect(rig.submission.taken).to.deep.equal([]);
+      expect(await commitDueNow()).to.equal(true);
       expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
       expect(rig.submission.taken).to.have.length(1);
     });
+
+    it(`sends nothing once policy forbids it, having been cut off ${title}`, async () => {
+      const { rig, id, status, settle, commitDueNow } = await cut(side, types, ACCEPT);
+      rig.setPolicy([{ id: 'stop', when: {}, then: { decision: 'deny' } }]);
+      await settle();
+      await commitDueNow();
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['open', 'invalidated']);
+      expect(rig.submission.taken).to.deep.equal([]);
+    });
+
+    it(`is given up a day after it was cut off ${title}`, async () => {
+      const { rig, id, status, settle } = await cut(side, types, ACCEPT);
+      rig.parts.clock.advance(DAY_MS + 1);
+      await settle();
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['send_failed', 'commit_failed']);
+      expect(rig.submission.taken).to.deep.equal([]);
+    });
   }
+
+  it('is gone on with when it was cut off before the operation heard that it was sent', async () => {
+    const { rig, id, status, settle } = await cut('after', /^DraftSent$/, ACCEPT);
+    await settle();
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+    expect(rig.submission.taken).to.have.length(1);
+  });
 
   it('is told as put off when it was cut off before the operation heard of that', async () => {
     const { rig, id, status, settle } = await cut('after', /^SendPostponed$/);
@@ -231,15 +299,17 @@ describe('a commit that was cut off', () => {
     expect((await rig.commit(KEY, rig.newRun())).draft).to.include({ status: 'sent' });
   });
 
-  it('is gone on with in its second attempt as in its first', async () => {
-    const { rig, id, settle, status } = await granted();
+  it('is begun anew in its second attempt as in its first', async () => {
+    const { rig, id, settle, status, commitDueNow } = await granted();
     rig.submission.course = LATER_AT_ENVELOPE;
     await rejection(rig.commit(KEY));
     const dying = dyingAfter(rig.ports, /^SendIntended$/);
     expect(await rejection(rig.commit(KEY, dying))).to.be.instanceOf(ProcessGone);
     rig.submission.course = ACCEPT;
     await settle();
+    await commitDueNow();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+    expect(rig.submission.taken).to.have.length(1);
   });
 
   it('is looked for in Sent when it was cut off with data out', async () => {

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
+import { actOnEmail } from '../../../../../commands/email/act-on-email.ts';
 import { discardDraftCapability } from '../../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../../commands/drafts/edit-draft.ts';
 import { draftPayload } from '../../../../../commands/drafts/draft-payload.ts';
 import { settleReview } from '../../../../../commands/drafts/sending/leave-review.ts';
 import { holdLease } from '../../../../../commands/kernel/hold-lease.ts';
 import { type Manifest, openManifest } from '../../../../../commands/operations/approvals/manifest.ts';
+import type { OperationReply } from '../../../../../commands/operations/operation.ts';
 import { ProcessGone } from '../../../../support/breaking-mailbox.ts';
 import { CheckedSendRig } from '../../../../support/checked-send-rig.ts';
 import { dyingBefore } from '../../../../support/dying-ports.ts';
@@ -198,4 +200,41 @@ describe('a draft in review', () => {
       expect(draft).to.include({ status: 'in_review' });
     }
   });
+});
+
+describe('a draft whose check is over by the clock', () => {
+  const DAY_MS = 24 * 3_600_000;
+
+  it('is asked for anew at once, whether anybody wrote down that it expired or not', async () => {
+    const { rig, id } = await asked();
+    expect(await codeOf(rig.ask(id, 'key-2'))).to.equal('approval_pending');
+    rig.parts.clock.advance(DAY_MS);
+    const reply = await rig.ask(id, 'key-2');
+    expect(reply).to.deep.include({ status: 'awaiting_approval', draft_id: id });
+    expect((await approvalOf(rig))?.end).to.equal('expired');
+    expect(await rig.typesOf(`draft-${id}`)).to.deep.equal([
+      'DraftStarted', 'DraftFrozen', 'DraftReleased', 'DraftFrozen',
+    ]); // prettier-ignore
+  });
+
+  it('is looked at in a preview as if it were open', async () => {
+    const { rig, id } = await asked();
+    const preview = async () => {
+      const operation = { type: 'draft_send', draft_id: id };
+      const input = { mailbox_id: 'mbx_0', operation, authorization: { mode: 'preview' } };
+      return (await rig.invoke(actOnEmail, input, null)).output as OperationReply;
+    };
+    expect(await codeOf(preview())).to.equal('approval_pending');
+    rig.parts.clock.advance(DAY_MS);
+    expect(await preview()).to.deep.include({ status: 'preview' });
+  });
+
+  it('is edited and discarded', async () => {
+    for (const [capability, more] of [[patchDraftCapability, { subject: 'No' }], [discardDraftCapability, {}]] as const) {
+      const { rig, id } = await asked();
+      rig.parts.clock.advance(DAY_MS);
+      const { output } = await rig.invoke(capability, { draft_id: id, ...more }, 'change-1');
+      expect((output as { status: string }).status).not.to.equal('in_review');
+    }
+  }); // prettier-ignore
 });

@@ -1,0 +1,26 @@
+/** Whether a send may go out that was asked for a while ago: a role, a grant or a policy may have changed (`contract.md` 2). */
+import type { Ports } from '../../kernel/ports.ts';
+import { requesterNow } from '../../operations/approvals/requester-now.ts';
+import type { OperationState } from '../../operations/operation.ts';
+import { factsOfSend, policyInForce } from '../../policy/decide-for-caller.ts';
+import { decidePolicy } from '../../policy/decide-policy.ts';
+import type { DraftState } from '../draft.ts';
+import { sendContentOf } from './send-content.ts';
+
+/**
+ * Why whoever asked could not send this directly any more; null when nothing forbids it. Throws `conflict` when the content
+ * of the draft was erased.
+ */
+export async function refusedToday(
+  { directory: { state }, personal, clock }: Pick<Ports, 'directory' | 'personal' | 'clock'>,
+  asked: OperationState,
+  draft: DraftState,
+): Promise<'insufficient_scope' | 'policy_denied' | null> {
+  const standing = requesterNow(state, asked, { scopes: ['drafts:send'], now: clock.now() });
+  if (typeof standing === 'string' || asked.submitted === null) return 'insufficient_scope';
+  const { by, orgId } = asked.submitted;
+  const acting = { mailboxId: standing.mailbox.id, actor: by.type, principalId: by.id };
+  const facts = factsOfSend(state, orgId ?? '', acting, await sendContentOf(personal, draft));
+  const { decision } = decidePolicy(policyInForce(state, orgId ?? ''), facts);
+  return decision === 'allow' ? null : 'policy_denied';
+}
