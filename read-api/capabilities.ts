@@ -57,6 +57,7 @@ import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { getOperation, listOperations } from './operations/read-operations.ts';
+import { resolveOperation } from './operations/resolve-operation.ts';
 import { getAgent, listAgents } from './organisation/agents.ts';
 import { getToken, listTokens } from './organisation/tokens.ts';
 import { getPolicy } from './policy/get-policy.ts';
@@ -137,6 +138,7 @@ export const capabilities = defineRegistry([
   previewApproval,
   listOperations,
   getOperation,
+  resolveOperation,
   listAuditEvents,
   getAuditEvent,
   getSession,

@@ -4,11 +4,23 @@ import { notFound } from '../kernel/errors.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { resolveSend } from '../drafts/sending/resolve-send.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
-import { nothingUnknown, resolveActions, resolved, type Word } from '../operations/resolve-actions.ts';
+import {
+  nothingUnknown,
+  resolveActions,
+  resolved,
+  unknownItems,
+  type Word,
+} from '../operations/resolve-actions.ts';
 
 export interface Resolution {
   readonly outcome: Word;
   readonly reason: string;
+}
+
+/** Throws `conflict` when nothing of it is unknown (any more), or not yet. */
+export function assertUnknown({ send, results }: Pick<OperationState, 'send' | 'results'>): void {
+  if (send === null) unknownItems({ results });
+  else if (send.outcome?.outcome !== 'unknown') throw nothingUnknown();
 }
 
 /**
@@ -27,9 +39,10 @@ export async function resolveOperation(
   const command = {
     id: operationId,
     decide: (now: OperationState) => {
-      if (now.send === null) return resolveActions(now, word, { reason: sealed, now: ports.clock.now() });
-      if (now.send.outcome?.outcome !== 'unknown') throw nothingUnknown();
-      return [resolved(word, sealed)];
+      assertUnknown(now);
+      return now.send === null
+        ? resolveActions(now, word, { reason: sealed, now: ports.clock.now() })
+        : [resolved(word, sealed)];
     },
   };
   const { state: after } = await decideAndAppend(ports, author, operation, command);

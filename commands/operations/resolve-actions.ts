@@ -17,22 +17,27 @@ export const resolved = (outcome: Word, reason: Sealed): Fact<typeof OperationRe
 export const nothingUnknown = (): GatewayError =>
   new GatewayError('conflict', 'Nothing of this operation is unknown, so there is nothing to resolve.');
 
-/** Settles every unknown item. Throws `conflict` while the operation runs, and when nothing of it is unknown. */
+/** Throws `conflict` while the operation has no outcome, and when nothing of it is unknown. */
+export function unknownItems({ results }: Pick<OperationState, 'results'>): readonly ItemResult[] {
+  if (results === null) {
+    throw new GatewayError(
+      'conflict',
+      'The operation has no outcome yet; what it leaves open is looked up by itself first.',
+    );
+  }
+  const unknown = results.filter(({ outcome }) => outcome === 'unknown');
+  if (unknown.length === 0) throw nothingUnknown();
+  return unknown;
+}
+
+/** Settles every unknown item. Throws as `unknownItems`. */
 export function resolveActions(
   { results, approval }: Pick<OperationState, 'results' | 'approval'>,
   word: Word,
   { reason, now }: { readonly reason: Sealed; readonly now: Date },
 ): readonly OperationFact[] {
-  if (results === null) {
-    throw new GatewayError(
-      'conflict',
-      'The operation still runs; what it leaves open is looked up by itself first.',
-    );
-  }
-  const unknown = results.filter(({ outcome }) => outcome === 'unknown');
-  if (unknown.length === 0) throw nothingUnknown();
-  const settled = unknown.map((item) => settle(item, word));
-  const after = results.map((item) => settled.find((each) => isSameItem(each, item)) ?? item);
+  const settled = unknownItems({ results }).map((item) => settle(item, word));
+  const after = (results ?? []).map((item) => settled.find((each) => isSameItem(each, item)) ?? item);
   return [
     resolved(word, reason),
     { type: 'ActionsReconciled', data: { results: settled } },

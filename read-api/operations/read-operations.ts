@@ -1,16 +1,11 @@
 /** GET /operations and /operations/:operation_id: where changes of mail stand, and what became of them. */
 import { z } from 'zod';
-import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
-import { operation } from '../../commands/operations/operation.ts';
-import { listAudit } from '../../projections/audit-queries.ts';
+import { defineCapability } from '../../commands/kernel/capability.ts';
 import { listOperations as listRows } from '../../projections/operation-queries.ts';
-import { type AuditLine, describeLine } from '../audit/audit-line.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
-import { described, listed, Operation, OperationListed, OperationStateField } from './operation-view.ts';
-import { recordSeen } from '../approvals/record-seen.ts';
-import { operationsVisibleTo, sightOf } from './visible-operations.ts';
+import { listed, Operation, OperationListed, OperationStateField } from './operation-view.ts';
+import { findOperation, showOperation } from './show-operation.ts';
+import { operationsVisibleTo } from './visible-operations.ts';
 
 const Operations = collectionOf(OperationListed);
 const ListInput = z.strictObject({
@@ -22,8 +17,6 @@ type ListInput = z.output<typeof ListInput>;
 const GetInput = z.strictObject({ operation_id: z.string().min(1).max(64) });
 
 const Keyset = z.tuple([z.iso.datetime(), z.string().max(64)]);
-/** More lines than this an operation never has: each is an append of its own stream. */
-const MOST_LINES = 200;
 
 export const listOperations = defineCapability<ListInput, z.output<typeof Operations>>({
   name: 'list_operations',
@@ -70,28 +63,5 @@ export const getOperation = defineCapability<z.output<typeof GetInput>, Operatio
   idempotency: { kind: 'none' },
   input: GetInput,
   output: Operation,
-  handle: async ({ operation_id: id }, context) => {
-    const { caller, ports } = context;
-    const { state } = await loadAggregate(ports.events, operation, id);
-    const sight = sightOf(operationsVisibleTo(caller, ports.directory.state), state);
-    if (sight === null) throw notFound('operation');
-    if (sight === 'approver') await recordSeen(context, [{ id, state }]);
-    return described(id, state, { events: await linesOf(context, id), now: ports.clock.now() });
-  },
-});
-
-async function linesOf({ caller, ports }: Context, id: string): Promise<readonly AuditLine[]> {
-  const page = { order: 'asc', after: null, limit: MOST_LINES } as const;
-  const entries = await listAudit(ports.sql, caller.org.id, { resource: id }, page);
-  const lines = await Promise.all(entries.map((entry) => describeLine(ports, entry)));
-  return caller.orgScopes.has('audit:read') ? lines : lines.map(withoutOrigin);
-}
-
-/** From where a colleague works is for auditors. */
-const withoutOrigin = ({
-  actor: { ip: _ip, user_agent: _agent, ...actor },
-  ...line
-}: AuditLine): AuditLine => ({
-  ...line,
-  actor,
+  handle: async ({ operation_id: id }, context) => showOperation(context, await findOperation(context, id)),
 });

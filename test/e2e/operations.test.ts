@@ -10,6 +10,7 @@ import { eventually, type Json, startWithMailbox, type TestGateway } from '../su
 import { appendMessages } from '../support/mail-append.ts';
 import { runCommand } from '../support/run-command.ts';
 import { SAMPLE_EVENTS } from '../support/sample-events.ts';
+import { signInOwner } from '../support/sign-in.ts';
 import { verifies } from '../support/verifies.ts';
 
 const RAW = 'From: berta@example.org\r\nSubject: Read me\r\nMessage-ID: <r@example.org>\r\n\r\nHello.\r\n';
@@ -142,5 +143,24 @@ describe('operations read and resolved', function () {
       data: { outcome: 'done', reason: 'It lies in Archive.' },
     });
     expect(line.actor).to.include({ type: 'system', id: 'admin-command' });
+  });
+
+  it(`is resolved by a person who is signed in, and by no token ${verifies('contract:17:resolve', 'contract:10:resolve-session')}`, async () => {
+    const id = await unknownMove('opn_undecided');
+    const path = `/operations/${id}/resolve`;
+    const word = { outcome: 'not_done', reason: 'It still lies in the inbox.' };
+    const byToken = await gateway.rest('POST', path, word);
+    expect([byToken.status, byToken.body.error.code]).to.deep.equal([403, 'insufficient_scope']);
+    const owner = await signInOwner(gateway);
+    const answer = await owner.rest('POST', path, word);
+    expect(answer.status).to.equal(200);
+    expect(answer.body).to.deep.include({ operation_id: id, status: 'completed', state: 'failed' });
+    const [line] = (answer.body.events as Json[]).filter(({ type }) => type === 'OperationResolved');
+    expect(line).to.deep.include({ data: word });
+    expect(line.actor).to.include({ type: 'person', id: owner.userId });
+    const { body } = await get(`/operations/${id}`);
+    expect(body).to.deep.include({ state: 'failed', results: answer.body.results });
+    const again = await owner.rest('POST', path, word);
+    expect([again.status, again.body.error.code]).to.deep.equal([409, 'conflict']);
   });
 });

@@ -93,4 +93,16 @@ export const contractPolicy = {
     'get_operation',
     'What is unknown is settled on the word of a person, with a reason.',
   ],
+  'contract:17:resolve': [
+    'resolve_operation',
+    'POST /operations/<opn_id>/resolve answers the operation; 404 unknown, 409 conflict when nothing is unknown.',
+  ],
+  'contract:10:resolve-session': [
+    'resolve_operation',
+    'A person in a stepped-up session resolves; no token does.',
+  ],
+  'contract:10:resolve-who': [
+    'resolve_operation',
+    'Who sees it and may do the same there resolves, or an owner or admin; of a removed mailbox whoever’s own it is.',
+  ],
 } as const satisfies RequirementTable;

@@ -1,0 +1,54 @@
+/** One operation for somebody who may see it, as it stands and with its lines of the audit trail. */
+import type { Context } from '../../commands/kernel/capability.ts';
+import { type Loaded, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import { notFound } from '../../commands/kernel/errors.ts';
+import { operation, type OperationState } from '../../commands/operations/operation.ts';
+import { listAudit } from '../../projections/audit-queries.ts';
+import { recordSeen } from '../approvals/record-seen.ts';
+import { type AuditLine, describeLine } from '../audit/audit-line.ts';
+import { described, type Operation } from './operation-view.ts';
+import { operationsVisibleTo, type Sight, sightOf } from './visible-operations.ts';
+
+export interface FoundOperation extends Loaded<OperationState> {
+  readonly id: string;
+  readonly sight: Sight;
+}
+
+/** Throws `not_found` for an unknown operation and for one the caller may not see. */
+export async function findOperation(
+  { caller, ports }: Pick<Context, 'caller' | 'ports'>,
+  id: string,
+): Promise<FoundOperation> {
+  const loaded = await loadAggregate(ports.events, operation, id);
+  const sight = sightOf(operationsVisibleTo(caller, ports.directory.state), loaded.state);
+  if (sight === null) throw notFound('operation');
+  return { ...loaded, id, sight };
+}
+
+/** Who sees it only as an approver has read something; throws `store_unavailable` when that cannot be recorded. */
+export async function showOperation(
+  context: Context,
+  { id, state, sight }: FoundOperation,
+): Promise<Operation> {
+  if (sight === 'approver') await recordSeen(context, [{ id, state }]);
+  return described(id, state, { events: await linesOf(context, id), now: context.ports.clock.now() });
+}
+
+/** More lines than this an operation never has: each is an append of its own stream. */
+const MOST_LINES = 200;
+
+async function linesOf({ caller, ports }: Context, id: string): Promise<readonly AuditLine[]> {
+  const page = { order: 'asc', after: null, limit: MOST_LINES } as const;
+  const entries = await listAudit(ports.sql, caller.org.id, { resource: id }, page);
+  const lines = await Promise.all(entries.map((entry) => describeLine(ports, entry)));
+  return caller.orgScopes.has('audit:read') ? lines : lines.map(withoutOrigin);
+}
+
+/** From where a colleague works is for auditors. */
+const withoutOrigin = ({
+  actor: { ip: _ip, user_agent: _agent, ...actor },
+  ...line
+}: AuditLine): AuditLine => ({
+  ...line,
+  actor,
+});
