@@ -12,6 +12,7 @@ const LOOKS = 400;
 const MOST_RATIO = 1.5;
 const LISTED_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
+const MOST_TRIES = 40;
 
 /** Which lists are looked at; each gives ten checks at either time. */
 const LISTS = {
@@ -43,7 +44,7 @@ interface Page {
   readonly page: { readonly next_cursor: string | null };
 }
 
-/** Throws for every refusal. */
+/** Throws for every refusal but what passes by itself: that is asked again, with the same key. */
 async function call(facts: DemoFacts, path: string, body?: object): Promise<Page> {
   const authorization = `Bearer ${facts.rest_token}`;
   const sent = {
@@ -51,13 +52,18 @@ async function call(facts: DemoFacts, path: string, body?: object): Promise<Page
     headers: { authorization, 'content-type': 'application/json', 'idempotency-key': randomUUID() },
     body: JSON.stringify(body),
   };
-  const response = await fetch(
-    `${facts.base_url}/api/v1${path}`,
-    body === undefined ? { headers: { authorization } } : sent,
-  );
-  const answer: unknown = await response.json();
-  if (!response.ok) throw new Error(`${path}: HTTP ${String(response.status)} ${JSON.stringify(answer)}`);
-  return answer as Page;
+  for (let tries = 1; ; tries += 1) {
+    const response = await fetch(
+      `${facts.base_url}/api/v1${path}`,
+      body === undefined ? { headers: { authorization } } : sent,
+    );
+    const answer: unknown = await response.json();
+    if (response.ok) return answer as Page;
+    if (response.status !== 503 || tries === MOST_TRIES) {
+      throw new Error(`${path}: HTTP ${String(response.status)} ${JSON.stringify(answer)}`);
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
 }
 
 const median = (values: readonly number[]): number =>
