@@ -6,6 +6,7 @@ import type { Capability } from '../commands/kernel/capability.ts';
 import { ERROR_TABLE, GatewayError } from '../commands/kernel/errors.ts';
 import { invokeCapability, type Outcome } from '../commands/kernel/invoke-capability.ts';
 import type { Ports, Position, Sealed } from '../commands/kernel/ports.ts';
+import { effectOf } from '../read-api/effect-of.ts';
 import type { ToolCatalogue } from './list-tools.ts';
 import { invokeWithin } from './result-size.ts';
 import type { Tool } from './tool.ts';
@@ -69,7 +70,7 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
   if (!mayCall(call.caller, capability))
     await invoke(toolbox, tool, call, { input: call.args, idempotencyKey: null });
   const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
-  call.admit(capability);
+  call.admit({ ...capability, effect: effectOf(capability, input) });
   const { limits, mcpTextBlock } = toolbox.ports.server;
   const { outcome, json, fits } = await invokeWithin(tool, input, limits.mcpResultBytes, (asked) =>
     invoke(toolbox, tool, call, { input: asked, idempotencyKey }),
@@ -100,7 +101,7 @@ const invoke = (
       surface: 'mcp',
       idempotencyKey,
       ifMatch: null,
-      ifPosition: capability.effect === 'read' ? call.ifPosition : null,
+      ifPosition: effectOf(capability, input) === 'read' ? call.ifPosition : null,
       mcpSessionId: call.sessionId,
       ...(capability.waits ? { gone: call.gone() } : {}),
     },

@@ -23,7 +23,8 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
     'Withdraw a check that waits for a decision or for its commit. Nothing of it will run, and a draft can be edited ' +
     'again. approval_not_pending: it is too late, it was decided, is being run or has run; see its status.',
   effect: 'write',
-  access: { any: ['approvals:cancel'] },
+  // A person without a grant (any more) is judged by the check.
+  access: { any: ['approvals:cancel'], freeInSession: true },
   rest: { method: 'post', path: '/approvals/:approval_id/cancel_approval' },
   tool: {
     surface: 'granular',

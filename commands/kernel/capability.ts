@@ -118,6 +118,8 @@ export interface CapabilityDefinition<Input, Output> {
   /** Written for a model: what it does, when to use it and when not, what comes back. */
   readonly description: string;
   readonly effect: 'read' | 'write';
+  /** Of a write: true for inputs that change nothing. Those are counted as reads (`contract.md` 15). */
+  readonly onlyReads?: (input: Input) => boolean;
   readonly access: Access<Input> | AccessForAll;
   /** Path under `/api/v1`, parameters as `:name`. Null = no route. */
   readonly rest: {

@@ -27,13 +27,20 @@ const Input = z.strictObject({
 });
 type Input = z.output<typeof Input>;
 
-/** What each action needs, and takes beside `action`. */
-const RULES: Readonly<Record<Action, { readonly scope: Scope; readonly takes: readonly (keyof Input)[] }>> = {
-  list: { scope: 'approvals:read', takes: ['role', 'status', 'limit', 'cursor'] },
-  get: { scope: 'approvals:read', takes: ['approval_id'] },
-  preview: { scope: 'approvals:read', takes: ['approval_id'] },
-  cancel: { scope: 'approvals:cancel', takes: ['approval_id', 'reason'] },
-  commit: { scope: 'approvals:commit', takes: ['approval_id', 'content_hash'] },
+interface Rule {
+  readonly needs: readonly Scope[];
+  /** Beside `action`. */
+  readonly takes: readonly (keyof Input)[];
+  readonly onlyReads: boolean;
+}
+
+const RULES: Readonly<Record<Action, Rule>> = {
+  list: { needs: ['approvals:read'], takes: ['role', 'status', 'limit', 'cursor'], onlyReads: true },
+  get: { needs: ['approvals:read'], takes: ['approval_id'], onlyReads: true },
+  preview: { needs: ['approvals:read'], takes: ['approval_id'], onlyReads: true },
+  // The check says who may: a person behind it without any scope, everybody else by the grant on its mailbox.
+  cancel: { needs: [], takes: ['approval_id', 'reason'], onlyReads: false },
+  commit: { needs: ['approvals:commit'], takes: ['approval_id', 'content_hash'], onlyReads: false },
 };
 
 /** Those of a reply that are none of a check. */
@@ -60,8 +67,9 @@ export const emailRequests = defineCapability<Input, Output>({
   effect: 'write',
   access: {
     any: ['approvals:read'],
-    needs: ({ action = 'list' }) => [RULES[action].scope],
+    needs: ({ action = 'list' }) => RULES[action].needs,
   },
+  onlyReads: ({ action = 'list' }) => RULES[action].onlyReads,
   rest: { method: 'post', path: '/approvals/email.requests', bodyKey: true },
   tool: {
     surface: 'advertised',

@@ -6,6 +6,7 @@ import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
+import { effectOf, leastEffectOf } from '../effect-of.ts';
 import { noteCapability } from './answered-capability.ts';
 import type { Door } from './door.ts';
 import { goneSignal } from './gone-signal.ts';
@@ -79,11 +80,13 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
   return async (request, response, requestId) => {
     noteCapability(response, capability.name);
     const visitor = await door.authenticate(request, requestId);
-    let release = door.admit(visitor, capability.effect, response);
+    let release = door.admit(visitor, leastEffectOf(capability), response);
     try {
       if (capability.waits) release = door.turnToWait(visitor, release, response);
       const sent = await input.read(request, request.params as Record<string, string>);
       const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
+      const effect = effectOf(capability, keyed.input);
+      if (effect !== leastEffectOf(capability)) door.count(visitor, effect, response);
       const outcome = await invokeCapability({
         capability,
         registry,

@@ -6,6 +6,8 @@ import { type Approval, approvalPayload } from '../../commands/operations/approv
 import { statusOfCheck } from '../../commands/operations/approvals/reply-of-check.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import type { OperationEvent } from '../../commands/operations/operation-events.ts';
+import { approvalIdOf } from '../../commands/operations/operation-id.ts';
+import { findSuccessor } from '../../projections/approval-queries.ts';
 
 export interface ShownCheck {
   readonly approval: Approval;
@@ -28,18 +30,30 @@ export class CheckNews {
     this.changes = changes;
   }
 
-  /** As it is answered, with the status of this moment. Nothing can have taken its place the moment it ends. */
+  /** As it is answered, with the status of this moment and the check that took its place by then. */
   shown(ports: Ports, now: Date): Promise<ShownCheck> {
     const status = statusOfCheck(this.state, now) ?? '';
+    // Which one took its place is known a little later than that one did.
+    if (status === 'superseded') return this.#showSuperseded(ports, now);
     const known = this.#shown.get(status);
     if (known) return known;
-    const view = { operationId: this.#operationId, state: this.state, supersededBy: null, now };
-    const shown = approvalPayload(ports, view).then((approval) => ({
-      approval,
-      bytes: Buffer.byteLength(JSON.stringify(approval)),
-    }));
+    const shown = this.#show(ports, { supersededBy: null, now });
     this.#shown.set(status, shown);
     return shown;
+  }
+
+  async #showSuperseded(ports: Ports, now: Date): Promise<ShownCheck> {
+    const supersededBy = await findSuccessor(ports.sql, approvalIdOf(this.#operationId), null);
+    return await this.#show(ports, { supersededBy, now });
+  }
+
+  async #show(
+    ports: Ports,
+    at: { readonly supersededBy: string | null; readonly now: Date },
+  ): Promise<ShownCheck> {
+    const view = { operationId: this.#operationId, state: this.state, ...at };
+    const approval = await approvalPayload(ports, view);
+    return { approval, bytes: Buffer.byteLength(JSON.stringify(approval)) };
   }
 }
 

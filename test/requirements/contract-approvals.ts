@@ -71,6 +71,14 @@ export const contractApprovals = {
     'approval_commit',
     'approval_commit is of the requester, or of a person with approvals:commit there.',
   ],
+  'contract:9:cancel': [
+    ['cancel_approval', 'email_requests'],
+    'The requester, the person behind or another person by the grant there withdraws; the person behind without a grant too.',
+  ],
+  'contract:10:superseded-by': [
+    'monitor_approval',
+    'superseded_by appears when someone asks again, in a wait as in a read.',
+  ],
   'contract:9:commit-checks': [
     'approval_commit',
     'At commit hash, expiry, grants, policy, targets and cardinality are checked again.',

@@ -7,6 +7,7 @@ import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/kernel/directory.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
+import { emailRequests } from '../../../../read-api/approvals/email-requests.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
@@ -213,6 +214,19 @@ describe('a check of message actions', () => {
     const token: Caller = { ...boss, actor: 'delegated', session: null, scopes };
     const cancel = rig.approvalAs(token, cancelApproval, { approval_id: idOf(reply) });
     expect(await rejection(cancel)).to.include({ code: 'not_found' });
+  });
+
+  it(`is withdrawn by the person behind also without a grant, by no other person ${verifies('contract:9:cancel')}`, async () => {
+    const reply = await granted();
+    const behind = rig.person('usr_1', 'member');
+    expect(behind.mailboxes.size).to.equal(0);
+    const cancel = (by: Caller) => rig.approvalAs(by, cancelApproval, { approval_id: idOf(reply) });
+    expect(await rejection(cancel(boss))).to.include({ code: 'insufficient_scope' });
+    expect(await cancel(behind)).to.include({ status: 'cancelled' });
+    const another = { approval_id: idOf(await rig.ask([one], 'archive')), action: 'cancel' };
+    const refused = rig.approvalAs(boss, emailRequests, another);
+    expect(await rejection(refused)).to.include({ code: 'insufficient_scope' });
+    expect(await rig.approvalAs(behind, emailRequests, another)).to.include({ status: 'cancelled' });
   });
 
   it(`keeps its approval while the mailbox is away ${verifies('contract:10:attempt-failed')}`, async () => {

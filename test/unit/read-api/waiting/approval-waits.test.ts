@@ -77,6 +77,17 @@ describe('waiting for approvals', () => {
     expect(told(await look([other]))).to.deep.equal([]);
   });
 
+  it(`names the check that took the place of one, from when there is one ${verifies('contract:10:superseded-by')}`, async () => {
+    const id = await ask('a', { draftId: 'drf_1' });
+    world.gateway.sql.rows.set('s.supersedes', [{ id: null }]);
+    await then('a', 'ApprovalSuperseded');
+    const [before] = (await look([id])).items;
+    expect(before).to.include({ status: 'superseded' }).and.not.have.property('superseded_by');
+    world.gateway.sql.rows.set('s.supersedes', [{ id: 'chk_b' }]);
+    const [after] = (await look([id])).items;
+    expect(after).to.include({ status: 'superseded', superseded_by: 'chk_b' });
+  });
+
   it('takes a vote that decides nothing, and what policy grants, for no change', async () => {
     const id = await ask('a', { terms: { quorum: 2 } });
     await then('a', 'ApprovalVoteCast');

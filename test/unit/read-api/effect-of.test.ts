@@ -1,0 +1,21 @@
+import { expect } from 'chai';
+import { actOnEmail } from '../../../commands/email/act-on-email.ts';
+import { emailRequests } from '../../../read-api/approvals/email-requests.ts';
+import { effectOf, leastEffectOf } from '../../../read-api/effect-of.ts';
+import { awaitEmail } from '../../../read-api/waiting/await-email.ts';
+import { verifies } from '../../support/verifies.ts';
+
+describe('what a request is counted as', () => {
+  it(`is a read where email.requests only looks ${verifies('contract:15:rates')}`, () => {
+    expect(leastEffectOf(emailRequests)).to.equal('read');
+    for (const input of [{}, { action: 'list' }, { action: 'get', approval_id: 'c' }, { action: 'preview' }])
+      expect(effectOf(emailRequests, input), JSON.stringify(input)).to.equal('read');
+    for (const input of [{ action: 'cancel' }, { action: 'commit', approval_id: 'c' }, { action: 'x' }, null])
+      expect(effectOf(emailRequests, input), JSON.stringify(input)).to.equal('write');
+  });
+
+  it('is the effect of any other capability, whatever was sent', () => {
+    expect([leastEffectOf(actOnEmail), effectOf(actOnEmail, {})]).to.deep.equal(['write', 'write']);
+    expect([leastEffectOf(awaitEmail), effectOf(awaitEmail, {})]).to.deep.equal(['read', 'read']);
+  });
+});
