@@ -1,6 +1,7 @@
 /** The list of checks: what waits for this person first, kept up to date while it is looked at. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
+import { continuedBy, refreshedBy } from './list-pages.js';
 import { rowOf } from './list-row.js';
 import { listApprovals } from './routes.js';
 import { STATUSES } from './wording.js';
@@ -73,10 +74,7 @@ class CheckList {
     const { items, page } = await this.#ask({ limit: String(limit) });
     const known = new Set(this.#items.map(({ id }) => id));
     const news = this.#shown === '' ? [] : items.filter(({ id }) => !known.has(id));
-    const isLonger = this.#items.length > limit;
-    this.#items = isLonger ? [...items, ...this.#items.slice(limit)] : items;
-    this.#next = isLonger ? this.#next : page.next_cursor;
-    this.#draw();
+    this.#put(refreshedBy({ items: this.#items, next: this.#next }, { items, next: page.next_cursor }));
     if (news.length > 0) this.#context.announce(`${String(news.length)} new in the list`);
   }
 
@@ -102,10 +100,15 @@ class CheckList {
   async #more() {
     const { items, page } = await this.#ask({ limit: String(PAGE), cursor: this.#next ?? '' });
     const first = items[0];
-    this.#items = [...this.#items, ...items];
-    this.#next = page.next_cursor;
-    this.#draw();
+    this.#put({ items: continuedBy(this.#items, items), next: page.next_cursor });
     if (first) this.#linkOf(first.id)?.focus();
+  }
+
+  /** @param {{ items: Approval[], next: string | null }} list */
+  #put({ items, next }) {
+    this.#items = items;
+    this.#next = next;
+    this.#draw();
   }
 
   /** @param {Record<string, string>} page */

@@ -1,0 +1,39 @@
+/** Pages of the list put together: newest first, no check twice and none left out, whatever came or went between two answers. */
+
+/** @typedef {{ id: string, created_at: string }} Row */
+
+/**
+ * Whether a row stands below another one in `GET /approvals`, which sorts by time and then by id.
+ * @param {Row} row
+ * @param {Row} other
+ */
+const isBelow = (row, other) =>
+  row.created_at === other.created_at ? row.id < other.id : row.created_at < other.created_at;
+
+/**
+ * What is known of the rows below the last one of `upper`, added to it.
+ * @template {Row} Item
+ * @param {readonly Item[]} upper
+ * @param {readonly Item[]} known
+ * @returns {Item[]}
+ */
+export function continuedBy(upper, known) {
+  const last = upper.at(-1);
+  return last === undefined ? [...known] : [...upper, ...known.filter((row) => isBelow(row, last))];
+}
+
+/**
+ * The list after its top was asked for once more. More may be loaded than one answer holds: that stays below it, unless so
+ * much is new that the answer does not reach down to it.
+ * @template {Row} Item
+ * @param {{ items: readonly Item[], next: string | null }} loaded
+ * @param {{ items: readonly Item[], next: string | null }} top
+ * @returns {{ items: Item[], next: string | null }}
+ */
+export function refreshedBy(loaded, top) {
+  const [first, last] = [loaded.items[0], top.items.at(-1)];
+  const isApart = first === undefined || last === undefined || isBelow(first, last);
+  if (top.next === null || isApart) return { items: [...top.items], next: top.next };
+  const items = continuedBy(top.items, loaded.items);
+  return { items, next: items.length > top.items.length ? loaded.next : top.next };
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+
+interface Row {
+  readonly id: string;
+  readonly created_at: string;
+}
+interface Loaded {
+  readonly items: readonly Row[];
+  readonly next: string | null;
+}
+interface ListPages {
+  continuedBy(upper: readonly Row[], known: readonly Row[]): Row[];
+  refreshedBy(loaded: Loaded, top: Loaded): { items: Row[]; next: string | null };
+}
+
+const LARGEST_PAGE = 4;
+const PAGE = 2;
+/** Two checks may be of the same moment. */
+const rowOf = (n: number): Row => ({
+  id: `chk_${String(n).padStart(3, '0')}`,
+  created_at: new Date(Math.floor(n / 2) * 1_000).toISOString(),
+});
+const belowWhich = (rows: readonly Row[], cursor: string | null): number =>
+  cursor === null ? 0 : rows.findIndex(({ id }) => id < cursor);
+
+/** As the route answers: newest first, the cursor is the last row's id. */
+function answer(rows: readonly Row[], limit: number, cursor: string | null): Loaded {
+  const from = belowWhich(rows, cursor);
+  const rest = from < 0 ? [] : rows.slice(from);
+  const items = rest.slice(0, limit);
+  return { items, next: rest.length > limit ? (items.at(-1)?.id ?? null) : null };
+}
+
+describe('the list of the console', () => {
+  let pages: ListPages;
+  before(async () => {
+    const file = join(import.meta.dirname, '../../../../infra/console/list-pages.js');
+    pages = (await import(file)) as ListPages;
+  });
+
+  it('has no check twice and skips none when new ones come above more than an answer holds', () => {
+    const old = Array.from({ length: 6 }, (_, n) => rowOf(5 - n));
+    const now = [rowOf(8), rowOf(7), rowOf(6), ...old];
+    const { items, next } = pages.refreshedBy({ items: old, next: null }, answer(now, LARGEST_PAGE, null));
+    expect(items).to.deep.equal(now);
+    expect(next).to.equal(null);
+  });
+
+  it('goes on from the answer where that reaches below all that was loaded, and ends where it ends', () => {
+    const old = Array.from({ length: 6 }, (_, n) => rowOf(19 - n));
+    const now = Array.from({ length: 6 }, (_, n) => rowOf(9 - n));
+    const after = pages.refreshedBy({ items: old, next: old[5]?.id ?? '' }, answer(now, LARGEST_PAGE, null));
+    expect(after).to.deep.equal({ items: now.slice(0, LARGEST_PAGE), next: now[3]?.id });
+    const few = answer(now.slice(0, 2), LARGEST_PAGE, null);
+    expect(pages.refreshedBy({ items: old, next: null }, few)).to.deep.equal({
+      items: now.slice(0, 2),
+      next: null,
+    });
+  });
+
+  it('begins anew where the answer does not reach down to what was loaded', () => {
+    const now = Array.from({ length: 9 }, (_, n) => rowOf(8 - n));
+    const top = answer(now, LARGEST_PAGE, null);
+    expect(pages.refreshedBy({ items: now.slice(5), next: null }, top)).to.deep.equal(top);
+  });
+
+  it('holds in any history what is there, each once and in order, down to where it was read', () => {
+    const steps = fc.array(fc.constantFrom('come', 'more', 'refresh'), { maxLength: 40 });
+    fc.assert(
+      fc.property(steps, (history) => {
+        let rows: readonly Row[] = [];
+        let list: Loaded = { items: [], next: null };
+        for (const step of [...history, 'refresh']) {
+          if (step === 'come') rows = [rowOf(rows.length), ...rows];
+          else if (step === 'refresh') {
+            const limit = Math.min(LARGEST_PAGE, Math.max(PAGE, list.items.length));
+            list = pages.refreshedBy(list, answer(rows, limit, null));
+          } else if (list.next !== null) {
+            const { items, next } = answer(rows, PAGE, list.next);
+            list = { items: pages.continuedBy(list.items, items), next };
+          }
+        }
+        const { items, next } = list;
+        expect(items).to.deep.equal(rows.slice(0, items.length));
+        expect(next).to.equal(items.length === rows.length ? null : items.at(-1)?.id);
+      }),
+    );
+  });
+});
