@@ -1,13 +1,12 @@
 /**
- * What a check does when something is done to it, as `contract.md` 6 to 10 say it: a second, plain telling beside the
- * deciders. Every command answers with the codes it may be refused with; none = it succeeds.
+ * What a check does when something is done to it (`contract.md` 6 to 10): a second, plain telling beside the deciders. Every
+ * command answers with the codes it may be refused with; none = it succeeds.
  */
 import type { ApprovalStatus } from '../../commands/operations/approvals/approval-status.ts';
 import { isStricterNow, type Kind, type PolicyName, rankOf, type Terms } from './approval-terms-model.ts';
+import type { Course, ModelWorld } from './approval-model-world.ts';
 import { AGENT, type CallerId, PEOPLE, type PersonId } from './approval-world.ts';
 
-/** What the mail server or the submission server does next. */
-export type Course = 'fine' | 'away' | 'never' | 'lost_undone' | 'lost_done';
 
 /** One check; times in milliseconds. `status` is that of its events: the clock may have ended it since. */
 export interface ModelCheck {
@@ -28,16 +27,6 @@ export interface ModelCheck {
   isTargetGone: boolean;
   /** What was made of the draft since; null = nothing. */
   draft: 'open' | 'discarded' | null;
-}
-
-/** Everything a check depends on. */
-export interface ModelWorld {
-  now: number;
-  policy: PolicyName;
-  /** `narrow`: what is left is to read, to ask, to commit and to cancel. */
-  grant: 'whole' | 'narrow' | 'none';
-  isRemoved: boolean;
-  course: Course;
 }
 
 const DAY_MS = 86_400_000;
@@ -128,12 +117,14 @@ export function vote(world: ModelWorld, check: ModelCheck, ballot: Ballot): read
   return [];
 }
 
+const end = (check: ModelCheck, status: ApprovalStatus): object =>
+  Object.assign(check, { status, commitAt: null });
+
 function grant(world: ModelWorld, check: ModelCheck): void {
   const { commit_ttl, auto_commit, undo_seconds } = check.terms;
   check.status = 'pending_commit';
   check.expiresAt = world.now + commit_ttl * 1_000;
-  if (!auto_commit) return;
-  schedule(check, world.now + undo_seconds * 1_000);
+  if (auto_commit) schedule(check, world.now + undo_seconds * 1_000);
   commitDue(world, check);
 }
 
@@ -147,13 +138,15 @@ function schedule(check: ModelCheck, at: number): void {
   check.expiresAt = Math.max(check.expiresAt, at + LATE_BY_MS);
 }
 
-/** A grant on the mailbox is what allows both; a mailbox that was removed has none. */
+/** A grant on the mailbox allows both; one that was removed has none. */
 const lacksGrant = ({ grant, isRemoved }: ModelWorld, by: CallerId): boolean =>
   isRemoved || (by === AGENT && grant === 'none');
 
 /** `contract.md` 9: from the commit on it is too late. */
 export function cancelBy(world: ModelWorld, check: ModelCheck, by: CallerId): readonly string[] {
-  return lacksGrant(world, by) ? ['insufficient_scope', 'not_found'] : cancel(world, check);
+  // Whoever it was asked for takes it back, whatever became of the grant.
+  if (by === 'usr_olga' || !lacksGrant(world, by)) return cancel(world, check);
+  return ['insufficient_scope', 'not_found'];
 }
 
 export function commitBy(
@@ -169,8 +162,7 @@ function cancel(world: ModelWorld, check: ModelCheck): readonly string[] {
   const status = statusAt(check, world.now);
   if (status === 'cancelled') return [];
   if (!isOpen(status)) return [refusalOf(status)];
-  check.status = 'cancelled';
-  check.commitAt = null;
+  end(check, 'cancelled');
   return [];
 }
 
@@ -194,8 +186,7 @@ function commit(world: ModelWorld, check: ModelCheck, isOwn: boolean): readonly 
 }
 
 function invalidate(check: ModelCheck): readonly string[] {
-  check.status = 'invalidated';
-  check.commitAt = null;
+  end(check, 'invalidated');
   return ['approval_invalidated', 'selection_changed'];
 }
 
@@ -248,10 +239,7 @@ export function changeDraft(
   if (check.status === 'committed' || check.status === 'commit_unknown') return ['draft_locked'];
   if (check.draft === 'discarded') return to === 'discarded' ? [] : ['draft_locked'];
   check.draft = to;
-  if (isOpen(statusAt(check, world.now))) {
-    check.status = to === 'open' ? 'superseded' : 'invalidated';
-    check.commitAt = null;
-  }
+  if (isOpen(statusAt(check, world.now))) end(check, to === 'open' ? 'superseded' : 'invalidated');
   return [];
 }
 
@@ -283,20 +271,19 @@ export function pass(world: ModelWorld, check: ModelCheck): void {
 
 /** Somebody looked at the mailbox: what can be told from it is told. */
 function reconcile(world: ModelWorld, check: ModelCheck): void {
-  if (check.status !== 'commit_unknown' || check.kind === 'send') return;
-  if (world.isRemoved || world.course === 'away') return;
+  const isTold = check.status !== 'commit_unknown' || check.kind === 'send';
+  if (isTold || world.isRemoved || world.course === 'away') return;
   if (check.isDone) {
     // Nothing tells a message without a name from others where it went; that it is gone is all there is to an expunge.
     if (check.isNamed || check.kind === 'expunge') check.status = 'committed';
     return;
   }
-  const { auto_commit, undo_seconds } = check.terms;
-  putOff(world, check, auto_commit || undo_seconds > 0);
+  putOff(world, check, check.terms.auto_commit || check.terms.undo_seconds > 0);
 }
 
 /** A person's word about what nobody could tell. */
 export function resolve(check: ModelCheck, word: 'done' | 'not_done'): readonly string[] {
   if (check.status !== 'commit_unknown') return ['conflict'];
-  check.status = word === 'done' ? 'committed' : 'commit_failed';
+  end(check, word === 'done' ? 'committed' : 'commit_failed');
   return [];
 }

@@ -98,6 +98,7 @@ const onMessages: readonly Race[] = [
   },
   {
     title: 'two workers that come upon what is due',
+    isExtra: true,
     kind: 'archive',
     policy: { ...POLICIES.held_at_once, undo_seconds: 60 },
     approvedBy: APPROVED,
@@ -188,10 +189,16 @@ const onMessages: readonly Race[] = [
     approvedBy: [],
     left: vote('usr_anna'),
     right: vote('usr_bert', 'reject'),
-    judge: (raced) => oneOf(raced.status === 'rejected' ? 'right' : 'left', raced, TOO_LATE),
+    // No is said in time until something runs; after it nobody approves any more.
+    judge: ({ events, status, left, right }) => {
+      const winner = actorOf(find(events, 'ApprovalVoteCast')) === 'usr_anna' ? 'left' : 'right';
+      const first = winner === 'left' ? left === 'done' : TOO_LATE.includes(left);
+      return { winner, isFair: status === 'rejected' && right === 'done' && first };
+    },
   },
   {
     title: 'an approval that is committed at once and a cancel',
+    isExtra: true,
     kind: 'archive',
     policy: POLICIES.at_once,
     approvedBy: [],
@@ -237,6 +244,7 @@ const onDrafts: readonly Race[] = [
   },
   {
     title: 'the commit of a send and the end of its draft',
+    isExtra: true,
     kind: 'send',
     policy: BY_HAND,
     approvedBy: APPROVED,
@@ -257,6 +265,7 @@ const onDrafts: readonly Race[] = [
   },
   {
     title: 'two commits of a send',
+    isExtra: true,
     kind: 'send',
     policy: BY_HAND,
     approvedBy: APPROVED,

@@ -35,6 +35,8 @@ export interface Race {
   readonly judge: (raced: Raced, world: RaceWorld) => Verdict | Promise<Verdict>;
   /** Puts things right for the next race. */
   readonly after?: (world: RaceWorld) => Promise<void>;
+  /** One of those nobody named: half as often. */
+  readonly isExtra?: true;
   /** Only this side can ever win. */
   readonly always?: Side;
 }

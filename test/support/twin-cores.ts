@@ -59,7 +59,7 @@ export class TwinCores implements AsyncDisposable {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-twins-'));
     this.#opened.defer(() => rm(dataDir, { recursive: true, force: true }));
     const settings = { ...UNLIMITED, DATA_DIR: dataDir, DATABASE_URL: database.url, PORT: '0', BASE_URL };
-    const { ports, storage } = await this.#openCore({ ...settings, ROLES: 'embedded' });
+    const { ports, storage } = await this.#openCore({ ...settings, ROLES: 'embedded', STORE_PORT: '0' });
     const second = await this.#openCore({
       ...settings,
       ROLES: 'api',
