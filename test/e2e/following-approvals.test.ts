@@ -100,6 +100,13 @@ describe('following approvals', function () {
     const path = `/approvals/${String(approval.id)}/decision`;
     return callRest(second.baseUrl, ['POST', path, sent], { token: owner.bearer });
   };
+  /** Against which limit each face counts a request, by what its answer tells of it. */
+  const countedAs = async (body: object): Promise<readonly (string | undefined)[]> => {
+    const params = { name: 'email_requests', arguments: body };
+    const call = { headers: mcpHeaders, bearer: first.tokens.mcpToken, body: rpc('tools/call', params) };
+    const answers = [await requests(body), await rawMcp(`${first.baseUrl}/mcp`, call)];
+    return answers.map(({ headers }) => headers.get('ratelimit-policy')?.split('"')[1]);
+  };
   const requests = (body: object): Promise<Answer> => first.rest('POST', '/approvals/email.requests', body);
 
   it(`tells an agent that waits in any way within a second, whichever process was told ${verifies('interface:4.2:monitor-approval', 'contract:17:monitor-approval', 'interface:4.2:email-requests')}`, async () => {
@@ -142,7 +149,7 @@ describe('following approvals', function () {
     expect(after.items[0].execution).to.deep.include({ status: 'completed', attempts: 1 });
   });
 
-  it(`lists, shows, previews and withdraws by email.requests, each by its own scope ${verifies('contract:17:email-requests')}`, async () => {
+  it(`lists, shows, previews and withdraws by email.requests, each by its own scope ${verifies('contract:17:email-requests', 'contract:15:rates')}`, async () => {
     const { approval } = await asked();
     const { id } = approval as { readonly id: string };
     const list = await eventually(async () => {
@@ -153,6 +160,12 @@ describe('following approvals', function () {
     const { body: got } = await requests({ action: 'get', approval_id: id });
     expect(list.items[0]).to.deep.equal(got);
     expect((await first.rest('GET', `/approvals/${id}`)).body).to.deep.equal(got);
+    const looks = [{}, { action: 'get', approval_id: id }, { action: 'preview', approval_id: id }];
+    expect(await Promise.all(looks.map(countedAs)), 'looking is no write').to.deep.equal(
+      looks.map(() => ['reads', 'reads']),
+    );
+    const changes = [{ action: 'cancel' }, { action: 'commit', approval_id: 'chk_none' }];
+    expect(await Promise.all(changes.map(countedAs))).to.deep.equal(changes.map(() => ['writes', 'writes']));
     const { body: preview } = await requests({ action: 'preview', approval_id: id });
     expect(preview.content_hash).to.equal(got.content_hash);
     expect(preview.manifest).to.deep.equal(got.manifest);
@@ -297,6 +310,9 @@ describe('following approvals', function () {
       status: 'pending_commit',
     });
     expect(await get('/operations/opn_then_old')).to.deep.include({ state: 'not_run' });
+    const wait = { approval_ids: ['chk_then_old'], timeout_seconds: 0 };
+    const { body: waited } = await first.rest('POST', '/approvals/monitor_approval', wait);
+    expect(waited.items[0]).to.include({ status: 'superseded', superseded_by: 'chk_then_new' });
     const early = await first.rest('GET', '/approvals/chk_then_old?as_of=2020-01-01T00:00:00Z');
     expect(early.status).to.equal(404);
   });

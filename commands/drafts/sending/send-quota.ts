@@ -80,41 +80,72 @@ interface Most {
   readonly fromMailbox: number;
 }
 
-/** An agent's in all mailboxes together, and what the grant on this one says of whoever holds it. */
-function mostOf({ server, directory }: Writers, { principalId, actor, mailboxId }: Sender): Most {
-  return {
-    inAll: actor === 'agent' ? server.limits.sendsPerHour : Infinity,
-    fromMailbox: quotasOn(directory.state, mailboxId, principalId)?.['sends_per_hour'] ?? Infinity,
-  };
+/** In whose hour a send is counted, and how many that one may hold. */
+interface Bound {
+  readonly principalId: string;
+  readonly most: Most;
 }
 
-const isCounted = ({ inAll, fromMailbox }: Most): boolean => Math.min(inAll, fromMailbox) < Infinity;
+/**
+ * An agent's own hour, of all mailboxes together and by what the grants on this one say; and its owner's, which all agents of
+ * that owner share. Only those that limit anything.
+ */
+function boundsOf({ server, directory: { state } }: Writers, sender: Sender): readonly Bound[] {
+  const { principalId, actor, mailboxId } = sender;
+  const ofGrant = (id: string): number => quotasOn(state, mailboxId, id)?.['sends_per_hour'] ?? Infinity;
+  return countedIn(state, principalId)
+    .map((id): Bound => ({
+      principalId: id,
+      most: {
+        inAll: actor === 'agent' && id === principalId ? server.limits.sendsPerHour : Infinity,
+        fromMailbox: ofGrant(id),
+      },
+    }))
+    .filter(({ most }) => Math.min(most.inAll, most.fromMailbox) < Infinity);
+}
+
+/** Whoever sends, and the owner where that is an agent. */
+function countedIn({ agents }: Writers['directory']['state'], principalId: string): readonly string[] {
+  const owner = agents.get(principalId)?.ownerId;
+  return owner === undefined ? [principalId] : [principalId, owner];
+}
 
 type Writers = Pick<Ports, 'events' | 'ids' | 'clock' | 'server' | 'directory'>;
 
 /** Throws `quota_exceeded` for a send that `takeQuota` would refuse now, so that nothing is made ready for it. */
 export async function assertQuotaLeft(ports: Writers, sender: Sender, operationId: string): Promise<void> {
-  const most = mostOf(ports, sender);
-  if (!isCounted(most)) return;
   const now = ports.clock.now();
-  const { state } = await loadAggregate(ports.events, quota, hourOf(sender.principalId, now));
-  decideTaking(state, operationId, { sender, most, now });
+  for (const { principalId, most } of boundsOf(ports, sender)) {
+    const { state } = await loadAggregate(ports.events, quota, hourOf(principalId, now));
+    decideTaking(state, operationId, { sender, most, now });
+  }
 }
 
-/** Counts one send of this hour, where anything counts them. Throws `quota_exceeded`; the same operation counts once. */
+/**
+ * Counts one send of this hour wherever something counts it, or nowhere. Throws `quota_exceeded`; the same operation counts
+ * once.
+ */
 export async function takeQuota(
   ports: Writers,
   author: Author,
   sender: Sender,
   operationId: string,
 ): Promise<void> {
-  const most = mostOf(ports, sender);
-  if (!isCounted(most)) return;
   const now = ports.clock.now();
-  await decideAndAppend(ports, author, quota, {
-    id: hourOf(sender.principalId, now),
-    decide: (state) => decideTaking(state, operationId, { sender, most, now }),
-  });
+  const counted: string[] = [];
+  try {
+    for (const { principalId, most } of boundsOf(ports, sender)) {
+      const id = hourOf(principalId, now);
+      const decide = (state: QuotaState) => decideTaking(state, operationId, { sender, most, now });
+      const { appended } = await decideAndAppend(ports, author, quota, { id, decide });
+      if (appended) counted.push(id);
+    }
+  } catch (error) {
+    const isUsedUp = error instanceof GatewayError && error.code === 'quota_exceeded';
+    // What one hour refuses does not count in the other.
+    if (isUsedUp) for (const id of counted) await giveBackIn(ports, author, id, operationId);
+    throw error;
+  }
 }
 
 interface Taking {
@@ -148,13 +179,19 @@ export async function giveQuotaBack(
 ): Promise<void> {
   // It was taken a moment before the intent, which may have been in the hour before.
   const { id, intendedAt } = operation;
-  for (const at of [intendedAt, new Date(intendedAt.getTime() - HOUR_MS)]) {
-    await decideAndAppend(ports, author, quota, {
-      id: hourOf(principalId, at),
-      decide: ({ taken, givenBack }): readonly QuotaFact[] =>
-        taken.has(id) && !givenBack.has(id) ? [{ type: 'QuotaGivenBack', data: { operation_id: id } }] : [],
-    });
-  }
+  const hours = [intendedAt, new Date(intendedAt.getTime() - HOUR_MS)];
+  for (const who of countedIn(ports.directory.state, principalId))
+    for (const at of hours) await giveBackIn(ports, author, hourOf(who, at), id);
+}
+
+async function giveBackIn(ports: Writers, author: Author, hour: string, operationId: string): Promise<void> {
+  await decideAndAppend(ports, author, quota, {
+    id: hour,
+    decide: ({ taken, givenBack }): readonly QuotaFact[] =>
+      taken.has(operationId) && !givenBack.has(operationId)
+        ? [{ type: 'QuotaGivenBack', data: { operation_id: operationId } }]
+        : [],
+  });
 }
 
 function exceeded(now: Date, message: string, limit: number): GatewayError {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createMailbox } from '../../../../../commands/mailboxes/create-mailbox.ts';
 import { createGrant, updateGrant } from '../../../../../commands/mailboxes/manage-grants.ts';
 import { systemAuthor } from '../../../../../commands/kernel/system-author.ts';
+import { createAgent } from '../../../../../commands/organisation/add-agent.ts';
 import {
   assertQuotaLeft,
   giveQuotaBack,
@@ -44,6 +45,14 @@ describe('the quota of sends', () => {
       await takeQuota(ports, systemAuthor(ports, org.orgId), from, `opn_${String((operations += 1))}`);
   };
 
+  const ownersQuota = async (perHour: number): Promise<void> => {
+    await gateway.call(updateGrant, {
+      mailbox_id: sender.mailboxId,
+      grant_id: gateway.ports.directory.state.grantIds.get(sender.mailboxId)?.get(gateway.org.userId),
+      quotas: { sends_per_hour: perHour },
+    });
+  };
+
   it(`is of the grant where that is stricter, and of each mailbox on its own ${verifies('contract:3:grant-quotas')}`, async () => {
     await grant(sender, { sends_per_hour: 2 });
     await take(sender, 2);
@@ -79,20 +88,35 @@ describe('the quota of sends', () => {
     expect(ends.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
   });
 
-  it("binds an agent by its owner's grant too, and whoever is no agent by his own alone", async () => {
+  it(`of an owner's grant is shared by the owner and all agents of the owner ${verifies('contract:3:grant-quotas')}`, async () => {
     await grant(sender, { sends_per_hour: 5 });
     const owner: Sender = { ...sender, principalId: gateway.org.userId, actor: 'delegated' };
     await take(owner, 40);
-    const { grantIds } = gateway.ports.directory.state;
-    await gateway.call(updateGrant, {
-      mailbox_id: sender.mailboxId,
-      grant_id: grantIds.get(sender.mailboxId)?.get(gateway.org.userId),
-      quotas: { sends_per_hour: 3 },
-    });
-    await take(owner, 3);
-    expect(await rejection(take(owner))).to.deep.include({ details: { quota: 'sends_per_hour', limit: 3 } });
-    await take(sender, 3);
-    expect(await rejection(take(sender))).to.include({ code: 'quota_exceeded' });
+    const { id: another } = await gateway.call<{ id: string }>(createAgent, { name: 'Another' });
+    const second: Sender = { ...sender, principalId: another };
+    await ownersQuota(3);
+    await take(sender);
+    await take(second);
+    await take(owner);
+    const full = { code: 'quota_exceeded', details: { quota: 'sends_per_hour', limit: 3 } };
+    for (const who of [owner, sender, second]) {
+      expect(await rejection(take(who))).to.deep.include(full);
+      expect(await rejection(assertQuotaLeft(gateway.ports, who, 'opn_x'))).to.deep.include(full);
+    }
+    const { ports, org, clock } = gateway;
+    const sent = { id: 'opn_42', intendedAt: clock.now() };
+    await giveQuotaBack(ports, systemAuthor(ports, org.orgId), second.principalId, sent);
+    await take(sender);
+    expect(await rejection(take(second))).to.deep.include(full);
+  });
+
+  it("does not count for an agent what its owner's hour refuses", async () => {
+    const owner: Sender = { ...sender, principalId: gateway.org.userId, actor: 'delegated' };
+    await ownersQuota(1);
+    await take(owner);
+    for (let n = 0; n < 31; n += 1)
+      expect(await rejection(take(sender))).to.include({ code: 'quota_exceeded' });
+    await take(elsewhere, 30);
   });
 
   it('writes nothing where nothing is counted', async () => {
