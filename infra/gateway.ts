@@ -7,6 +7,7 @@ import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
 import { runReviewSweeper } from './background/review-sweeper.ts';
 import { runSendWorker } from './background/send-worker.ts';
+import { runTargetSweeper } from './background/target-sweeper.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
@@ -107,6 +108,7 @@ function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): (
       runOperationSweeper,
       runSendWorker,
       runApprovalWorker,
+      runTargetSweeper,
       runReviewSweeper,
       runDraftCopier,
       runDraftTidier,

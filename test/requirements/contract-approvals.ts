@@ -96,6 +96,10 @@ export const contractApprovals = {
     'approval_commit',
     'Where no effect is proven the check is pending_commit again, for 24 h from that attempt.',
   ],
+  'contract:4:reset-invalidates': [
+    'email_act',
+    'Open checks about messages of a folder of a new UIDVALIDITY, or of one that is gone, are invalidated.',
+  ],
   'contract:10:commit-unknown': [
     'approval_commit',
     'A commit that was cut off is looked up: committed, commit_failed, or pending_commit when absence is proven.',
