@@ -15,9 +15,16 @@ import { expectAnswer } from './allowed-answer.ts';
 import { ApprovalCalls } from './approval-calls.ts';
 import { statusInStream } from './approval-invariants.ts';
 import * as model from './approval-model.ts';
-import type { Course, ModelCheck, ModelWorld } from './approval-model.ts';
+import type { ModelCheck } from './approval-model.ts';
 import type { Step, StepOf, Steps } from './approval-steps.ts';
-import { admit, type Kind, POLICIES, type PolicyName } from './approval-terms-model.ts';
+import {
+  admit,
+  type Course,
+  type Kind,
+  type ModelWorld,
+  POLICIES,
+  type PolicyName,
+} from './approval-terms-model.ts';
 import { AGENT, ApprovalWorld, type Asked, askedBy, MAILBOX } from './approval-world.ts';
 import { type Course as Exchange, LATER_AT_CONNECT, NEVER } from './fake-submission.ts';
 import { memoryPorts } from './memory-gateway.ts';

@@ -3,10 +3,8 @@
  * command answers with the codes it may be refused with; none = it succeeds.
  */
 import type { ApprovalStatus } from '../../commands/operations/approvals/approval-status.ts';
-import { isStricterNow, type Kind, type PolicyName, rankOf, type Terms } from './approval-terms-model.ts';
-import type { Course, ModelWorld } from './approval-model-world.ts';
+import { isStricterNow, type Kind, type ModelWorld, rankOf, type Terms } from './approval-terms-model.ts';
 import { AGENT, type CallerId, PEOPLE, type PersonId } from './approval-world.ts';
-
 
 /** One check; times in milliseconds. `status` is that of its events: the clock may have ended it since. */
 export interface ModelCheck {

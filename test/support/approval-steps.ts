@@ -1,7 +1,14 @@
 /** What may be done to checks, at random: mostly what leads on, and now and then what must not. */
 import fc from 'fast-check';
-import type { Ballot, Course } from './approval-model.ts';
-import { type Kind, type Mode, MODES, POLICIES, type PolicyName } from './approval-terms-model.ts';
+import type { Ballot } from './approval-model.ts';
+import {
+  type Course,
+  type Kind,
+  type Mode,
+  MODES,
+  POLICIES,
+  type PolicyName,
+} from './approval-terms-model.ts';
 import { AGENT, type CallerId, PEOPLE, type PersonId } from './approval-world.ts';
 
 /** Each step by its name, and what it is about; `at` counts the checks back from the newest. */

@@ -1,6 +1,5 @@
 /** What policy and mode make of a request, as `contract.md` 6 and 8 say it: a second, plain telling beside the deciders. */
 import { APPROVER_ROLES, type PolicyEffect } from '../../commands/kernel/policy-document.ts';
-import type { ModelWorld } from './approval-model.ts';
 import { PEOPLE, type PersonId } from './approval-world.ts';
 
 type Require = Extract<PolicyEffect, { decision: 'require' }>;
@@ -32,6 +31,19 @@ export const POLICIES = {
   deny: { decision: 'deny' },
 } as const satisfies Readonly<Record<string, PolicyEffect>>;
 export type PolicyName = keyof typeof POLICIES;
+
+/** What the mail server or the submission server does next. */
+export type Course = 'fine' | 'away' | 'never' | 'lost_undone' | 'lost_done';
+
+/** Everything a check depends on. */
+export interface ModelWorld {
+  now: number;
+  policy: PolicyName;
+  /** `narrow`: what is left is to read, to ask, to commit and to cancel. */
+  grant: 'whole' | 'narrow' | 'none';
+  isRemoved: boolean;
+  course: Course;
+}
 
 export type Kind = 'archive' | 'expunge' | 'send';
 export const MODES = ['execute_or_request_approval', 'execute', 'request_approval', 'prepare'] as const;
