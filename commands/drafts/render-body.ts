@@ -3,6 +3,7 @@ import { Marked } from 'marked';
 import sanitize from 'sanitize-html';
 import { GatewayError } from '../kernel/errors.ts';
 import { escapeText } from '../kernel/html/html-markup.ts';
+import { isMailFont, mailStyle } from '../kernel/html/mail-style.ts';
 import { htmlToText } from '../kernel/html/html-text.ts';
 import type { DraftBody } from './draft-body.ts';
 import type { BodyInput } from './draft-input.ts';
@@ -25,7 +26,7 @@ const TAGS =
   'dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark ol p pre q s samp section ' +
   'small span strike strong sub summary sup table tbody td tfoot th thead tr tt u ul var wbr';
 
-/** Nothing that runs, asks or loads a page; how it looks is the writer's own affair. */
+/** Nothing that runs, asks or loads a page; how it looks is the writer's own affair as long as it only looks. */
 const POLICY: sanitize.IOptions = {
   allowedTags: TAGS.split(' '),
   allowedAttributes: {
@@ -41,10 +42,21 @@ const POLICY: sanitize.IOptions = {
   },
   allowedSchemes: ['http', 'https', 'mailto', 'tel', 'cid'],
   allowProtocolRelative: false,
+  transformTags: { '*': (tagName, attribs) => ({ tagName, attribs: onlyLooks(tagName, attribs) }) },
   parseStyleAttributes: false,
   // Deeper than any mail; the parser's time grows with the square of it.
   nestingLimit: 100,
 };
+
+/** Whoever approves a mail reads its text: a style must not add to it, move or cover it. */
+function onlyLooks(element: string, { style, face, ...rest }: sanitize.Attributes): sanitize.Attributes {
+  const kept = style === undefined ? '' : mailStyle(element, style);
+  return {
+    ...rest,
+    ...(kept === '' ? {} : { style: kept }),
+    ...(face !== undefined && isMailFont(face) ? { face } : {}),
+  };
+}
 
 export const EMPTY_BODY: DraftBody = { text: '', html: null, markdown: null };
 

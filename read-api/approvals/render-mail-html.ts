@@ -20,7 +20,9 @@ import type { Fenced } from './render-document.ts';
 import { lookAtDomain } from './render-look-alikes.ts';
 import { mailPieces } from './render-mail-text.ts';
 import { MailSink, WRITTEN_TAGS } from './render-mail-sink.ts';
-import { mark, visible } from './render-visible.ts';
+import { type Direction, directionOf, effectsOf, TURNED_ROUND } from './render-mail-effects.ts';
+import { ListNumbers } from './render-list-numbers.ts';
+import { mark, type Piece, visible } from './render-visible.ts';
 
 export interface ShownMail extends Fenced {
   readonly hiddenChars: number;
@@ -56,17 +58,21 @@ export async function renderMailHtml(html: string): Promise<ShownMail> {
 interface Frame extends SeenElement {
   readonly written: boolean;
   readonly href: string | undefined;
+  readonly isList: boolean;
+  /** Where it sets the direction of what is inside. */
+  readonly direction: Direction | null;
   linkText: string;
 }
 
 const MAX_SHOWN = 300;
-const MOVES_TEXT =
-  /position\s*:|transform\s*:|float\s*:|order\s*:|direction\s*:|unicode-bidi|margin[a-z-]*\s*:[^;]*-\d|translate|rotate|scale/i;
-const TURNS_ROUND = /unicode-bidi\s*:\s*(?:isolate-)?(?:bidi-)?override/i;
+/** As the browsers put it around `q`. */
+const QUOTE: readonly Piece[] = [{ text: '"', isMark: false }];
+const NONE = { isList: false, direction: null } as const;
 
 class MailReader implements TagHandler {
   readonly #rules: StyleRules;
   readonly #sink = new MailSink();
+  readonly #lists = new ListNumbers();
   readonly #frames: Frame[] = [];
   readonly #found = { hiddenChars: 0, remotePictures: 0, misleadingLinks: 0, movesText: false };
 
@@ -79,6 +85,7 @@ class MailReader implements TagHandler {
   }
 
   result(): ShownMail {
+    this.#lists.close();
     return { ...this.#sink.result(), ...this.#found, isCut: this.#sink.isFull };
   }
 
@@ -87,11 +94,12 @@ class MailReader implements TagHandler {
     const isDropped = seen.dropped && this.#frames.at(-1)?.dropped !== true;
     if (isDropped) this.#sink.mark(`<${visible(name)}> left out`);
     const written = !seen.dropped && !seen.hidden && this.#sink.open(name);
-    if (!seen.dropped) this.#tell(name, attributes);
+    const effects = seen.dropped ? NONE : this.#enter(name, attributes, seen.hidden);
     this.#frames.push({
       ...seen,
       written,
       href: name === 'a' ? attributes['href'] : undefined,
+      ...effects,
       linkText: '',
     });
   }
@@ -105,6 +113,7 @@ class MailReader implements TagHandler {
     const isHidden = (frame.hidden || isUnreadable(frame.look)) && shown.trim() !== '';
     if (isHidden) this.#found.hiddenChars += shown.trim().length;
     this.#sink.write(isHidden ? [mark('hidden text:'), ...pieces, mark('end of hidden text')] : pieces);
+    this.#frames.findLast(({ direction }) => direction !== null)?.direction?.read(shown);
     const link = this.#frames.findLast(({ href }) => href !== undefined);
     if (link && link.linkText.length < MAX_SHOWN) link.linkText += shown.slice(0, MAX_SHOWN);
   }
@@ -112,19 +121,33 @@ class MailReader implements TagHandler {
   onclosetag(): void {
     const frame = this.#frames.pop();
     if (!frame) return;
+    if (frame.direction?.end() === true) this.#found.movesText = true;
+    if (frame.isList) this.#lists.close();
+    if (frame.name === 'q' && !frame.dropped) this.#sink.write(QUOTE);
     if (frame.written) this.#sink.close(frame.name);
     if (frame.href !== undefined) this.#sink.mark(this.#linkTold(frame.href, frame.linkText));
   }
 
+  #enter(name: string, attributes: Attributes, isHidden: boolean): Pick<Frame, 'isList' | 'direction'> {
+    // What is not displayed counts in no list.
+    if (name === 'li' && !isHidden) this.#lists.item(attributes, this.#sink.reserve());
+    this.#tell(name, attributes);
+    return {
+      isList: this.#lists.open(name, attributes),
+      direction: directionOf(name, attributes, () => this.#sink.reserve()),
+    };
+  }
+
   /** What an element does beside holding text. */
   #tell(name: string, attributes: Attributes): void {
-    const { style = '' } = attributes;
     if (name === 'br' || name === 'hr') this.#sink.line(name);
-    if (MOVES_TEXT.test(style)) this.#found.movesText = true;
-    if (name === 'bdo' || TURNS_ROUND.test(style)) {
-      this.#found.movesText = true;
-      this.#sink.mark('readers see the text that follows turned round');
-    }
+    const { moves, turnsRound, writes } = effectsOf(name, attributes);
+    if (moves) this.#found.movesText = true;
+    if (turnsRound) this.#sink.mark(TURNED_ROUND);
+    for (const declaration of writes) this.#sink.mark(`its style writes here: ${shortened(declaration)}`);
+    const { title = '' } = attributes;
+    if (title.trim() !== '') this.#sink.mark(`shown when pointed at: ${shortened(title)}`);
+    if (name === 'q') this.#sink.write(QUOTE);
     const remote = remoteSource(name, attributes);
     if (remote !== null) this.#found.remotePictures += 1;
     if (remote !== null || name === 'img') this.#sink.mark(pictureTold(remote, attributes));

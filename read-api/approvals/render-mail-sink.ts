@@ -6,6 +6,8 @@ const WRITTEN: ReadonlyMap<string, string> = new Map([
   ...'p div blockquote pre ul ol li dl dt dd table tr td th b i em strong u s del code sub sup'
     .split(' ')
     .map((name): [string, string] => [name, name]),
+  ['strike', 's'],
+  ['ins', 'u'],
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((name): [string, string] => [name, 'h3']),
   ...[
     'section',
@@ -29,6 +31,17 @@ const MAX_OUTPUT = 1_500_000;
 
 export const WRITTEN_TAGS: readonly string[] = [...new Set(WRITTEN.values()), 'br', 'hr', 'span'];
 
+/** Words of the gateway's own, for the page and for the text. */
+export interface Words {
+  readonly html: string;
+  readonly text: string;
+}
+
+export const markWords = (text: string): Words => ({
+  html: asHtml([mark(text)]),
+  text: asText([mark(text)]),
+});
+
 export class MailSink {
   readonly #html: string[] = [];
   readonly #text: string[] = [];
@@ -47,7 +60,6 @@ export class MailSink {
     if (tag === undefined || this.#depth >= MAX_DEPTH) return false;
     this.#depth += 1;
     this.#put(`<${tag}>`, INLINE.has(tag) ? '' : '\n');
-    if (tag === 'li') this.#text.push('- ');
     return true;
   }
 
@@ -68,6 +80,17 @@ export class MailSink {
 
   mark(text: string): void {
     this.write([mark(text)]);
+  }
+
+  /** A place for words that are known later only; they are put there once at most. */
+  reserve(): (words: Words) => void {
+    const [html, text] = [this.#html.push('') - 1, this.#text.push('') - 1];
+    return (words) => {
+      if (this.#isFull || this.#length + words.html.length > MAX_OUTPUT) return;
+      this.#length += words.html.length;
+      this.#html[html] = words.html;
+      this.#text[text] = words.text;
+    };
   }
 
   result(): { readonly html: string; readonly text: string } {

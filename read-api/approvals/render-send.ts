@@ -145,7 +145,9 @@ function mailWarnings(mail: ShownMail): readonly string[] {
       ? [`${counted(mail.misleadingLinks, 'link')} to another host than the text names.`]
       : []),
     ...(mail.movesText
-      ? ['Its styles move, cover or turn round text: readers may see it in another order than here.']
+      ? [
+          'Its styles move, cover, turn round or write text: readers may see other text, or another order, than here.',
+        ]
       : []),
     ...(mail.isCut ? ['The message is longer than what is shown here of it.'] : []),
   ];

@@ -2,7 +2,7 @@
 
 /**
  * Text on its ground has a contrast of 4.5 at least in both schemes (WCAG 2.2, 1.4.3). `contain: paint` keeps what stands in the
- * fence inside of it, whatever it is.
+ * fence inside of it, whatever it is. The numbers of its lists are written out, so the browser counts none.
  */
 export const PREVIEW_STYLE = `
 :root {
@@ -53,6 +53,7 @@ dd + dd { margin-top: .35rem }
 .fence h3 { margin: .8rem 0 .4rem; font-size: 1.05rem }
 .fence p { margin: 0 0 .7rem }
 .fence blockquote { margin: 0 0 .7rem; padding-left: .8rem; border-left: 2px solid var(--edge); color: var(--quiet) }
+.fence ol { list-style: none }
 .fence pre { margin: 0 0 .7rem; font: .875rem/1.45 ui-monospace, monospace; white-space: pre-wrap }
 .fence table { border-collapse: collapse; margin: 0 0 .7rem }
 .fence td, .fence th { padding: .25rem .5rem; border: 1px solid var(--edge); text-align: start; vertical-align: top }

@@ -1,4 +1,5 @@
 /** What style and attributes make of an element: how its text looks, whether anything of it can be seen. */
+import { plainCss } from './css-text.ts';
 import { type Declarations, hidesAll, lookInside, PLAIN_LOOK, type TextLook } from './style-declarations.ts';
 import { classesOf, type Styled, type StyleRules } from './style-rules.ts';
 
@@ -58,20 +59,36 @@ export function seeElement(
   };
 }
 
-/** Colours of before style sheets. */
+/** Colours of before style sheets; those in hex need no mark in front. */
 function withAttributes(style: Declarations, { bgcolor, color, text }: Attributes): Declarations {
   const foreground = color ?? text;
   const ofAttributes = [
-    ...(bgcolor === undefined ? [] : [['background-color', bgcolor.trim().toLowerCase()] as const]),
-    ...(foreground === undefined ? [] : [['color', foreground.trim().toLowerCase()] as const]),
+    ...(bgcolor === undefined ? [] : [['background-color', attributeColour(bgcolor)] as const]),
+    ...(foreground === undefined ? [] : [['color', attributeColour(foreground)] as const]),
   ];
   return ofAttributes.length === 0 ? style : new Map([...ofAttributes, ...style]);
 }
 
+const attributeColour = (text: string): string =>
+  text
+    .trim()
+    .toLowerCase()
+    .replace(/^([\da-f]{3}){1,2}$/, '#$&');
+
+/** As URLs are parsed for http: no slashes are needed behind the scheme, and either kind will do. */
+const REMOTE = /^(?:https?:|[\\/]{2})/i;
+const REMOTE_IN_STYLE = /[('"\s]((?:https?:|[\\/]{2})[^'")\s]+)/i;
+const REMOTE_IN_SET = /(?:^|[\s,])((?:https?:|[\\/]{2})[^\s,]+)/i;
+
 /** Where a picture or the like would be loaded from over the network; null when nothing is. */
 export function remoteSource(name: string, attributes: Attributes): string | null {
-  const { src, background, data, poster, href, style = '' } = attributes;
+  const { src, background, data, poster, href, srcset = '', style = '' } = attributes;
   const urls = [src, background, data, poster, name === 'link' ? href : undefined];
-  const [, inStyle] = /url\(\s*['"]?\s*((?:https?:)?\/\/[^'")\s]*)/i.exec(style) ?? [];
-  return urls.find((url) => url !== undefined && /^\s*(https?:)?\/\//i.test(url)) ?? inStyle ?? null;
+  const remote = urls.find((url) => url !== undefined && REMOTE.test(withoutBlanks(url)));
+  const [, inSet] = REMOTE_IN_SET.exec(srcset) ?? [];
+  const [, inStyle] = REMOTE_IN_STYLE.exec(plainCss(style)) ?? [];
+  return remote ?? inSet ?? inStyle ?? null;
 }
+
+/** Blanks and controls are no part of a URL wherever they stand in its beginning. */
+const withoutBlanks = (url: string): string => url.slice(0, 100).replaceAll(/[\u0000-\u0020]/g, '');

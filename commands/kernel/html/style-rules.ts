@@ -1,5 +1,6 @@
 /** The rules of a message's style sheets that may hide text, and which of them hold for an element. */
-import { type Declarations, declarationsOf } from './style-declarations.ts';
+import { plainCss } from './css-text.ts';
+import { type Declarations, declarationsIn, declarationsOf } from './style-declarations.ts';
 
 /** What a selector looks at. */
 export interface Styled {
@@ -40,7 +41,7 @@ export class StyleRules {
    * with attributes or pseudo-classes.
    */
   add(sheet: string): void {
-    const css = withoutComments(sheet);
+    const css = plainCss(sheet);
     let at = 0;
     for (;;) {
       const open = css.indexOf('{', at);
@@ -51,7 +52,7 @@ export class StyleRules {
         continue;
       }
       const close = css.indexOf('}', open);
-      const declarations = declarationsOf(css.slice(open + 1, close < 0 ? undefined : close));
+      const declarations = declarationsIn(css.slice(open + 1, close < 0 ? undefined : close));
       if (declarations.size > 0) this.#addRule(selectors, declarations);
       if (close < 0) return;
       at = close + 1;
@@ -91,19 +92,6 @@ export class StyleRules {
 }
 
 const NONE: Declarations = new Map();
-
-/** Written by hand: a pattern for this would look for the end of every `/*` anew. */
-function withoutComments(sheet: string): string {
-  const pieces: string[] = [];
-  let at = 0;
-  for (;;) {
-    const open = sheet.indexOf('/*', at);
-    pieces.push(sheet.slice(at, open < 0 ? undefined : open));
-    const close = open < 0 ? -1 : sheet.indexOf('*/', open + 2);
-    if (close < 0) return pieces.join(' ');
-    at = close + 2;
-  }
-}
 
 /** After the bracket that closes the one at `open`. */
 function afterBlock(css: string, open: number): number {

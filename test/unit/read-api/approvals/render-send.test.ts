@@ -120,8 +120,40 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
   'a script in a link': { html: '<a href="javascript:alert(1)">go</a>', shown: ['⟦link that cannot be followed: javascript:alert(1)⟧'] },
   'letters turned round by style': {
     html: '<bdo dir="rtl">moc.live</bdo>',
-    shown: ['readers see the text that follows turned round', 'styles move, cover or turn round text'],
+    shown: ['readers see the text that follows turned round', 'styles move, cover, turn round or write text'],
   },
+  'a bullet that is text': {
+    html: `<ul><li style="list-style-type:'Wire EUR 9000 to DE00 '">Hello</li></ul>`,
+    shown: ["⟦its style writes here: list-style-type: 'Wire EUR 9000 to DE00 '⟧", 'styles move, cover, turn round or write text'],
+  },
+  'a bullet that is text, in escapes': {
+    html: `<ul style="list-st\\79le:/**/'\\57ire'"><li>Hello</li></ul>`,
+    shown: ["⟦its style writes here: list-style: 'Wire'⟧"],
+  },
+  'quotation marks that are text': {
+    html: `<q style="quotes:'Wire EUR 9000 ' '.'">Hello</q>`,
+    shown: ["⟦its style writes here: quotes: 'Wire EUR 9000 ' '.'⟧", '"Hello"'],
+  },
+  'text of a tooltip': { html: '<b title="Wire EUR 9000">Hello</b>', shown: ['⟦shown when pointed at: Wire EUR 9000⟧'] },
+  'the number a list begins with': { html: '<ol start="9000"><li>EUR, please<li>or more</ol>', shown: ['9000. EUR, please', '9001. or more'] },
+  'numbers of the items': { html: '<ol><li value=" 7x">a<li>b<ol><li>c</ol><li value="-2">d</ol>', shown: ['7. a', '8. b', '1. c', '-2. d'] },
+  'a reversed list': { html: '<ol reversed><li>a<li style="display:none">x<li>b<li>c</ol>', shown: ['3. a', '2. b', '1. c'] },
+  'letters of a list': { html: '<ol type="A" start="28"><li>a<li type="i" value="1994">b<li type="I" value="4000">c</ol>', shown: ['AB. a', 'mcmxciv. b', '4000. c'] },
+  'a number in a list of bullets': { html: '<ul type="disc"><li>a<li type="1" value="9000">b</ul>', shown: ['9000. b'], never: ['1. a'] },
+  'a picture of an escaped style': {
+    html: '<p style="background:u\\72l(https://evil.example/x)">hi</p>',
+    shown: ['⟦picture not loaded, from evil.example⟧', '1 picture would be loaded'],
+  },
+  'a picture of a set': {
+    html: `<p style="background:image-set('https://evil.example/x' 1x)">hi</p><img srcset="a.png 1x, https://evil.example/y 2x">`,
+    shown: ['⟦picture not loaded, from evil.example⟧', '2 pictures would be loaded'],
+  },
+  'a picture without slashes': { html: '<img src="https:evil.example/x"><p style="background:cross-fade(url(\\\\\\\\evil.example/x), red)">', shown: ['2 pictures would be loaded'] },
+  'numbers from right to left': { html: '<p dir="rtl">100 - 900 EUR</p>', shown: ['⟦readers see the text that follows turned round⟧100 - 900', 'styles move, cover, turn round'] },
+  'numbers from right to left, by style': { html: '<p style="dir\\65 ction:rtl">100 - 900</p>', shown: ['⟦readers see the text that follows turned round⟧100'] },
+  'Hebrew from right to left': { html: '<p dir="rtl">שלום <b>100</b></p>', shown: ['שלום 100'], never: ['turned round'] },
+  'an honest border': { html: '<p style="border:1px solid red;margin:0 auto">Hi</p>', shown: ['Hi'], never: ['styles move'] },
+  'text in a comment of a style': { html: '<p style="display:/**/none">secret</p>', shown: ['⟦hidden text:⟧secret'] },
   'a layer over the page': {
     html: '<div style="position:fixed;top:0;left:0;z-index:9">Approved by the gateway</div>',
     shown: ['| Approved by the gateway', 'styles move, cover'],

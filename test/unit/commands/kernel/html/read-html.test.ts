@@ -27,6 +27,27 @@ describe('reading HTML mail', () => {
     'a place off screen': '<div style="position:absolute;left:-9999px">secret</div>',
     'an indent': '<div style="text-indent:-999em">secret</div>',
     Outlook: '<div style="mso-hide:all">secret</div>',
+    'a colour without alpha': '<span style="color:rgba(0,0,0,0)">secret</span>',
+    'a colour without alpha, in hex': '<span style="color:#00000000">secret</span>',
+    'a colour of little alpha': '<span style="color:rgb(0 0 0 / 4%)">secret</span>',
+    'a ground that shines through': '<p style="background:rgba(0,0,0,0);color:#fff">secret</p>',
+    'a ground that is none': '<p style="background:nonsense;color:hsl(0, 0%, 100%)">secret</p>',
+    'a rare name': '<span style="color:floralwhite">secret</span>',
+    'hex without its mark': '<font color="ffffff">secret</font>',
+    'a fill': '<p style="-webkit-text-fill-color:transparent"><b style="color:red">secret</b></p>',
+    'a font': '<span style="font:0/0 a">secret</span>',
+    'a font after a size': '<span style="font-size:14px;font:bold 700 .5px/2 a">secret</span>',
+    'a clipped height': '<div style="height:0;overflow:clip">secret</div>',
+    'a height hidden in one direction': '<div style="max-height:0vh;overflow-y:hidden">secret</div>',
+    'a comment': '<div style="display:/**/none">secret</div>',
+    escapes: '<div style="d\\69splay:n\\6f ne">secret</div>',
+    'escapes in a rule': '<style>.h{d\\69splay:none}</style><p class=h>secret</p>',
+    'what only looks like a comment': `<div style="font-family:'/*';display:none;quotes:'*/'">secret</div>`,
+    'what only looks like a comment in an address':
+      '<div style="background:url(a/*b);display:none;cursor:url(*/)">secret</div>',
+    importance: '<div style="display:none ! important;display:block">secret</div>',
+    'a filter': '<div style="filter:blur(1px) opacity(0)">secret</div>',
+    'opacity in percent': '<div style="opacity:1%">secret</div>',
     'a clip': '<div style="clip:rect(0 0 0 0)">secret</div>',
   };
   for (const [by, html] of Object.entries(hidden)) {
@@ -48,6 +69,12 @@ describe('reading HTML mail', () => {
     'its own style against a rule':
       '<style>.d{display:none}</style><p class=d style="display:block">seen</p>',
     'visible inside of hidden': '<div style="visibility:hidden"><p style="visibility:visible">seen</p></div>',
+    'a font of a readable size': '<span style="font-size:0;font:400 14px/1.5 Arial">seen</span>',
+    'a weight that is no size': '<span style="font:400 1em a">seen</span>',
+    'letters half transparent': '<span style="color:rgba(0,0,0,.5)">seen</span>',
+    'a fill of its own': '<p style="color:#fff;-webkit-text-fill-color:#333">seen</p>',
+    'a string that names a style': `<p style="font-family:'a;display:none;b'">seen</p>`,
+    'an escape that only looks like one': '<p style="x\\3b display:none">seen</p>',
     'another class': '<style>.dd{display:none}</style><p class=d>seen</p>',
   };
   for (const [why, html] of Object.entries(shown)) {
@@ -118,6 +145,7 @@ describe('reading HTML mail', () => {
       '<li>',
       '<a href="https://e.example/">a.b</a>',
       '<table><tr><td>',
+      `<p style="${String.raw`\'`.repeat(200)}">x`,
     ];
     for (const unit of worst) {
       // Time of the processor: what else runs on the machine does not count.
