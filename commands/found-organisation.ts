@@ -7,7 +7,9 @@ import { storePassword } from './accounts/change-password.ts';
 import { isLongEnough, MIN_PASSWORD_LENGTH } from './accounts/password-field.ts';
 import { type Author, decideAndAppend, loadAggregate } from './kernel/decide-and-append.ts';
 import { GatewayError } from './kernel/errors.ts';
+import { holdLease } from './kernel/hold-lease.ts';
 import type { Ports, Position } from './kernel/ports.ts';
+import type { HashedPassword } from './kernel/secrets.ts';
 import { systemAuthor } from './kernel/system-author.ts';
 import { agent, createAgent } from './organisation/agent.ts';
 import {
@@ -51,7 +53,8 @@ export interface Founding<Result> {
 const LEASE = 'bootstrap';
 
 /**
- * Throws `conflict` when an organisation exists or another founding runs, `invalid_request` for a short password. Resolves
+ * Throws `conflict` when an organisation exists or another founding runs, `invalid_request` for a short password,
+ * `overloaded`. Resolves
  * when the directory knows all of it.
  */
 export async function foundOrganisation<Result>(
@@ -65,12 +68,15 @@ export async function foundOrganisation<Result>(
     );
   }
   if (!(await isUnfounded(ports))) throw organisationExists();
-  if (!(await ports.leases.acquire(LEASE))) throw bootstrapRunning();
+  // Before the first step: what fails here leaves nothing half made.
+  const hashed = founding.password === null ? null : await ports.secrets.hashPassword(founding.password);
+  const lease = await holdLease(ports.leases, LEASE);
+  if (lease === null) throw bootstrapRunning();
   try {
     const terms = await start(ports, founding);
     const founded = { orgId: terms.org_id, userId: terms.user_id, agentId: terms.agent_id };
     const author = await founding.authorOf(founded);
-    const madeAt = await setUp(ports, author, terms, founding);
+    const madeAt = await setUp(ports, author, terms, { ...founding, hashed });
     const { result, position } = await founding.finish(founded, author);
     const { appended } = await decideAndAppend(ports, author, bootstrap, {
       id: BOOTSTRAP_ID,
@@ -80,7 +86,7 @@ export async function foundOrganisation<Result>(
     if (!appended) throw organisationExists();
     return result;
   } finally {
-    await ports.leases.release(LEASE);
+    await lease.release();
   }
 }
 
@@ -114,7 +120,7 @@ async function setUp(
   ports: FoundingPorts,
   author: Author,
   { org_id: orgId, user_id: userId, agent_id: agentId, owner_key: ownerKey }: BootstrapTerms,
-  founding: Founding<unknown>,
+  founding: Founding<unknown> & { readonly hashed: HashedPassword | null },
 ): Promise<Position> {
   const { personal } = ports;
   await decideAndAppend(ports, author, emailReservation, {
@@ -127,8 +133,8 @@ async function setUp(
     id: userId,
     decide: (state) => (state.registered ? [] : registerAccount(state, { email, name })),
   });
-  if (founding.password !== null) {
-    await storePassword(ports, author, { userId, password: founding.password, by: 'setup' });
+  if (founding.hashed !== null) {
+    await storePassword(ports, author, { userId, hashed: founding.hashed, by: 'setup' });
   }
   const { position } = await decideAndAppend(ports, author, organisation, {
     id: orgId,

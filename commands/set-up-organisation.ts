@@ -31,14 +31,15 @@ export const setUpOrganisation = definePublicRoute<z.output<typeof Input>, SetUp
   output: SetUp,
   handle: async (input, context) => {
     const { ports, source } = context;
-    const attempt = await ports.attempts.admit({ account: `setup ${source}`, source: null });
-    // A link that was printed at another start is as dead as a used one, once there is an organisation.
-    if (!(await isUnfounded(ports)) || (await ports.links.take('setup', input.token)) === null) {
-      await attempt.failed();
+    const on = { account: `setup ${source}`, source: null };
+    // What uses the link up, and any that was printed at another start, is the organisation: a founding that fails does not.
+    const link = await ports.attempts.attempt(on, async () =>
+      (await isUnfounded(ports)) ? await ports.links.find('setup', input.token) : null,
+    );
+    if (link === null) {
       ports.accessLog.countRefusal('invalid_credentials', source);
       throw invalidLink();
     }
-    await attempt.succeeded();
     return await foundOrganisation(ports, {
       orgName: input.org_name,
       ownerEmail: input.email,

@@ -5,8 +5,9 @@ import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import { Nothing, replayNothing } from '../kernel/nothing.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { definePublicRoute } from '../kernel/public-route.ts';
+import type { HashedPassword } from '../kernel/secrets.ts';
 import { requireSession } from '../kernel/step-up.ts';
-import { account, setPassword } from './account.ts';
+import { account, type AccountState, setPassword } from './account.ts';
 import { confirmPassword } from './confirm-password.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
 import { invalidLink } from './invalid-credentials.ts';
@@ -28,17 +29,19 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
   output: Nothing,
   handle: async ({ token, password }, context) => {
     const { ports, source } = context;
-    const attempt = await ports.attempts.admit({ account: `link ${source}`, source: null });
-    const userId = (await ports.links.take('password', token))?.subject ?? null;
-    if (userId === null) {
-      await attempt.failed();
+    const on = { account: `link ${source}`, source: null };
+    const link = await ports.attempts.attempt(on, () => ports.links.find('password', token));
+    // Whatever can fail comes before the link is used up.
+    const hashed = link && (await ports.secrets.hashPassword(password));
+    const taken = hashed && (await ports.links.takeForPassword(token, hashed));
+    if (taken === null) {
       ports.accessLog.countRefusal('invalid_credentials', source);
       throw invalidLink();
     }
-    await attempt.succeeded();
+    const { userId } = taken;
     const orgId = memberOf(ports.directory.state, userId)?.orgId ?? null;
     const author = await personAuthor(context, { userId, orgId });
-    await storePassword(ports, author, { userId, password, by: 'link' });
+    await notePasswordSet(ports, author, { userId, by: 'link' });
     const sessions = openSessionsOf(ports.directory, userId);
     context.notePosition(await endSessions(ports, author, sessions, 'password_changed'));
     return {};
@@ -61,24 +64,41 @@ export const changePassword = defineCapability<z.output<typeof ChangeInput>, Not
     const { caller, ports, author } = context;
     const own = requireSession(caller);
     await confirmPassword(context, input.old);
+    const userId = caller.principal.id;
+    const hashed = await ports.secrets.hashPassword(input.new);
     await context.claim('req');
-    await storePassword(ports, author, { userId: caller.principal.id, password: input.new, by: 'change' });
-    const others = openSessionsOf(ports.directory, caller.principal.id).filter(({ id }) => id !== own.id);
+    await storePassword(ports, author, { userId, hashed, by: 'change' });
+    const others = openSessionsOf(ports.directory, userId).filter(({ id }) => id !== own.id);
     context.notePosition(await endSessions(ports, author, others, 'password_changed'));
     return {};
   },
 });
 
+export interface NewPasswordOf {
+  readonly userId: string;
+  readonly hashed: HashedPassword;
+  readonly by: SetBy;
+}
+type SetBy = 'setup' | 'link' | 'change';
+type PasswordPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>;
+
 /** The hash goes to the vault, the fact to the log. Cut off between the two, the password holds and the trail lacks the line. */
 export async function storePassword(
-  ports: Pick<Ports, 'events' | 'ids' | 'clock' | 'secrets'>,
+  ports: PasswordPorts & Pick<Ports, 'secrets'>,
   author: Author,
-  {
-    userId,
-    password,
-    by,
-  }: { readonly userId: string; readonly password: string; readonly by: 'setup' | 'link' | 'change' },
+  { userId, hashed, by }: NewPasswordOf,
 ): Promise<void> {
-  await ports.secrets.savePassword(userId, password);
-  await decideAndAppend(ports, author, account, { id: userId, decide: (state) => setPassword(state, by) });
+  await ports.secrets.savePassword(userId, hashed);
+  await notePasswordSet(ports, author, { userId, by });
+}
+
+/** Resolves when the directory knows of every session that began, anywhere, before the password was set. */
+async function notePasswordSet(
+  ports: PasswordPorts,
+  author: Author,
+  { userId, by }: Pick<NewPasswordOf, 'userId' | 'by'>,
+): Promise<void> {
+  const decide = (state: AccountState) => setPassword(state, by);
+  const { position } = await decideAndAppend(ports, author, account, { id: userId, decide });
+  if (position !== null) await ports.directory.waitFor(position);
 }

@@ -8,11 +8,7 @@ import { wrongPassword } from './invalid-credentials.ts';
  */
 export async function confirmPassword({ caller, ports }: Context, password: string): Promise<void> {
   const { id } = caller.principal;
-  const attempt = await ports.attempts.admit({ account: id, source: null });
-  if (await ports.secrets.verifyPassword(id, password)) {
-    await attempt.succeeded();
-    return;
-  }
-  await attempt.failed();
-  throw wrongPassword();
+  const on = { account: id, source: null };
+  const verified = await ports.attempts.attempt(on, () => ports.secrets.verifyPassword(id, password));
+  if (verified === null) throw wrongPassword();
 }

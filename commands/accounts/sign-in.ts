@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { refusalEntry } from '../kernel/access-events.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
+import type { VerifiedPassword } from '../kernel/secrets.ts';
 import { emailKey, emailReservation } from './account.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
 import { invalidCredentials } from './invalid-credentials.ts';
@@ -38,22 +39,27 @@ export const signIn = definePublicRoute<Input, SignedIn>({
   handle: async ({ email, password }, context) => {
     const { ports, source } = context;
     const account = emailKey(ports, email);
-    const attempt = await ports.attempts.admit({ account, source });
-    const { state } = await loadAggregate(ports.events, emailReservation, account);
-    const isRight = await ports.secrets.verifyPassword(state.ownerId, password);
-    const person = memberOf(ports.directory.state, state.ownerId ?? 'nobody');
-    if (!isRight || person === null) {
-      await attempt.failed();
+    const entrant = await ports.attempts.attempt({ account, source }, async () => {
+      const { state } = await loadAggregate(ports.events, emailReservation, account);
+      const verified = await ports.secrets.verifyPassword(state.ownerId, password);
+      const person = memberOf(ports.directory.state, state.ownerId ?? 'nobody');
+      if (verified !== null && person !== null) return { person, verified };
       noteFailure(context, person);
-      throw invalidCredentials();
-    }
-    await attempt.succeeded();
-    return await begin(context, person);
+      return null;
+    });
+    if (entrant === null) throw invalidCredentials();
+    return await begin(context, entrant);
   },
 });
 
-async function begin(context: PublicContext, { userId, orgId }: Member): Promise<SignedIn> {
+interface Entrant {
+  readonly person: Member;
+  readonly verified: VerifiedPassword;
+}
+
+async function begin(context: PublicContext, { person, verified }: Entrant): Promise<SignedIn> {
   const { ports } = context;
+  const { userId, orgId } = person;
   const sessionId = ports.ids.newId('ses');
   const { token, hash } = ports.tokens.newSessionToken();
   const author = await personAuthor(context, { userId, orgId }, sessionId);
@@ -64,6 +70,11 @@ async function begin(context: PublicContext, { userId, orgId }: Member): Promise
   });
   context.notePosition(position);
   if (position !== null) await ports.directory.waitFor(position);
+  // Whoever set another password meanwhile ended the sessions there were, and this one may not have been among them.
+  if (!(await verified.isCurrent())) {
+    await endSessions(ports, author, [{ id: sessionId }], 'password_changed');
+    throw invalidCredentials();
+  }
   const { state } = ports.directory;
   const open = openSessionsOf(ports.directory, userId);
   await endSessions(ports, author, open.slice(0, -MOST_SESSIONS), 'too_many');

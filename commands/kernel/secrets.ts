@@ -15,11 +15,21 @@ export interface Secrets {
     change: (before: MailCredentials) => Promise<MailCredentials | null>,
   ): Promise<MailCredentials | null>;
   eraseMailCredentials(mailboxId: string): Promise<void>;
-  /** Stores argon2id of the password. Throws `overloaded` as `verifyPassword` does. */
-  savePassword(userId: string, password: string): Promise<void>;
+  /** Argon2id of a new password. Throws `overloaded` when too many are being worked on. */
+  hashPassword(password: string): Promise<HashedPassword>;
+  savePassword(userId: string, password: HashedPassword): Promise<void>;
   /**
-   * Whether it is the person's password. Takes as long for nobody (null), and for a person who has none. Throws
-   * `overloaded` when too many are being checked.
+   * Null when it is not the person's password. Takes as long for nobody (null), and for a person who has none. Throws
+   * `overloaded` as `hashPassword` does.
    */
-  verifyPassword(userId: string | null, password: string): Promise<boolean>;
+  verifyPassword(userId: string | null, password: string): Promise<VerifiedPassword | null>;
+}
+
+/** A PHC string: parameters, salt and hash. */
+export type HashedPassword = string & { readonly __hashed: true };
+
+/** A password that was right when it was looked at. */
+export interface VerifiedPassword {
+  /** False once another one was set, also the same one again. */
+  isCurrent(): Promise<boolean>;
 }

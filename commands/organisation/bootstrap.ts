@@ -48,8 +48,8 @@ export const organisationExists = (): GatewayError =>
   new GatewayError('conflict', 'An organisation exists already; bootstrap only makes the first one.');
 
 /**
- * Takes the reservation, or takes it over with the ids chosen first. The caller holds the lease, so the process of an
- * unfinished reservation is dead. Throws `conflict` when it is finished, another owner's, or this run's own.
+ * Takes the reservation, or takes it over with the ids chosen first. The caller holds the lease, so whoever
+ * began an unfinished one has failed or is dead. Throws `conflict` when it is finished or another owner's.
  */
 export function startBootstrap(
   state: BootstrapState,
@@ -58,7 +58,6 @@ export function startBootstrap(
   const { started, finished } = state;
   if (finished) throw organisationExists();
   if (started === null) return [{ type: 'BootstrapStarted', data: fresh }];
-  if (started.run_id === fresh.run_id) throw bootstrapRunning();
   if (started.owner_key !== fresh.owner_key) {
     throw new GatewayError(
       'conflict',

@@ -1,6 +1,7 @@
 /** The `OneTimeLinks` port: tokens of 256 random bits, their SHA-256 in `work.one_time_link` until they are used. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Clock, Sql } from '../../commands/kernel/ports.ts';
+import { writePassword } from './password-rows.ts';
+import type { Clock, Row, Sql } from '../../commands/kernel/ports.ts';
 import type { OneTimeLinks } from '../../commands/kernel/sign-in-port.ts';
 
 /** A link is handed over by a person, not by mail, so it may wait for a day. */
@@ -24,22 +25,40 @@ export function createOneTimeLinks({
       );
       return token;
     },
-    take: async (purpose, token) => {
-      // One statement: of two requests with the same token, one gets the row.
-      const [row] = await sql.query<{ subject: string | null }>(
-        `delete from work.one_time_link where token_sha256 = $1 and purpose = $2 and expires_at > $3
-         returning subject`,
-        [hashOf(token), purpose, clock.now()],
-      );
-      if (row === undefined) return null;
-      // One that was asked for twice is not left lying about.
-      await sql.query('delete from work.one_time_link where purpose = $1 and subject = $2', [
-        purpose,
-        row.subject,
-      ]);
-      return row;
+    find: async (purpose, token) => {
+      const [row] = await sql.query<LinkRow>(FIND, [hashOf(token), purpose, clock.now()]);
+      return row === undefined ? null : { subject: row.subject };
     },
+    takeForPassword: (token, password) =>
+      sql.transaction(async (transaction) => {
+        const hash = hashOf(token);
+        const rows = await transaction.query<LinkRow>(TAKE, [hash, 'password', clock.now()]);
+        const userId = rows.find(({ token_sha256 }) => hash.equals(token_sha256))?.subject ?? null;
+        if (userId === null) return null;
+        await writePassword(transaction, userId, password);
+        return { userId };
+      }),
   };
 }
+
+interface LinkRow extends Row {
+  readonly token_sha256: Buffer;
+  readonly subject: string | null;
+}
+
+const FIND = `select token_sha256, subject from work.one_time_link
+  where token_sha256 = $1 and purpose = $2 and expires_at > $3`;
+
+/**
+ * One statement, so that of two requests with the same token one gets the row; with every other link of the person, since one
+ * that was asked for twice is not left lying about. Locked in order, as two of them may be used at once.
+ */
+const TAKE = `with good as (${FIND}), held as (
+    select token_sha256 from work.one_time_link
+    where purpose = $2 and subject in (select subject from good)
+    order by token_sha256 for update
+  )
+  delete from work.one_time_link as link using held where link.token_sha256 = held.token_sha256
+  returning link.token_sha256, link.subject`;
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();

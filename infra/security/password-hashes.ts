@@ -2,6 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { HashedPassword } from '../../commands/kernel/secrets.ts';
 
 const argon2Async = promisify(argon2);
 
@@ -29,7 +30,7 @@ export class PasswordHashes {
   readonly #waiting: (() => void)[] = [];
 
   /** Throws `overloaded`. */
-  async hash(password: string): Promise<string> {
+  async hash(password: string): Promise<HashedPassword> {
     const salt = randomBytes(SALT_BYTES);
     return phcOf(ARGON2ID, salt, await this.#derive(password, ARGON2ID, { salt, tagBytes: TAG_BYTES }));
   }
@@ -75,9 +76,9 @@ export class PasswordHashes {
   }
 }
 
-const phcOf = ({ memory, passes, parallelism }: Parameters, salt: Buffer, tag: Buffer): string => {
+const phcOf = ({ memory, passes, parallelism }: Parameters, salt: Buffer, tag: Buffer): HashedPassword => {
   const parameters = `m=${String(memory)},t=${String(passes)},p=${String(parallelism)}`;
-  return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}`;
+  return `$argon2id$v=19$${parameters}$${unpadded(salt)}$${unpadded(tag)}` as HashedPassword;
 };
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');

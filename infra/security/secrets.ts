@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { MAIL_PROVIDERS } from '../../commands/kernel/mail-providers.ts';
 import { PasswordHashes } from './password-hashes.ts';
+import { readPassword, writePassword } from './password-rows.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
 import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
@@ -61,19 +62,12 @@ export function createSecrets(sql: Sql, masterKey: KeyObject): Secrets {
     eraseMailCredentials: async (mailboxId) => {
       await sql.query('delete from vault.mail_credentials where mailbox_id = $1', [mailboxId]);
     },
-    savePassword: async (userId, password) => {
-      await sql.query(
-        `insert into vault.password (user_id, argon2id) values ($1, $2)
-         on conflict (user_id) do update set argon2id = excluded.argon2id, updated_at = now()`,
-        [userId, await hashes.hash(password)],
-      );
-    },
+    hashPassword: (password) => hashes.hash(password),
+    savePassword: (userId, password) => writePassword(sql, userId, password),
     verifyPassword: async (userId, password) => {
-      const [row] = await sql.query<{ argon2id: string }>(
-        'select argon2id from vault.password where user_id = $1',
-        [userId],
-      );
-      return await hashes.verify(row?.argon2id ?? null, password);
+      const stored = await readPassword(sql, userId);
+      if (!(await hashes.verify(stored, password))) return null;
+      return { isCurrent: async () => (await readPassword(sql, userId)) === stored };
     },
   };
 }

@@ -1,9 +1,15 @@
 /** Signing in, end to end: links, passwords, sessions and what they may do. */
 import { expect } from 'chai';
+import { resetPassword } from '../../commands/accounts/change-password.ts';
+import { signIn } from '../../commands/accounts/sign-in.ts';
 import { addPerson, passwordLink } from '../../commands/add-person.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { PublicContext } from '../../commands/kernel/public-route.ts';
+import type { Secrets } from '../../commands/kernel/secrets.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { callRest, eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { callOf, helloOf, rawMcp } from '../support/mcp/raw-mcp.ts';
+import { rejection } from '../support/rejection.ts';
 import {
   PERSON_PASSWORD,
   signInNew,
@@ -258,6 +264,52 @@ describe('signing in', function () {
     const body = { token: again.token, password: 'a third long passphrase' };
     expect((await open('POST', '/auth/password/reset', body)).status).to.equal(204);
     expect(codeOf(await person.rest('GET', '/auth/session'))).to.equal('401 token_revoked');
+  });
+
+  const publicContext = (ports: Ports): PublicContext => ({
+    ports,
+    requestId: ports.ids.newId('req'),
+    source: 'somewhere',
+    sealClient: (id) => ports.personal.seal(id, '{}'),
+    afterAnswer: () => undefined,
+    notePosition: () => undefined,
+  });
+
+  it(`leaves a link good whose request could not be worked on ${verifies('contract:18:one-time-links')}`, async () => {
+    const { ports } = gateway.gateway;
+    const { token } = await newLink('overloaded@example.com');
+    let others: Promise<unknown>[] = [];
+    const find: typeof ports.links.find = async (...given) => {
+      const found = await ports.links.find(...given);
+      others = Array.from({ length: 22 }, () => ports.secrets.hashPassword(PERSON_PASSWORD));
+      return found;
+    };
+    const input = { token, password: PERSON_PASSWORD };
+    const context = publicContext({ ...ports, links: { ...ports.links, find } });
+    expect(await rejection(resetPassword.handle(input, context))).to.include({ code: 'overloaded' });
+    await Promise.all(others);
+    expect((await open('POST', '/auth/password/reset', input)).status).to.equal(204);
+  });
+
+  it(`signs nobody in with a password that was replaced while it was being checked ${verifies('contract:17:password-reset')}`, async () => {
+    const { ports } = gateway.gateway;
+    const person = await signInNew(gateway, 'member', 'replaced@example.com');
+    const { token } = await newLink(person.email);
+    const secrets: Secrets = {
+      ...ports.secrets,
+      verifyPassword: async (...given) => {
+        const verified = await ports.secrets.verifyPassword(...given);
+        const body = { token, password: 'a fourth long passphrase' };
+        expect((await open('POST', '/auth/password/reset', body)).status).to.equal(204);
+        return verified;
+      },
+    };
+    const input = { email: person.email, password: PERSON_PASSWORD };
+    const late = signIn.handle(input, publicContext({ ...ports, secrets }));
+    expect(await rejection(late)).to.include({ code: 'invalid_credentials' });
+    const sessions = ports.directory.state.personSessions.get(person.userId)?.sessions ?? [];
+    expect(sessions).to.have.length(2);
+    for (const { endedAt } of sessions) expect(endedAt).to.be.a('string');
   });
 
   it('puts no password, no bearer and no hash of a password into an event', async () => {

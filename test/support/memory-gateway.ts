@@ -10,7 +10,7 @@ import type { MailCopies } from '../../commands/kernel/mail-copies.ts';
 import type { MailEchoes } from '../../commands/kernel/mail-echoes.ts';
 import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
 import type { Leases, PersonalData, Ports, Sealed } from '../../commands/kernel/ports.ts';
-import type { Secrets } from '../../commands/kernel/secrets.ts';
+import type { HashedPassword, Secrets, VerifiedPassword } from '../../commands/kernel/secrets.ts';
 import { type Bootstrapped, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { messageComposer } from '../../infra/mail/compose-message.ts';
@@ -57,12 +57,18 @@ export class MemorySecrets implements Secrets {
     this.mail.delete(mailboxId);
     return Promise.resolve();
   }
-  savePassword(userId: string, password: string): Promise<void> {
+  hashPassword(password: string): Promise<HashedPassword> {
+    return Promise.resolve(password as HashedPassword);
+  }
+  savePassword(userId: string, password: HashedPassword): Promise<void> {
     this.passwords.set(userId, password);
     return Promise.resolve();
   }
-  verifyPassword(userId: string | null, password: string): Promise<boolean> {
-    return Promise.resolve(userId !== null && this.passwords.get(userId) === password);
+  verifyPassword(userId: string | null, password: string): Promise<VerifiedPassword | null> {
+    if (userId === null || this.passwords.get(userId) !== password) return Promise.resolve(null);
+    return Promise.resolve({
+      isCurrent: () => Promise.resolve(this.passwords.get(userId) === password),
+    });
   }
 }
 
@@ -127,9 +133,7 @@ export function memoryPorts() {
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
     directory: new MemoryDirectory(events, plainPersonalData),
-    attempts: {
-      admit: () => Promise.resolve({ failed: () => Promise.resolve(), succeeded: () => Promise.resolve() }),
-    },
+    attempts: { attempt: (_, check) => check() },
     sessionUse: { isIdle: () => Promise.resolve(false) },
     leases: memoryLeases('run_1'),
     mailEchoes: silentEchoes,

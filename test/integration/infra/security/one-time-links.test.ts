@@ -1,8 +1,10 @@
 import { expect } from 'chai';
+import type { HashedPassword } from '../../../../commands/kernel/secrets.ts';
 import type { OneTimeLinks } from '../../../../commands/kernel/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createOneTimeLinks } from '../../../../infra/security/one-time-links.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { rejection } from '../../../support/rejection.ts';
 import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';
@@ -25,11 +27,14 @@ describe('one-time links', () => {
     await database.drop();
   });
 
+  const hashed = 'a hash' as HashedPassword;
+  const take = (token: string) => links.takeForPassword(token, hashed);
+
   it(`count once, also of many who come at once ${verifies('contract:18:one-time-links')}`, async () => {
     const token = await links.make('password', 'usr_1');
-    const taken = await Promise.all(Array.from({ length: 8 }, () => links.take('password', token)));
-    expect(taken.filter((one) => one !== null)).to.deep.equal([{ subject: 'usr_1' }]);
-    expect(await links.take('password', token)).to.equal(null);
+    const taken = await Promise.all(Array.from({ length: 8 }, () => take(token)));
+    expect(taken.filter((one) => one !== null)).to.deep.equal([{ userId: 'usr_1' }]);
+    expect(await take(token)).to.equal(null);
   });
 
   it('count no more once another for the same person was used', async () => {
@@ -38,19 +43,44 @@ describe('one-time links', () => {
       await links.make('password', 'usr_4'),
       await links.make('password', 'usr_5'),
     ];
-    expect(await links.take('password', second)).to.deep.equal({ subject: 'usr_4' });
-    expect(await links.take('password', first)).to.equal(null);
-    expect(await links.take('password', other)).to.deep.equal({ subject: 'usr_5' });
+    expect(await take(second)).to.deep.equal({ userId: 'usr_4' });
+    expect(await take(first)).to.equal(null);
+    expect(await take(other)).to.deep.equal({ userId: 'usr_5' });
   });
 
   it(`count for a day and only for what they were made for ${verifies('contract:18:one-time-links')}`, async () => {
     const [setup, password] = [await links.make('setup', null), await links.make('password', 'usr_2')];
-    expect(await links.take('password', setup)).to.equal(null);
-    expect(await links.take('setup', `${setup}x`)).to.equal(null);
+    expect(await take(setup)).to.equal(null);
+    expect(await links.find('setup', `${setup}x`)).to.equal(null);
     clock.advance(DAY_MS - 1);
-    expect(await links.take('setup', setup)).to.deep.equal({ subject: null });
+    expect(await links.find('setup', setup)).to.deep.equal({ subject: null });
     clock.advance(1);
-    expect(await links.take('password', password)).to.equal(null);
+    expect(await links.find('setup', setup)).to.equal(null);
+    expect(await take(password)).to.equal(null);
+  });
+
+  it('are found without being used up, as long as they would be taken', async () => {
+    const token = await links.make('password', 'usr_6');
+    for (let n = 0; n < 2; n += 1) {
+      expect(await links.find('password', token)).to.deep.equal({ subject: 'usr_6' });
+    }
+    expect(await links.find('setup', token)).to.equal(null);
+    clock.advance(DAY_MS);
+    expect(await links.find('password', token)).to.equal(null);
+  });
+
+  it(`and the password they set count both or neither, also of two links used at once ${verifies('contract:18:one-time-links')}`, async () => {
+    const sql = postgresSql(pool);
+    const both = [await links.make('password', 'usr_7'), await links.make('password', 'usr_7')];
+    await sql.query("alter table vault.password add constraint no_seventh check (user_id <> 'usr_7')");
+    expect((await rejection(links.takeForPassword(both[0] ?? '', hashed))).message).to.match(/no_seventh/);
+    await sql.query('alter table vault.password drop constraint no_seventh');
+    const taken = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => links.takeForPassword(both[n % 2] ?? '', hashed)),
+    );
+    expect(taken.filter((one) => one !== null)).to.deep.equal([{ userId: 'usr_7' }]);
+    const rows = await sql.query("select user_id, argon2id from vault.password where user_id = 'usr_7'");
+    expect(rows).to.deep.equal([{ user_id: 'usr_7', argon2id: hashed }]);
   });
 
   it(`are kept as hashes alone ${verifies('contract:18:one-time-links')}`, async () => {

@@ -54,8 +54,9 @@ describe('secrets', function () {
   });
 
   it('stores a password as argon2id with a salt of its own', async () => {
-    await secrets.savePassword('usr_1', 'correct horse battery');
-    await secrets.savePassword('usr_2', 'correct horse battery');
+    for (const userId of ['usr_1', 'usr_2']) {
+      await secrets.savePassword(userId, await secrets.hashPassword('correct horse battery'));
+    }
     const rows = await sql.query<{ argon2id: string }>(
       'select argon2id from vault.password order by user_id',
     );
@@ -73,5 +74,17 @@ describe('secrets', function () {
       tagLength: 32,
     });
     expect(Buffer.from(tag, 'base64').equals(expected)).to.equal(true);
+  });
+
+  it('knows whether a password that was right has been replaced since, be it by the same one', async () => {
+    const set = async () =>
+      secrets.savePassword('usr_3', await secrets.hashPassword('correct horse battery'));
+    await set();
+    expect(await secrets.verifyPassword('usr_3', 'wrong horse battery')).to.equal(null);
+    expect(await secrets.verifyPassword(null, 'correct horse battery')).to.equal(null);
+    const verified = await secrets.verifyPassword('usr_3', 'correct horse battery');
+    expect(await verified?.isCurrent()).to.equal(true);
+    await set();
+    expect(await verified?.isCurrent()).to.equal(false);
   });
 });

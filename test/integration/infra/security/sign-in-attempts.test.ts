@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { Sql } from '../../../../commands/kernel/ports.ts';
 import type { AttemptLimits } from '../../../../commands/kernel/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSignInAttempts } from '../../../../infra/security/sign-in-attempts.ts';
@@ -14,24 +15,34 @@ describe('tries of passwords', () => {
   let pool: ReturnType<typeof openPool>;
   let clock: ManualClock;
   let attempts: AttemptLimits;
+  let sql: Sql;
   before(async () => {
     database = await testDatabase();
     pool = openPool({ url: database.url, log: silentLog });
   });
   beforeEach(async () => {
     clock = new ManualClock('2026-01-01T00:00:00.000Z');
-    const sql = postgresSql(pool);
+    sql = postgresSql(pool);
     await sql.query('delete from work.sign_in_attempt');
-    attempts = createSignInAttempts({ sql, clock, perMinute: 10 });
+    attempts = createSignInAttempts({ sql, clock, perMinute: 10, refusedAfterMs: 0 });
   });
   after(async () => {
     await pool.end();
     await database.drop();
   });
 
-  const admit = (account: string, source: string | null = 'here') => attempts.admit({ account, source });
-  const fail = async (account: string, source: string | null = 'here') =>
-    (await admit(account, source)).failed();
+  const attempt = (account: string, source: string | null, result: object | null) =>
+    attempts.attempt({ account, source }, () => Promise.resolve(result));
+  const succeed = (account: string, source: string | null = 'here') => attempt(account, source, {});
+  const fail = (account: string, source: string | null = 'here') => attempt(account, source, null);
+  /** One that is let in and ends as neither. */
+  const admit = async (account: string, source: string | null = 'here'): Promise<void> => {
+    const cutOff = new Error('cut off');
+    const check = () => Promise.reject(cutOff);
+    await attempts.attempt({ account, source }, check).catch((error: unknown) => {
+      if (error !== cutOff) throw error;
+    });
+  };
   /** Seconds until the next try; 0 = it is let in. */
   const pause = async (account: string, source: string | null = 'here'): Promise<number> => {
     try {
@@ -39,6 +50,19 @@ describe('tries of passwords', () => {
       return 0;
     } catch (error) {
       return (error as GatewayError).retryAfterSeconds ?? NaN;
+    }
+  };
+  const keys = async (): Promise<string[]> => {
+    const rows = await sql.query<{ key: string }>('select key from work.sign_in_attempt order by key');
+    return rows.map(({ key }) => key);
+  };
+  /** What somebody without the password is told. */
+  const answerOf = async (account: string, source = 'here'): Promise<string> => {
+    try {
+      await fail(account, source);
+      return 'wrong';
+    } catch (error) {
+      return `wait ${String((error as GatewayError).retryAfterSeconds)}`;
     }
   };
 
@@ -71,7 +95,7 @@ describe('tries of passwords', () => {
   it('are free again after one that was right', async () => {
     for (let n = 0; n < 4; n += 1) await fail('anna');
     clock.advance(10_000);
-    await (await admit('anna')).succeeded();
+    await succeed('anna');
     for (const source of ['here', 'elsewhere']) {
       await fail('anna', source);
       expect(await pause('anna', source), source).to.equal(0);
@@ -86,20 +110,20 @@ describe('tries of passwords', () => {
   });
 
   it(`of others do not keep a person out where that person has signed in before ${verifies('contract:18:delays')}`, async () => {
-    await (await admit('anna', 'home')).succeeded();
+    await succeed('anna', 'home');
     for (let n = 0; n < 8; n += 1) {
       await fail('anna', `attacker-${String(n)}`);
       clock.advance(200_000);
     }
     await fail('anna', 'attacker');
     expect(await pause('anna', 'attacker-2')).to.be.above(0);
-    expect(await pause('anna', 'home')).to.equal(0);
+    expect(await succeed('anna', 'home')).to.deep.equal({});
   });
 
   it('from an address go on being counted when one of them was right', async () => {
     for (let n = 0; n < 10; n += 1) await fail(`account-${String(n)}`);
     clock.advance(60_000);
-    await (await admit('own')).succeeded();
+    await succeed('own');
     await fail('another');
     expect(await pause('third')).to.equal(2);
   });
@@ -110,13 +134,69 @@ describe('tries of passwords', () => {
     expect(await pause('usr_2', null)).to.equal(0);
   });
 
+  it(`tell nobody without the password who is known here, whatever is tried in whatever order ${verifies('contract:18:no-enumeration')}`, async () => {
+    const ends = new Map<string, string[]>();
+    for (const account of ['anna', 'nobody']) {
+      await sql.query('delete from work.sign_in_attempt');
+      await succeed('anna');
+      await sql.query("delete from work.sign_in_attempt where key not like 'known %'");
+      const told = [];
+      for (let n = 0; n < 40; n += 1) {
+        told.push(await answerOf(account), await answerOf(`made-up-${String(n % 5)}`));
+        if (n % 9 === 8) told.push(await answerOf(account, 'elsewhere'));
+        clock.advance(n % 8 === 7 ? 61_000 : 700);
+      }
+      ends.set(account, told);
+    }
+    expect(ends.get('anna')).to.deep.equal(ends.get('nobody'));
+    expect(ends.get('anna')).to.include.members(['wrong', 'wait 2', 'wait 57']);
+  });
+
+  it(`let a person in by the right password where others have used up what there was ${verifies('contract:18:delays')}`, async () => {
+    await succeed('anna');
+    for (let n = 0; n < 12; n += 1) await answerOf(`made-up-${String(n)}`);
+    expect(await answerOf('stranger')).to.match(/^wait/);
+    expect(await answerOf('anna')).to.match(/^wait/);
+    expect(await succeed('anna')).to.deep.equal({});
+    const full = new GatewayError('overloaded', 'Too many.');
+    const refused = attempts.attempt({ account: 'anna', source: 'here' }, () => Promise.reject(full));
+    expect(await rejection(refused)).to.include({ code: 'rate_limited' });
+  });
+
+  it(`are refused as late where the person is known as where not ${verifies('contract:18:no-enumeration')}`, async () => {
+    const refusedAfterMs = 150;
+    attempts = createSignInAttempts({ sql, clock, perMinute: 10, refusedAfterMs });
+    await succeed('anna');
+    for (let n = 0; n < 10; n += 1) await fail(`made-up-${String(n)}`).catch(() => null);
+    for (const account of ['anna', 'nobody']) {
+      const askedAt = performance.now();
+      expect(await answerOf(account), account).to.match(/^wait/);
+      expect(performance.now() - askedAt, account).to.be.at.least(refusedAfterMs - 1);
+    }
+  });
+
+  it('refused at an address cost no account anything, and leave no row of theirs', async () => {
+    for (let n = 0; n < 10; n += 1) await admit('own');
+    const before = await keys();
+    for (let n = 0; n < 20; n += 1) expect(await pause(`made-up-${String(n)}`)).to.equal(60);
+    expect(await keys()).to.deep.equal(before);
+    for (let n = 0; n < 20; n += 1) await pause('anna');
+    expect(await pause('anna', 'elsewhere')).to.equal(0);
+  });
+
+  it('are forgotten also where nobody ever succeeds', async () => {
+    for (let n = 0; n < 40; n += 1) await fail(`made-up-${String(n)}`, `address-${String(n)}`);
+    clock.advance(7_200_001);
+    for (let n = 0; n < 20; n += 1) await fail('anna', `other-${String(n)}`).catch(() => null);
+    expect((await keys()).filter((key) => key.includes('made-up'))).to.deep.equal([]);
+  });
+
   it('leave nothing behind after a month', async () => {
-    const sql = postgresSql(pool);
     await fail('anna');
-    await (await admit('ben', 'home')).succeeded();
+    await succeed('ben', 'home');
     clock.advance(31 * 86_400_000);
-    await (await admit('cleo', 'away')).succeeded();
-    const rows = await sql.query<{ key: string }>('select key from work.sign_in_attempt order by key');
-    expect(rows.map(({ key }) => key)).to.deep.equal(['account cleo', 'known cleo away', 'source away']);
+    attempts = createSignInAttempts({ sql, clock, perMinute: 10 });
+    await succeed('cleo', 'away');
+    expect(await keys()).to.deep.equal(['account cleo', 'known cleo away', 'source away']);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { NewPassword } from '../../../../commands/accounts/password-field.ts';
+import { isLongEnough, NewPassword } from '../../../../commands/accounts/password-field.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const takes = (password: string): boolean => NewPassword.safeParse(password).success;
@@ -23,5 +23,13 @@ describe('a new password', () => {
     expect(takes('a'.repeat(1_024))).to.equal(true);
     expect(takes('a'.repeat(1_025))).to.equal(false);
     expect(takes('\ud800'.repeat(15))).to.equal(false);
+  });
+
+  it('costs no time for being endless: a request may hold a mebibyte of marks out of order', () => {
+    const endless = 'a' + '\u0301\u0316'.repeat(30_000);
+    const { user: before } = process.cpuUsage();
+    expect(takes(endless)).to.equal(false);
+    expect(isLongEnough(endless)).to.equal(true);
+    expect(process.cpuUsage().user - before).to.be.below(100_000);
   });
 });

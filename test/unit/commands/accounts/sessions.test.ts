@@ -1,10 +1,14 @@
 import { expect } from 'chai';
+import { changePassword } from '../../../../commands/accounts/change-password.ts';
+import { session, startSession } from '../../../../commands/accounts/session.ts';
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
 import { signIn } from '../../../../commands/accounts/sign-in.ts';
 import { deleteSession, revokeSessions, signOut } from '../../../../commands/accounts/sign-out.ts';
 import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
+import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
 import type { Sealed } from '../../../../commands/kernel/ports.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { getSession, listSessions } from '../../../../read-api/auth/sessions.ts';
 import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';
@@ -115,5 +119,22 @@ describe('sessions', () => {
       { token: session.id },
     );
     expect(Date.parse(made.expires_at)).to.be.at.most(Date.parse(session.expires_at));
+  });
+
+  it(`that began elsewhere a moment before a password was changed end with the others ${verifies('contract:17:password-change')}`, async () => {
+    const { ports, org } = gateway;
+    const own = await gateway.signIn();
+    const elsewhere = ports.ids.newId('ses');
+    await decideAndAppend(ports, systemAuthor(ports, org.orgId), session, {
+      id: elsewhere,
+      decide: (state) =>
+        startSession(state, { userId: org.userId, secretHash: 'x', now: gateway.clock.now() }),
+    });
+    expect(ports.directory.state.sessions.has(elsewhere)).to.equal(false);
+    const change = { old: OWNER.password, new: 'another long passphrase' };
+    await gateway.call(changePassword, change, { token: own });
+    const ends = ports.directory.state.sessions;
+    expect(ends.get(elsewhere)?.endedAt).to.be.a('string');
+    expect(ends.get(own)?.endedAt).to.equal(null);
   });
 });

@@ -16,7 +16,8 @@ describe('admin person', () => {
   const run = (given: PersonArguments): Promise<string> => {
     const links = {
       make: async (_: string, subject: string | null) => `token-${String(made.push(subject))}`,
-      take: async () => null,
+      find: async () => null,
+      takeForPassword: async () => null,
     };
     return personCommand({ ...gateway.ports, links }, given);
   };

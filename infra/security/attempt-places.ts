@@ -1,0 +1,134 @@
+/** The places of `work.sign_in_attempt` that one try counts in. */
+import type { Clock, Row, Sql } from '../../commands/kernel/ports.ts';
+import type { AttemptOn } from '../../commands/kernel/sign-in-port.ts';
+
+export interface PlaceLimits {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly perMinute: number;
+}
+
+/** Failures in a row before the pauses begin. Many people may share an address, so it is given more. */
+const FREE_FAILURES = { account: 3, source: 10 } as const;
+/** The pause doubles from two seconds up to this: a delay, never a lock-out. */
+const LONGEST_PAUSE_SECONDS = 900;
+const MINUTE_MS = 60_000;
+/** After an hour a place has nothing to say any more. */
+const PLACE_KEPT_MS = 2 * 60 * MINUTE_MS;
+const KNOWN_KEPT_MS = 30 * 24 * 60 * MINUTE_MS;
+
+interface Place {
+  readonly key: string;
+  readonly freeFailures: number;
+}
+
+/** Where one try is counted. */
+export class AttemptPlaces {
+  readonly #options: PlaceLimits;
+  /** In the order they are entered in: what the first refuses leaves no trace in the second, nor a row for a made-up account. */
+  readonly #strangers: readonly Place[];
+  readonly #account: Place;
+  readonly #known: Place | null;
+
+  constructor(options: PlaceLimits, { account, source }: AttemptOn) {
+    this.#options = options;
+    const { account: freeFailures } = FREE_FAILURES;
+    this.#account = { key: `account ${account}`, freeFailures };
+    this.#known = source === null ? null : { key: `known ${account} ${source}`, freeFailures };
+    const here = source === null ? [] : [{ key: `source ${source}`, freeFailures: FREE_FAILURES.source }];
+    this.#strangers = [...here, this.#account];
+  }
+
+  /** True where the account's person has signed in before and is let in for that. */
+  async enterKnown(): Promise<boolean> {
+    if (this.#known === null) return false;
+    const now = this.#options.clock.now();
+    const [row] = await this.#options.sql.query<PlaceRow>(ENTER_KNOWN, [this.#known.key, now]);
+    return row !== undefined && this.#waitMs(row, now) === 0;
+  }
+
+  /** How long anybody has to wait who is not known here, in milliseconds; 0 = let in. */
+  async enter(): Promise<number> {
+    for (const { key } of this.#strangers) {
+      const now = this.#options.clock.now();
+      const [row] = await this.#options.sql.query<PlaceRow>(ENTER, [key, now]);
+      const waitMs = row === undefined ? 0 : this.#waitMs(row, now);
+      if (waitMs > 0) return waitMs;
+    }
+    return 0;
+  }
+
+  /** A failure where the person is known counts for everybody, as a stranger's does, or it would tell who is known. */
+  async fail({ isKnown, isLetIn }: { readonly isKnown: boolean; readonly isLetIn: boolean }): Promise<void> {
+    const places = [...(isLetIn ? this.#strangers : []), ...(isKnown && this.#known ? [this.#known] : [])];
+    await this.#options.sql.query(FAIL, [
+      places.map(({ key }) => key),
+      this.#options.clock.now(),
+      places.map(({ freeFailures }) => freeFailures),
+      LONGEST_PAUSE_SECONDS,
+    ]);
+  }
+
+  /** The failures of a source stay: whoever owns one account must not clear the way to others by it. */
+  async succeed(isKnown: boolean): Promise<void> {
+    const { sql, clock } = this.#options;
+    const own = [...(isKnown ? [] : [this.#account]), ...(this.#known ? [this.#known] : [])];
+    await sql.query(SUCCEED, [own.map(({ key }) => key)]);
+    if (this.#known !== null) await sql.query(REMEMBER, [this.#known.key, clock.now()]);
+  }
+
+  #waitMs({ in_minute, minute_began_at, not_before }: PlaceRow, now: Date): number {
+    const isFull = in_minute > this.#options.perMinute;
+    return Math.max(
+      0,
+      isFull ? minute_began_at.getTime() + MINUTE_MS - now.getTime() : 0,
+      (not_before?.getTime() ?? 0) - now.getTime(),
+    );
+  }
+}
+
+/** Without this whoever only fails, at ever other addresses, would fill the table. */
+export async function forgetOldPlaces({ sql, clock }: Pick<PlaceLimits, 'sql' | 'clock'>): Promise<void> {
+  const now = clock.now().getTime();
+  await sql.query(FORGET, [new Date(now - PLACE_KEPT_MS), new Date(now - KNOWN_KEPT_MS)]);
+}
+
+interface PlaceRow extends Row {
+  readonly in_minute: number;
+  readonly minute_began_at: Date;
+  readonly not_before: Date | null;
+}
+
+const COUNT = `
+    in_minute = case when held.minute_began_at <= $2::timestamptz - interval '1 minute' then 1 else held.in_minute + 1 end,
+    minute_began_at =
+      case when held.minute_began_at <= $2::timestamptz - interval '1 minute' then $2 else held.minute_began_at end`;
+
+const ENTER = `insert into work.sign_in_attempt as held (key, minute_began_at, in_minute) values ($1, $2, 1)
+  on conflict (key) do update set ${COUNT}
+  returning in_minute, minute_began_at, not_before`;
+
+const ENTER_KNOWN = `update work.sign_in_attempt as held set ${COUNT} where key = $1
+  returning in_minute, minute_began_at, not_before`;
+
+/** After an hour without a failure the count begins anew. */
+const FAIL = `update work.sign_in_attempt set
+    failures = counted.failures,
+    failed_at = $2,
+    not_before = case when counted.failures > counted.free then
+      $2::timestamptz + make_interval(secs => least(power(2, least(counted.failures - counted.free, 20)), $4::integer)) end
+  from (
+    select held.key, place.free,
+      case when held.failed_at < $2::timestamptz - interval '1 hour' then 1 else held.failures + 1 end as failures
+    from work.sign_in_attempt held join unnest($1::text[], $3::integer[]) as place (key, free) on place.key = held.key
+    order by held.key for update of held
+  ) counted
+  where sign_in_attempt.key = counted.key`;
+
+const SUCCEED = 'update work.sign_in_attempt set failures = 0, not_before = null where key = any($1)';
+
+const REMEMBER = `insert into work.sign_in_attempt (key, minute_began_at, in_minute) values ($1, $2, 1)
+  on conflict (key) do nothing`;
+
+const FORGET = `delete from work.sign_in_attempt
+  where minute_began_at < $1 and (key not like 'known %' or minute_began_at < $2)`;
