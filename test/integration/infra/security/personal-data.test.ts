@@ -32,10 +32,10 @@ describe('personal data', function () {
   });
 
   it('opens in another process what this one sealed', async () => {
-    const sealed = await process().seal('usr_1', 'Zoë Ångström');
+    const sealed = await process().seal('usr_1', 'Zoë Lindqvist');
     expect(sealed).to.match(/^sealed\.v1\.usr_1\.[A-Za-z0-9_-]+$/);
-    expect(sealed).not.to.include('Zo');
-    expect(await process().open(sealed)).to.equal('Zoë Ångström');
+    expect(sealed).not.to.include('Lindqvist');
+    expect(await process().open(sealed)).to.equal('Zoë Lindqvist');
   });
 
   it('gives an owner one key, also when many processes seal first at once', async () => {
