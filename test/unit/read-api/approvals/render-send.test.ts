@@ -290,4 +290,14 @@ describe('the preview of a send', () => {
       expect(text).to.include('longer than what is shown here of it');
     }
   }).timeout(30_000);
+
+  it('is not held up by a style made to hold it up', async () => {
+    for (const piece of ['margin:', "'", '\\\\', '/*', 'url( ', ' //', '(', ' ']) {
+      const style = piece.repeat(Math.floor(400_000 / piece.length));
+      const cpuBefore = process.cpuUsage();
+      await render(sendManifest(), { body: { html: `<p style="background:url(${style}">a</p>`, text: 'a' } });
+      await render(sendManifest(), { body: { html: `<p style="${style}">a</p>`, text: 'a' } });
+      expect(process.cpuUsage(cpuBefore).user / 1_000, piece).to.be.below(1_000);
+    }
+  });
 });
