@@ -2,6 +2,8 @@
 
 /** Most file systems take 255 bytes; what a user agent appends has to fit as well. */
 const MAX_CHARS = 150;
+/** Of a longer name only the end is looked at: composing takes the square of a run of marks. */
+const MOST_READ_CHARS = 4_096;
 /** An extension this short is kept when the name is cut. */
 const MAX_EXTENSION_CHARS = 12;
 
@@ -16,7 +18,7 @@ const RESERVED = /["*:<>?|]/g;
  */
 export function safeFilename(name: string | null): string | null {
   if (name === null) return null;
-  const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const last = name.slice(-MOST_READ_CHARS).normalize('NFC').split(/[/\\]/).at(-1) ?? '';
   const visible = last.replaceAll(INVISIBLE, '').replaceAll(RESERVED, '_').replaceAll(/\s+/g, ' ');
   // A leading dot hides a file, a trailing one or a space is dropped by some systems.
   const trimmed = visible.replace(/^[. ]+/, '').replace(/[. ]+$/, '');
