@@ -16,6 +16,8 @@ export function plainCss(text: string): string {
 class CssReader {
   readonly #text: string;
   #out = '';
+  /** The end of what is written; cut from the whole at each bracket it would be copied each time. */
+  #last = '';
   #at = 0;
   /** What ends the string or the address that is being read; null = in neither. */
   #end: string | null = null;
@@ -39,30 +41,34 @@ class CssReader {
   #escape(): void {
     const [written = '\\', hex, other = ''] = this.#match(ESCAPE) ?? [];
     const letter = hex === undefined ? other : letterOf(Number.parseInt(hex, 16));
-    this.#out += NO_LETTER.test(letter) ? '_' : letter;
+    this.#write(NO_LETTER.test(letter) ? '_' : letter);
     this.#at += written.length;
   }
 
   #comment(): void {
     const close = this.#text.indexOf('*/', this.#at + 2);
-    this.#out += ' ';
+    this.#write(' ');
     this.#at = close < 0 ? this.#text.length : close + 2;
   }
 
   /** A line end breaks off a string. */
   #inside(character: string): void {
     if (character === this.#end || (character === '\n' && this.#end !== ')')) this.#end = null;
-    this.#out += SEPARATOR.test(character) ? ' ' : character;
+    this.#write(SEPARATOR.test(character) ? ' ' : character);
     this.#at += 1;
   }
 
   #outside(character: string): void {
-    this.#out += character;
+    this.#write(character);
     this.#at += 1;
     if (character === '"' || character === "'") this.#end = character;
     // Without quotes an address goes on to the bracket, whatever is in it.
-    else if (character === '(' && /url\($/i.test(this.#out.slice(-4)) && !this.#match(QUOTED))
-      this.#end = ')';
+    else if (character === '(' && /url\($/i.test(this.#last) && !this.#match(QUOTED)) this.#end = ')';
+  }
+
+  #write(text: string): void {
+    this.#out += text;
+    this.#last = (this.#last + text).slice(-4);
   }
 
   #match(pattern: RegExp): RegExpExecArray | null {
