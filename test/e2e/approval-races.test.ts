@@ -5,7 +5,7 @@ import { figure, timesOf } from '../support/long.ts';
 import { Racecourse, type Side } from '../support/races.ts';
 import { verifies } from '../support/verifies.ts';
 
-const timesFor = ({ isExtra }: Race): number => timesOf(50, 1_000) / (isExtra ? 2 : 1);
+const timesFor = ({ isExtra }: Race): number => (isExtra ? timesOf(12, 500) : timesOf(50, 1_000));
 
 describe('two gateways that meet over one check', function () {
   this.timeout(timesOf(60_000, 900_000));

@@ -28,6 +28,7 @@ import {
 import { AGENT, ApprovalWorld, type Asked, askedBy, MAILBOX } from './approval-world.ts';
 import { type Course as Exchange, LATER_AT_CONNECT, NEVER } from './fake-submission.ts';
 import { memoryPorts } from './memory-gateway.ts';
+import { shortSleep } from './short-sleep.ts';
 
 /** A check of the model and the real one. */
 interface Pair {
@@ -71,7 +72,7 @@ export class ApprovalHistory {
     // Nothing here takes long enough to be answered late; the steps alone move the time.
     const clock = {
       now: () => parts.clock.now(),
-      sleep: (_: number, signal?: AbortSignal) => untilAborted(signal),
+      sleep: shortSleep,
     };
     const history = new ApprovalHistory(world, parts, world.reachedFrom({ ...parts.ports, clock }));
     await world.setPolicy(history.#ports, [ruleOf('one')]);
@@ -287,10 +288,3 @@ const ruleOf = (name: PolicyName): PolicyRule => ({
   when: { actions: ['archive', 'expunge', 'send'] },
   then: POLICIES[name],
 });
-
-const untilAborted = (signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    signal?.addEventListener('abort', () => {
-      resolve();
-    });
-  });

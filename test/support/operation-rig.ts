@@ -10,6 +10,7 @@ import type { OperationReply } from '../../commands/operations/operation.ts';
 import { stateOf, tokenOf, type World, WORLD_NOW } from './access-world.ts';
 import { BreakingMailbox } from './breaking-mailbox.ts';
 import { memoryLeases, memoryPorts } from './memory-gateway.ts';
+import { shortSleep } from './short-sleep.ts';
 
 export const FOLDERS = ['INBOX', 'Archive', 'Trash', 'Junk', 'Work'] as const;
 export type FolderPath = (typeof FOLDERS)[number];
@@ -69,12 +70,7 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
     // Nothing here takes long enough to be answered late.
     clock: {
       now: () => WORLD_NOW,
-      sleep: (_, signal) =>
-        new Promise((resolve) => {
-          signal?.addEventListener('abort', () => {
-            resolve();
-          });
-        }),
+      sleep: shortSleep,
     },
   };
   parts.mail.withMailbox = (_, __, work) =>

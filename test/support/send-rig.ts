@@ -19,6 +19,7 @@ import { FakeMailbox } from './fake-mailbox.ts';
 import { FakeSubmission } from './fake-submission.ts';
 import { memoryLeases, memoryPorts } from './memory-gateway.ts';
 import { MemoryContentStore } from './memory-content-store.ts';
+import { shortSleep } from './short-sleep.ts';
 
 const ALLOW_ALL: PolicyEntry = {
   id: 'pol_1',
@@ -90,12 +91,7 @@ export class SendRig {
       // Nothing here takes long enough to be answered late; the test alone moves the time.
       clock: {
         now: () => clock.now(),
-        sleep: (_, signal) =>
-          new Promise((resolve) => {
-            signal?.addEventListener('abort', () => {
-              resolve();
-            });
-          }),
+        sleep: shortSleep,
       },
     };
     this.parts.mail.withMailbox = (_, __, work) =>

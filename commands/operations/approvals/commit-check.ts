@@ -17,6 +17,8 @@ import { secondsAfter } from './request-approval.ts';
 
 /** Writers on one stream meet rarely; more refusals than this in a row mean something else is wrong. */
 const MOST_TRIES = 8;
+/** Whoever holds the check's lease is about to write that it begins, or has just ended: in all a second is waited for it. */
+const PAUSE_MS = 30;
 
 /**
  * Commits a check, or holds it back for its `undo_seconds`. Throws what its status refuses; `approval_invalidated`,
@@ -32,6 +34,7 @@ export async function commitCheck<Content extends Manifest>(
     const loaded = first ?? (await loadAggregate(ports.events, operation, commit.operationId));
     const reply = await tryOnce(ports, commit, kind, loaded);
     if (reply !== null) return reply;
+    await ports.clock.sleep(PAUSE_MS * tries);
   }
   throw new GatewayError('overloaded', 'Many writers change this check at once; try again.');
 }

@@ -37,7 +37,7 @@ describe('admin resolve', () => {
       expect(await refused('opn_1', 'done', why)).to.match(/^Give a reason .* --reason/);
     }
     expect(await refused('opn_none', 'done', reason)).to.equal('There is no operation opn_none.');
-    expect(await refused('opn_2', 'done', reason)).to.match(/^The operation still runs/);
+    expect(await refused('opn_2', 'done', reason)).to.match(/^The operation has no outcome yet/);
   });
 
   it('settles what is unknown once, as the command of a person', async () => {
