@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
+import { publicRoutes } from '../../read-api/public-routes.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
@@ -24,7 +25,7 @@ const PLANNED = [
 
 /** Methods the capabilities give a path; a route without parameters wins over one with them. */
 function methodsOf(path: string): readonly string[] {
-  const routes = capabilities.flatMap(({ rest }) => (rest ? [rest] : []));
+  const routes = [...capabilities, ...publicRoutes].flatMap(({ rest }) => (rest ? [rest] : []));
   const exact = routes.filter((route) => route.path === path);
   const fitting = routes.filter((route) =>
     new RegExp(`^${route.path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`).test(path),

@@ -221,12 +221,15 @@ describe('waiting through the whole gateway', function () {
     expect(result.structuredContent.items).to.have.length(1);
     const unknown = await post('email.await', { for: 'operation', operation_ids: ['opn_nobody'] });
     expect(unknown.body.error.code).to.equal('not_found');
+    const check = await post('email.await', { for: 'approval', approval_ids: ['chk_nobody'] });
+    expect(check.body.error.code).to.equal('not_found');
   });
 
   it('refuses what contradicts itself', async () => {
     for (const body of [
       {},
-      { for: 'approval', approval_ids: ['chk_1'] },
+      { for: 'approval' },
+      { for: 'approval', approval_ids: ['chk_1'], select: { folder: 'inbox' } },
       { for: 'operation' },
       { for: 'message', operation_ids: ['opn_1'] },
       { for: 'operation', operation_ids: ['opn_1'], select: { folder: 'inbox' } },
