@@ -15,4 +15,4 @@ ENV NODE_ENV=production MALLOC_ARENA_MAX=1 HOST=0.0.0.0 PORT=3000 DATA_DIR=/var/
 VOLUME /var/lib/mailbox-gateway
 EXPOSE 3000
 # With the flags of `npm start` (package.json, node_flags).
-CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=30", "infra/main.ts"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=80", "infra/main.ts"]
