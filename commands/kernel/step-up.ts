@@ -26,12 +26,6 @@ export function requireSession({ session }: Pick<Caller, 'session'>): CallerSess
   );
 }
 
-/** For what only a person does. Throws `step_up_required` in a session without a fresh step-up, `insufficient_scope` for tokens. */
-export function requireSteppedUp(caller: Pick<Caller, 'session'>, now: Date): void {
-  requireSession(caller);
-  if (!isSteppedUp(caller, now)) throw stepUpRequired();
-}
-
 /**
  * For what changes who gets in. Throws `step_up_required` without a fresh password in a session, and just so with a token
  * made from it: that is no way around the password. Tokens with a life of their own have their scopes.

@@ -1,16 +1,16 @@
 /** Commits the check of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
-import { appendFacts, type Loaded, loadAggregate, streamOf } from '../../kernel/decide-and-append.ts';
+import { type Loaded, loadAggregate } from '../../kernel/decide-and-append.ts';
 import { ContentAltered } from '../../kernel/content-store.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { canonicalJson } from '../../kernel/idempotency.ts';
-import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
-import { isOver } from '../../operations/approvals/approval-status.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import { beginCommit } from '../../operations/approvals/begin-commit.ts';
 import { invalidatedBy } from '../../operations/approvals/check-again.ts';
 import type { Committable, CommitKind, Executed } from '../../operations/approvals/commit-kind.ts';
 import type { SendManifest } from '../../operations/approvals/manifest.ts';
 import { replyOfCheck } from '../../operations/approvals/reply-of-check.ts';
-import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
+import type { OperationState } from '../../operations/operation.ts';
 import { assertNotPaused } from '../../operations/prepare-operation.ts';
 import { factsOfSend, policyInForce } from '../../policy/decide-for-caller.ts';
 import { decidePolicy } from '../../policy/decide-policy.ts';
@@ -124,38 +124,14 @@ async function sendUnder(
 async function appendIntent(ports: Ports, ready: Ready): Promise<boolean> {
   const { commit, state, manifest } = ready;
   const { operationId, author } = commit;
+  const { mailbox_id, draft_id, draft_version } = manifest;
   const intendedAt = ports.clock.now();
   const sender = state.send === null && state.submitted ? senderOf(state.submitted, manifest) : null;
   if (sender) await takeQuota(ports, author, sender, operationId);
-  if (await appendInTime(ports, ready)) return true;
+  const intent = { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version } } as const;
+  if ((await beginCommit(ports, ready, intent)) !== null) return true;
   if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt });
   return false;
-}
-
-/**
- * Started and intended in one append at the revision everything was checked at. False when another writer was first, and
- * when its time passed since: whoever looks from then on is told that it expired.
- */
-async function appendInTime(
-  ports: Ports,
-  { commit, approval, revision, started, manifest }: Ready,
-): Promise<boolean> {
-  const occurredAt = ports.clock.now();
-  if (isOver(approval, occurredAt)) return false;
-  const { mailbox_id, draft_id, draft_version } = manifest;
-  const facts: readonly OperationFact[] = [
-    started,
-    { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version } },
-  ];
-  try {
-    const { catalogue } = operation;
-    const stream = streamOf(operation, commit.operationId);
-    await appendFacts(ports, commit.author, { stream, expected: revision, catalogue, facts, occurredAt });
-    return true;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return false;
-    throw error;
-  }
 }
 
 const senderOf = ({ by }: NonNullable<OperationState['submitted']>, { mailbox_id }: SendManifest) => ({

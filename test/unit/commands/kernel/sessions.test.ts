@@ -5,7 +5,7 @@ import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../../../commands/kernel/directory.ts';
 import { callerNow } from '../../../../commands/kernel/live-caller.ts';
 import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/kernel/scopes.ts';
-import { requireFreshPassword, requireSteppedUp } from '../../../../commands/kernel/step-up.ts';
+import { isSteppedUp, requireFreshPassword, requireSession } from '../../../../commands/kernel/step-up.ts';
 import { stateOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
 import { sampleCaller } from '../../../support/mcp/sample-caller.ts';
 import { thrown } from '../../../support/thrown.ts';
@@ -86,9 +86,9 @@ describe('a caller in a session', () => {
     expect(refusal(signedIn('approver', STALE))).to.equal('step_up_required');
     expect(refusal(signedIn('member', STALE))).to.equal('insufficient_scope');
     expect(refusal(sampleCaller())).to.equal('insufficient_scope');
-    expect(codeOf(requireSteppedUp, signedIn('owner', STALE), WORLD_NOW)).to.equal('step_up_required');
-    expect(codeOf(requireSteppedUp, sampleCaller(), WORLD_NOW)).to.equal('insufficient_scope');
-    requireSteppedUp(signedIn('owner'), WORLD_NOW);
+    expect(isSteppedUp(signedIn('owner', STALE), WORLD_NOW)).to.equal(false);
+    expect(codeOf(requireSession, sampleCaller())).to.equal('insufficient_scope');
+    expect(isSteppedUp(signedIn('owner'), WORLD_NOW)).to.equal(true);
   });
 
   it(`needs no scope for what is its own ${verifies('contract:3:own-in-session')}`, () => {
