@@ -5,6 +5,36 @@ import { FOLDER_ROLES, type FolderRef, type FolderRole } from './mail-port.ts';
 import type { Locators } from './ports.ts';
 
 type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;
+/** What says whether the mail server has told the folders yet. */
+type ListedMailbox = FoldersOfMailbox & Pick<MailboxEntry, 'state' | 'awaitsAuthorization'>;
+
+const RETRY_SECONDS = 5;
+
+/**
+ * Throws where the folders of the mailbox are not known yet, so that "not looked" is never told as "nothing there":
+ * `mailbox_auth_failed` when its credentials are refused or missing, `conflict` when it is paused, else `mailbox_unavailable`.
+ */
+export function assertFoldersKnown({ folders, state, awaitsAuthorization }: ListedMailbox): void {
+  if (folders.length > 0) return;
+  if (state === 'auth_failed' || awaitsAuthorization === true) {
+    const message =
+      awaitsAuthorization === true
+        ? 'This mailbox waits for the authorization of its provider; authorize it first.'
+        : 'The mail server refuses the stored credentials; store new ones.';
+    throw new GatewayError('mailbox_auth_failed', message, { details: { state } });
+  }
+  if (state === 'paused') {
+    throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
+  }
+  const message =
+    state === 'connection_failed'
+      ? 'The mail server of this mailbox could not be reached yet; check its state, or try again.'
+      : 'This mailbox is being connected and its folders are not known yet; try again.';
+  throw new GatewayError('mailbox_unavailable', message, {
+    details: { reason: 'not_connected_yet', state },
+    retryAfterSeconds: RETRY_SECONDS,
+  });
+}
 
 const roleWords: ReadonlySet<string> = new Set(FOLDER_ROLES);
 
@@ -39,8 +69,9 @@ export function roleOfFolder(mailbox: FoldersOfMailbox, number: number): FolderR
   return FOLDER_ROLES.find((role) => roles[role] === number) ?? null;
 }
 
-/** The folder of a role. Throws `folder_role_missing` when the mailbox has none. */
-export function folderOfRole(mailbox: FoldersOfMailbox, role: FolderRole): FolderRef {
+/** The folder of a role. Throws `folder_role_missing` when the mailbox has none, and as `assertFoldersKnown`. */
+export function folderOfRole(mailbox: ListedMailbox, role: FolderRole): FolderRef {
+  assertFoldersKnown(mailbox);
   const number = effectiveRoles(mailbox)[role];
   const folder = mailbox.folders.find((entry) => entry.number === number);
   if (folder) return refOf(folder);
@@ -51,13 +82,14 @@ export function folderOfRole(mailbox: FoldersOfMailbox, role: FolderRole): Folde
   );
 }
 
-/** Every folder that can hold messages. */
+/** Every folder that can hold messages, as far as they are known (`assertFoldersKnown`). */
 export const allSelectable = (mailbox: FoldersOfMailbox): readonly FolderRef[] =>
   mailbox.folders.filter(isSelectable).map(refOf);
 
 /**
  * One folder from a role word, a `fld_` id, an exact path or `path:…`. Throws `folder_role_missing`, `not_found` (also
- * for another mailbox's id), `invalid_request` for `all`, `conflict` for a folder that cannot hold messages.
+ * for another mailbox's id), `invalid_request` for `all`, `conflict` for a folder that cannot hold messages, and as
+ * `assertFoldersKnown`.
  */
 export function resolveFolder(mailbox: MailboxEntry, argument: string, locators: Locators): FolderRef {
   if (argument === 'all') {
@@ -66,6 +98,7 @@ export function resolveFolder(mailbox: MailboxEntry, argument: string, locators:
       details: { issues: [{ path: 'folder', code: 'custom', message }] },
     });
   }
+  assertFoldersKnown(mailbox);
   const role = roleOfWord(argument);
   if (role) return folderOfRole(mailbox, role);
   const folder = argument.startsWith('fld_')

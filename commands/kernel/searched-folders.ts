@@ -2,7 +2,7 @@
 import type { MailboxAccess } from './access.ts';
 import type { MailboxEntry } from './directory.ts';
 import { GatewayError } from './errors.ts';
-import { allSelectable, effectiveRoles, resolveFolder, roleOfFolder } from './folders.ts';
+import { allSelectable, assertFoldersKnown, effectiveRoles, resolveFolder, roleOfFolder } from './folders.ts';
 import { inHomeOrder } from './home-folder.ts';
 import type { FolderRef } from './mail-port.ts';
 import type { Locators } from './ports.ts';
@@ -25,6 +25,7 @@ export function isFolderAllowed(access: MailboxAccess, mailbox: MailboxEntry, fo
 /**
  * The folders of a selection: the one named; `all` = every folder; absent = all but trash and junk. A grant bound to
  * folder roles narrows the last two and refuses a folder named outside of it. In home order (`home-folder.ts`).
+ * Throws as `assertFoldersKnown` and `resolveFolder`.
  */
 export function searchedFolders(
   mailbox: MailboxEntry,
@@ -37,6 +38,7 @@ export function searchedFolders(
     assertFolderAllowed(access, mailbox, folder);
     return [folder];
   }
+  assertFoldersKnown(mailbox);
   const { trash, junk } = effectiveRoles(mailbox);
   const leftOut = argument === 'all' ? [] : [trash, junk];
   const searched = allSelectable(mailbox).filter(

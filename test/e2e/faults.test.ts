@@ -9,6 +9,7 @@ import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.t
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { callRest, eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
+import { readsOfMailbox } from '../support/reads-of-mailbox.ts';
 import { testDatabase, type TestDatabase } from '../support/postgres.ts';
 import { verifies } from '../support/verifies.ts';
 
@@ -137,6 +138,40 @@ describe('a mail server that fails', function () {
     expect((await store(PASSWORD)).status).to.equal(204);
     await gateway.waitForState(mailboxId, 'connected', 20_000);
     expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
+  });
+
+  const neverConnected = async (port: number, password: string): Promise<string> => {
+    const host = { host: '127.0.0.1', port, security: 'none' };
+    const { status, body } = await gateway.rest('POST', '/mailboxes', {
+      email: 'stranger@example.com',
+      imap: host,
+      smtp: host,
+      auth: { type: 'password', username: 'anna', password },
+    });
+    expect(status).to.equal(201);
+    return String(body.id);
+  };
+
+  const answersOf = async (id: string, expected: { status: number; code: string }): Promise<void> => {
+    for (const [method, path, body] of readsOfMailbox(id)) {
+      const answer = await gateway.rest(method, path, body);
+      expect(answer.status, `${path} ${JSON.stringify(body)}`).to.equal(expected.status);
+      expect(answer.body.error.code, path).to.equal(expected.code);
+      if (expected.status === 503) expect(answer.body.error.retry_after_seconds).to.be.greaterThan(0);
+    }
+  };
+
+  it(`tells no caller that a mailbox is empty which never connected ${verifies('contract:20:not-connected-yet')}`, async () => {
+    const id = await neverConnected(1, PASSWORD);
+    await answersOf(id, { status: 503, code: 'mailbox_unavailable' });
+    await gateway.waitForState(id, 'connection_failed');
+    await answersOf(id, { status: 503, code: 'mailbox_unavailable' });
+  });
+
+  it(`tells 424 of a mailbox whose first login was refused ${verifies('contract:20:not-connected-yet')}`, async () => {
+    const id = await neverConnected(proxy.port, 'not the password');
+    await gateway.waitForState(id, 'auth_failed');
+    await answersOf(id, { status: 424, code: 'mailbox_auth_failed' });
   });
 });
 

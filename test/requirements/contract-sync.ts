@@ -6,6 +6,10 @@ export const contractSync = {
     'get_mailbox',
     'A mailbox goes connecting, syncing, connected; sync tells how many messages are indexed, and of how many.',
   ],
+  'contract:20:not-connected-yet': [
+    ['email_query', 'list_messages', 'monitor_inbox', 'email_await'],
+    'A mailbox that has not connected yet answers 503, one with refused credentials 424: never nothing, never a missing role.',
+  ],
   'contract:4:mailbox-degraded': [
     'get_mailbox',
     'A mailbox in use whose provider holds the gateway back is degraded, not failed.',

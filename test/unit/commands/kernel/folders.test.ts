@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { MailboxAccess } from '../../../../commands/kernel/access.ts';
 import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
 import type { GatewayError } from '../../../../commands/kernel/errors.ts';
 import {
@@ -8,6 +9,7 @@ import {
   resolveFolder,
   roleOfFolder,
 } from '../../../../commands/kernel/folders.ts';
+import { searchedFolders } from '../../../../commands/kernel/searched-folders.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { verifies } from '../../../support/verifies.ts';
@@ -80,5 +82,38 @@ describe('roles of folders', () => {
   it('are one per folder', () => {
     expect(roleOfFolder(mailbox, 2)).to.equal('archive');
     expect(roleOfFolder(mailbox, 6)).to.equal(null);
+  });
+});
+
+describe('a mailbox whose folders are not known yet', () => {
+  const waiting = (state: string, awaitsAuthorization = false): MailboxEntry => ({
+    ...mailbox,
+    folders: [],
+    detectedRoles: {},
+    folderRoles: {},
+    awaitsAuthorization,
+    state: state as MailboxEntry['state'],
+  });
+  const access: MailboxAccess = { scopes: new Set(), folderRoles: null } as unknown as MailboxAccess;
+  const asked = (entry: MailboxEntry): readonly GatewayError[] => [
+    ...[undefined, 'all', 'inbox', 'Work'].map((folder) =>
+      refusal(() => searchedFolders(entry, folder, access, locators)),
+    ),
+    refusal(() => folderOfRole(entry, 'archive')),
+  ];
+
+  for (const state of ['pending', 'connecting', 'syncing', 'connection_failed', 'degraded']) {
+    it(`is not available while it is ${state}, whatever folder is asked for`, () => {
+      for (const { code, retryAfterSeconds } of asked(waiting(state))) {
+        expect(code).to.equal('mailbox_unavailable');
+        expect(retryAfterSeconds).to.be.greaterThan(0);
+      }
+    });
+  }
+
+  it('needs other credentials where they are refused or missing, and says when it is paused', () => {
+    for (const { code } of asked(waiting('auth_failed'))) expect(code).to.equal('mailbox_auth_failed');
+    for (const { code } of asked(waiting('pending', true))) expect(code).to.equal('mailbox_auth_failed');
+    for (const { code } of asked(waiting('paused'))) expect(code).to.equal('conflict');
   });
 });
