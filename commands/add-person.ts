@@ -1,5 +1,6 @@
 /** A person of an existing organisation, added on the machine itself. Not a capability: invites are for callers. */
 import { account, emailKey, emailReservation, registerAccount, reserveEmail } from './accounts/account.ts';
+import { memberOf } from './accounts/person-at-the-door.ts';
 import { type Author, decideAndAppend, loadAggregate } from './kernel/decide-and-append.ts';
 import { GatewayError } from './kernel/errors.ts';
 import type { Ports } from './kernel/ports.ts';
@@ -58,5 +59,10 @@ export async function personWith(ports: PersonPorts, email: string): Promise<str
 }
 
 /** What the browser opens to set a password; the token is behind the #, so that no server and no log on the way gets it. */
-export const passwordLink = async ({ links, server }: PersonPorts, userId: string): Promise<string> =>
-  `${server.baseUrl}/console#reset=${await links.make('password', userId)}`;
+export async function passwordLink(
+  { links, server, directory }: PersonPorts,
+  userId: string,
+): Promise<string> {
+  const orgId = memberOf(directory.state, userId)?.orgId ?? null;
+  return `${server.baseUrl}/console#reset=${await links.make('password', userId, orgId)}`;
+}

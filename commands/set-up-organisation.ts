@@ -55,4 +55,4 @@ export const setUpOrganisation = definePublicRoute<z.output<typeof Input>, SetUp
 
 /** What the browser opens; the token is behind the #, so that no server and no log on the way gets it. */
 export const newSetUpLink = async ({ links, server }: Pick<Ports, 'links' | 'server'>): Promise<string> =>
-  `${server.baseUrl}/console#setup=${await links.make('setup', null)}`;
+  `${server.baseUrl}/console#setup=${await links.make('setup', null, null)}`;

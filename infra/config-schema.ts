@@ -1,5 +1,6 @@
 /** Every setting of the gateway, as environment variables. What is not here is not a setting. */
 import { z } from 'zod';
+import { LAST_BLOCK } from '../commands/mailboxes/mailbox-number.ts';
 
 export interface SettingFacts {
   readonly description: string;
@@ -170,6 +171,11 @@ export const Settings = z.strictObject({
   MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {
     description: 'Whether MCP answers repeat their structured content as a text block.',
     fallback: 'on',
+  }),
+  MAILBOX_NUMBER_BLOCK: wholeNumber(0, LAST_BLOCK).default(0).register(settings, {
+    description:
+      'Block of 1,048,576 numbers that mailboxes are numbered from; installations that share keys take different ones.',
+    fallback: '0',
   }),
   LIMIT_READS_PER_MINUTE: limit('Reads of one token in a minute.', 600),
   LIMIT_WRITES_PER_MINUTE: limit('Writes of one token in a minute.', 120),

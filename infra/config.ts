@@ -29,6 +29,7 @@ export interface Config {
   readonly egressAllowMail: readonly string[];
   readonly oauth: OAuthSettings;
   readonly mcpTextBlock: boolean;
+  readonly mailboxNumberBlock: number;
   readonly limits: Limits;
   /** How long a lease of a process that died lasts (`contract.md` 10). */
   readonly leaseMs: number;
@@ -153,6 +154,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     oauth: oauthOf(settings),
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
+    mailboxNumberBlock: settings.MAILBOX_NUMBER_BLOCK,
     leaseMs: settings.LEASE_SECONDS * 1_000,
     limits: {
       readsPerMinute: settings.LIMIT_READS_PER_MINUTE,

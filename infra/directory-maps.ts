@@ -1,4 +1,5 @@
 /** The directory as maps that change in place, with the indexes that every request looks into. */
+import { blockOf } from '../commands/mailboxes/mailbox-number.ts';
 import type {
   DirectoryState,
   GrantEntry,
@@ -20,7 +21,7 @@ export class DirectoryMaps {
   readonly #sessionIdByHash = new Map<string, string>();
   readonly #personSessions = new Map<string, PersonSessionsEntry>();
   readonly #mailboxes = new Map<string, DirectoryStateValue<'mailboxes'>>();
-  readonly #mailboxIdByNumber = new Map<number, string>();
+  readonly #highestMailboxNumbers = new Map<number, number>();
   readonly #grants = new Map<string, GrantEntry>();
   readonly #grantIds = new Map<string, Map<string, string>>();
   readonly #mailboxIdsByPrincipal = new Map<string, Set<string>>();
@@ -37,7 +38,7 @@ export class DirectoryMaps {
     sessionIdByHash: this.#sessionIdByHash,
     personSessions: this.#personSessions,
     mailboxes: this.#mailboxes,
-    mailboxIdByNumber: this.#mailboxIdByNumber,
+    highestMailboxNumbers: this.#highestMailboxNumbers,
     grants: this.#grants,
     grantIds: this.#grantIds,
     mailboxIdsByPrincipal: this.#mailboxIdsByPrincipal,
@@ -71,7 +72,7 @@ export class DirectoryMaps {
         return;
       case 'mailbox':
         this.#mailboxes.set(entity.value.id, entity.value);
-        this.#mailboxIdByNumber.set(entity.value.number, entity.value.id);
+        this.#noteNumber(entity.value.number);
         return;
       case 'policy':
         this.#policies.set(entity.value.id, entity.value);
@@ -110,6 +111,12 @@ export class DirectoryMaps {
       policy: this.#policies,
       sessions: this.#personSessions,
     }[kind];
+  }
+
+  #noteNumber(number: number): void {
+    const block = blockOf(number);
+    if (number > (this.#highestMailboxNumbers.get(block) ?? 0))
+      this.#highestMailboxNumbers.set(block, number);
   }
 
   #putSessions(entry: PersonSessionsEntry): void {

@@ -95,6 +95,7 @@ async function openPorts(
       limits: config.limits,
       sendTimes: config.sendTimes,
       mcpTextBlock: config.mcpTextBlock,
+      mailboxNumberBlock: config.mailboxNumberBlock,
       mcpRevisions: PROTOCOL_REVISION_NAMES,
       strictOutput: options.strictOutput ?? false,
     },

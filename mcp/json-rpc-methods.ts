@@ -11,6 +11,7 @@ import {
   JSONRPCServer,
 } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
+import { routeKey } from '../commands/kernel/ids.ts';
 import { GatewayError } from '../commands/kernel/errors.ts';
 import type { McpSession, Sealed } from '../commands/kernel/ports.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
@@ -123,7 +124,7 @@ export class JsonRpcMethods {
     const revision = negotiateRevision(protocolVersion);
     const { caller } = exchange;
     const row: McpSession = {
-      id: randomBytes(24).toString('base64url'),
+      id: `${routeKey(caller.org.id)}${randomBytes(24).toString('base64url')}`,
       tokenId: caller.token.id,
       orgId: caller.org.id,
       principalId: caller.principal.id,

@@ -61,7 +61,7 @@ async function begin(context: PublicContext, { person, verified }: Entrant): Pro
   const { ports } = context;
   const { userId, orgId } = person;
   const sessionId = ports.ids.newId('ses');
-  const { token, hash } = ports.tokens.newSessionToken();
+  const { token, hash } = ports.tokens.newSessionToken(orgId);
   const author = await personAuthor(context, { userId, orgId }, sessionId);
   const now = ports.clock.now();
   const { position } = await decideAndAppend(ports, author, session, {

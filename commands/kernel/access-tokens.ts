@@ -11,12 +11,12 @@ export interface AccessTokenClaims {
 }
 
 export interface Tokens {
-  /** A fresh `mgw_` token and the hash to store: 43 base62 and 6 checksum characters. */
-  newRestToken(): { readonly token: string; readonly hash: string };
+  /** A fresh `mgw_` token and the hash to store: the organisation's route key, 43 base62 and 6 checksum characters. */
+  newRestToken(orgId: string): { readonly token: string; readonly hash: string };
   /** SHA-256 (hex) of a well-formed REST token, or null when prefix, length or checksum are wrong. */
   hashRestToken(token: string): string | null;
   /** A fresh `mgs_` bearer of a session and the hash to store, of the same form. */
-  newSessionToken(): { readonly token: string; readonly hash: string };
+  newSessionToken(orgId: string): { readonly token: string; readonly hash: string };
   /** SHA-256 (hex) of a well-formed session bearer, or null. */
   hashSessionToken(token: string): string | null;
   /** An ES256 JWT with `typ: at+jwt`; without an audience for MCP. */

@@ -144,7 +144,8 @@ export interface DirectoryState {
   /** By person. */
   readonly personSessions: ReadonlyMap<string, PersonSessionsEntry>;
   readonly mailboxes: ReadonlyMap<string, MailboxEntry>;
-  readonly mailboxIdByNumber: ReadonlyMap<number, string>;
+  /** Block of mailbox numbers → the highest number taken in it (`mailbox-number.ts`). */
+  readonly highestMailboxNumbers: ReadonlyMap<number, number>;
   readonly grants: ReadonlyMap<string, GrantEntry>;
   /** mailbox id → principal id → grant id. */
   readonly grantIds: ReadonlyMap<string, ReadonlyMap<string, string>>;

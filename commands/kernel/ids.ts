@@ -86,6 +86,13 @@ export function derivedId(prefix: IdPrefix, idKey: KeyObject, parts: readonly st
   return `${prefix}_${toBase32(mac.subarray(0, 17)).slice(0, 26)}`;
 }
 
+/**
+ * Four characters that tell a router which organisation a bearer, an MCP session or a link belongs to, without a look-up:
+ * the first 20 bits of the SHA-256 of its id. Organisations may share one; to a client it means nothing.
+ */
+export const routeKey = (orgId: string): string =>
+  toBase32(createHash('sha256').update(orgId).digest().subarray(0, 3)).slice(0, 4);
+
 /** The same random part under another prefix: an operation `opn_X` and its check `chk_X` share X. */
 export const withPrefix = (prefix: IdPrefix, id: string): string =>
   `${prefix}_${id.slice(id.indexOf('_') + 1)}`;

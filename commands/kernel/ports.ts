@@ -236,6 +236,8 @@ export interface ServerInfo {
   readonly limits: Limits;
   readonly sendTimes: SendTimes;
   readonly mcpTextBlock: boolean;
+  /** Where this installation numbers its mailboxes; 0 is the first block. */
+  readonly mailboxNumberBlock: number;
   /** MCP revisions spoken, newest first. */
   readonly mcpRevisions: readonly string[];
   /** An answer that breaks its schema is an error (tests), not only a log line. */

@@ -30,8 +30,11 @@ export interface OneTimeLink {
 
 /** Links that count once; only hashes are kept. */
 export interface OneTimeLinks {
-  /** A fresh token, good for 24 hours. `subject` = whom it is for, where it is for somebody. */
-  make(purpose: LinkPurpose, subject: string | null): Promise<string>;
+  /**
+   * A fresh token, good for 24 hours; it begins with the route key of the organisation. Null, of either: it is for nobody yet,
+   * or of no organisation.
+   */
+  make(purpose: LinkPurpose, subject: string | null, orgId: string | null): Promise<string>;
   /** Null when it is unknown, used or too old, or for something else. Uses nothing up. */
   find(purpose: LinkPurpose, token: string): Promise<OneTimeLink | null>;
   /**

@@ -7,20 +7,32 @@ import { MailboxNumberReserved } from './mailbox-events.ts';
 
 const catalogue = catalogueOf([MailboxNumberReserved]);
 
+/**
+ * A block holds this many numbers, and there are 2,048 of them: a number stays within 31 bits, as the mail index keeps it.
+ * Installations that share keys number in blocks of their own (MAILBOX_NUMBER_BLOCK), so that no two name the same mailbox.
+ */
+const NUMBERS_PER_BLOCK = 2 ** 20;
+export const LAST_BLOCK = 2 ** 11 - 1;
+
+/** The block that a mailbox number lies in. */
+export const blockOf = (number: number): number => Math.floor(number / NUMBERS_PER_BLOCK);
+
 /** So many numbers taken but not known to the directory mean that it is far behind. */
 const MAX_ATTEMPTS = 64;
 
 /**
- * Reserves the first free number above the highest known. The same mailbox resumes its own reservation. Throws
- * `overloaded` when too many are taken, `store_unavailable`.
+ * Reserves the first free number above the highest known of this installation's block. The same mailbox resumes its own reservation. Throws
+ * `overloaded` when too many are taken or the block is full, `store_unavailable`.
  */
 export async function reserveMailboxNumber(
-  ports: Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>,
+  ports: Pick<Ports, 'events' | 'ids' | 'clock' | 'directory' | 'server'>,
   author: Author,
   mailboxId: string,
 ): Promise<number> {
-  const highest = Math.max(0, ...ports.directory.state.mailboxIdByNumber.keys());
-  for (let number = highest + 1; number <= highest + MAX_ATTEMPTS; number += 1) {
+  const block = ports.server.mailboxNumberBlock;
+  const highest = ports.directory.state.highestMailboxNumbers.get(block) ?? block * NUMBERS_PER_BLOCK;
+  const last = Math.min(highest + MAX_ATTEMPTS, (block + 1) * NUMBERS_PER_BLOCK - 1);
+  for (let number = highest + 1; number <= last; number += 1) {
     const stream = `mailboxNumber-${String(number)}`;
     try {
       const facts = [{ type: MailboxNumberReserved.type, data: { mailbox_id: mailboxId } }];
@@ -33,7 +45,7 @@ export async function reserveMailboxNumber(
   }
   throw new GatewayError(
     'overloaded',
-    'Mailbox numbers are being taken faster than they are seen; try again.',
+    'No mailbox number is free at the moment: many mailboxes are being added at once, or the block of numbers is full. Try again.',
   );
 }
 

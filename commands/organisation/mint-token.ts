@@ -36,7 +36,7 @@ export async function mintToken(
     expires_at: expiresAt,
   };
   if (surface === 'rest') {
-    const { token, hash } = ports.tokens.newRestToken();
+    const { token, hash } = ports.tokens.newRestToken(orgId);
     return { secret: token, terms: { ...terms, secret_hash: hash } };
   }
   const secret = await ports.tokens.signAccessToken({

@@ -1,5 +1,6 @@
 /** The `OneTimeLinks` port: tokens of 256 random bits, their SHA-256 in `work.one_time_link` until they are used. */
 import { createHash, randomBytes } from 'node:crypto';
+import { routeKey } from '../../commands/kernel/ids.ts';
 import { writePassword } from './password-rows.ts';
 import type { Clock, Row, Sql } from '../../commands/kernel/ports.ts';
 import type { OneTimeLinks } from '../../commands/kernel/sign-in-port.ts';
@@ -15,8 +16,8 @@ export function createOneTimeLinks({
   readonly clock: Clock;
 }): OneTimeLinks {
   return {
-    make: async (purpose, subject) => {
-      const token = randomBytes(32).toString('base64url');
+    make: async (purpose, subject, orgId) => {
+      const token = `${orgId === null ? '' : routeKey(orgId)}${randomBytes(32).toString('base64url')}`;
       const now = clock.now();
       await sql.query('delete from work.one_time_link where expires_at <= $1', [now]);
       await sql.query(

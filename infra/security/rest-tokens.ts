@@ -1,17 +1,26 @@
-/** Opaque bearers, `mgw_` of tokens and `mgs_` of sessions: a prefix, 43 base62 characters of 256 random bits, 6 of a CRC-32 that shows a mistyped one. */
+/**
+ * Opaque bearers, `mgw_` of tokens and `mgs_` of sessions: a prefix, the route key of the organisation, 43 base62 characters of
+ * 256 random bits, 6 of a CRC-32 that shows a mistyped one.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { routeKey } from '../../commands/kernel/ids.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
-const FORM = /^(mg[ws]_)([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+/** Bearers without a route key were issued before there was one, and stay good. */
+const FORM = /^(mg[ws]_)((?:[0-9a-z]{4})?[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
 export type BearerPrefix = 'mgw_' | 'mgs_';
 
-/** A fresh bearer and the hash that is stored in its place. */
-export function newBearer(prefix: BearerPrefix): { readonly token: string; readonly hash: string } {
-  const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_LENGTH);
+/** A fresh bearer of an organisation and the hash that is stored in its place. */
+export function newBearer(
+  prefix: BearerPrefix,
+  orgId: string,
+): { readonly token: string; readonly hash: string } {
+  const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_LENGTH);
+  const secret = `${routeKey(orgId)}${random}`;
   const token = `${prefix}${secret}${checksum(prefix, secret)}`;
   return { token, hash: sha256(token) };
 }

@@ -96,9 +96,9 @@ export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): To
   };
 
   return {
-    newRestToken: () => newBearer('mgw_'),
+    newRestToken: (orgId) => newBearer('mgw_', orgId),
     hashRestToken: (token) => hashBearer('mgw_', token),
-    newSessionToken: () => newBearer('mgs_'),
+    newSessionToken: (orgId) => newBearer('mgs_', orgId),
     hashSessionToken: (token) => hashBearer('mgs_', token),
     signAccessToken: (claims, audience) => promised(() => sign(claims, audience)),
     verifyAccessToken: (token) => promised(() => claimsOf(token)),

@@ -324,7 +324,7 @@ describe('signing in', function () {
   });
 
   it(`is no way in for a second setup ${verifies('contract:18:setup-link')}`, async () => {
-    const token = await gateway.gateway.ports.links.make('setup', null);
+    const token = await gateway.gateway.ports.links.make('setup', null, null);
     const second = { token, email: 'x@example.com', password: PERSON_PASSWORD, name: 'X', org_name: 'X' };
     expect(codeOf(await open('POST', '/auth/setup', second))).to.equal('401 invalid_credentials');
   });

@@ -59,7 +59,15 @@ export const contractCallers = {
   'contract:2:token-lifetime': ['create_token', 'An expiry is mandatory: at most a year, 90 days for a JWT.'],
   'contract:2:rest-token-form': [
     'create_token',
-    'A REST token is mgw_, 43 base62 and 6 checksum characters, stored as SHA-256.',
+    'A REST token is mgw_, a route key, 43 base62 and 6 checksum characters, stored as SHA-256.',
+  ],
+  'contract:20:route-key': [
+    'create_token',
+    'REST tokens, session bearers, MCP session ids and links carry a 4-character route key of their organisation.',
+  ],
+  'contract:20:number-block': [
+    'create_mailbox',
+    'Mailbox numbers come from the block of the installation, and the 200,000th costs what the first one does.',
   ],
   'contract:2:jwt-form': ['create_token', 'An MCP token is an ES256 JWT with the claims of the contract.'],
   'contract:2:audience-mcp': ['transport', 'MCP takes only a JWT whose aud holds {base_url}/mcp.'],

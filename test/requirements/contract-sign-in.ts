@@ -6,7 +6,7 @@ const SESSIONS = ['get_session', 'list_sessions'] as const;
 export const contractSignIn = {
   'contract:2:session-form': [
     'kernel',
-    'The bearer of a session is mgs_, 43 base62 and 6 checksum characters; only its SHA-256 is kept.',
+    'The bearer of a session is mgs_, a route key, 43 base62 and 6 checksum characters; only its SHA-256 is kept.',
   ],
   'contract:2:session-person': [
     'kernel',

@@ -148,7 +148,7 @@ export function stateOf(world: World): DirectoryState {
     personSessions: new Map(),
     policies: new Map(),
     mailboxes: new Map(boxes.map((entry) => [entry.id, entry])),
-    mailboxIdByNumber: new Map(boxes.map(({ id, number }) => [number, id])),
+    highestMailboxNumbers: new Map([[0, Math.max(0, ...boxes.map(({ number }) => number))]]),
     grants: new Map(grants.map((entry) => [entry.id, entry])),
     grantIds: new Map(
       [...byMailbox].map(([id, of]) => [id, new Map(of.map((grant) => [grant.principalId, grant.id]))]),

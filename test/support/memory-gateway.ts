@@ -163,6 +163,7 @@ export function memoryPorts() {
         ownCopyWithinMs: 5_000,
       },
       mcpTextBlock: true,
+      mailboxNumberBlock: 0,
       mcpRevisions: [],
       strictOutput: true,
     },

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { routeKey } from '../../../commands/kernel/ids.ts';
 import { stageMcp } from '../../support/mcp/mcp-stage.ts';
 import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
 import { verifies } from '../../support/verifies.ts';
@@ -54,8 +55,9 @@ describe('sessions of /mcp', () => {
       .and.not.equal('stale');
   });
 
-  it(`are bound to token, organisation and principal ${verifies('contract:2:session-binding')}`, () => {
+  it(`are bound to token, organisation and principal, and their id begins with the route key ${verifies('contract:2:session-binding', 'contract:20:route-key')}`, () => {
     const row = stage.served.sessions.rows.get(stage.session['mcp-session-id'] ?? '');
+    expect(stage.session['mcp-session-id']?.slice(0, 4)).to.equal(routeKey(row?.orgId ?? ''));
     expect(row).to.include({
       tokenId: 'tok_1',
       orgId: 'org_1',

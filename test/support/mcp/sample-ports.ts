@@ -100,6 +100,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
         ownCopyWithinMs: 5_000,
       },
       mcpTextBlock: true,
+      mailboxNumberBlock: 0,
       mcpRevisions: [],
       strictOutput: true,
       ...server,

@@ -58,7 +58,7 @@ describe('directory', () => {
     expect(state.agents.get(AGENT)).to.deep.include({ ownerId: OWNER, orgId: ORG, name: 'Bot' });
     expect(state.tokenIdByHash.get('hash-1')).to.equal(TOKEN);
     expect(state.tokens.get(TOKEN)).to.deep.include({ revokedAt: null, surface: 'rest', orgId: ORG });
-    expect(state.mailboxIdByNumber.get(1)).to.equal(MAILBOX);
+    expect(state.highestMailboxNumbers.get(0)).to.equal(1);
     expect(state.mailboxes.get(MAILBOX)).to.deep.include({
       email: 'box@example.com',
       state: 'connected',
@@ -104,7 +104,7 @@ describe('directory', () => {
       { type: 'MailboxErased', data: {} },
     ]);
     const { state } = await directoryAfter(events);
-    expect(state.mailboxIdByNumber.get(1)).to.equal(MAILBOX);
+    expect(state.highestMailboxNumbers.get(0)).to.equal(1);
     expect(state.mailboxes.get(MAILBOX)).to.deep.include({ state: 'removed', email: '', folders: [] });
   });
 

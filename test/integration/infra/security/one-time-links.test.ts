@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { routeKey } from '../../../../commands/kernel/ids.ts';
 import type { HashedPassword } from '../../../../commands/kernel/secrets.ts';
 import type { OneTimeLinks } from '../../../../commands/kernel/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
@@ -31,17 +32,26 @@ describe('one-time links', () => {
   const take = (token: string) => links.takeForPassword(token, hashed);
 
   it(`count once, also of many who come at once ${verifies('contract:18:one-time-links')}`, async () => {
-    const token = await links.make('password', 'usr_1');
+    const token = await links.make('password', 'usr_1', 'org_1');
     const taken = await Promise.all(Array.from({ length: 8 }, () => take(token)));
     expect(taken.filter((one) => one !== null)).to.deep.equal([{ userId: 'usr_1' }]);
     expect(await take(token)).to.equal(null);
   });
 
+  it(`begin with the route key of the organisation ${verifies('contract:20:route-key')}`, async () => {
+    const [ours, nobodys] = [
+      await links.make('password', 'usr_8', 'org_1'),
+      await links.make('setup', null, null),
+    ];
+    expect(ours.slice(0, 4)).to.equal(routeKey('org_1'));
+    expect([ours.length, nobodys.length]).to.deep.equal([47, 43]);
+  });
+
   it('count no more once another for the same person was used', async () => {
     const [first, second, other] = [
-      await links.make('password', 'usr_4'),
-      await links.make('password', 'usr_4'),
-      await links.make('password', 'usr_5'),
+      await links.make('password', 'usr_4', 'org_1'),
+      await links.make('password', 'usr_4', 'org_1'),
+      await links.make('password', 'usr_5', 'org_1'),
     ];
     expect(await take(second)).to.deep.equal({ userId: 'usr_4' });
     expect(await take(first)).to.equal(null);
@@ -49,7 +59,10 @@ describe('one-time links', () => {
   });
 
   it(`count for a day and only for what they were made for ${verifies('contract:18:one-time-links')}`, async () => {
-    const [setup, password] = [await links.make('setup', null), await links.make('password', 'usr_2')];
+    const [setup, password] = [
+      await links.make('setup', null, null),
+      await links.make('password', 'usr_2', 'org_1'),
+    ];
     expect(await take(setup)).to.equal(null);
     expect(await links.find('setup', `${setup}x`)).to.equal(null);
     clock.advance(DAY_MS - 1);
@@ -60,7 +73,7 @@ describe('one-time links', () => {
   });
 
   it('are found without being used up, as long as they would be taken', async () => {
-    const token = await links.make('password', 'usr_6');
+    const token = await links.make('password', 'usr_6', 'org_1');
     for (let n = 0; n < 2; n += 1) {
       expect(await links.find('password', token)).to.deep.equal({ subject: 'usr_6' });
     }
@@ -71,7 +84,10 @@ describe('one-time links', () => {
 
   it(`and the password they set count both or neither, also of two links used at once ${verifies('contract:18:one-time-links')}`, async () => {
     const sql = postgresSql(pool);
-    const both = [await links.make('password', 'usr_7'), await links.make('password', 'usr_7')];
+    const both = [
+      await links.make('password', 'usr_7', 'org_1'),
+      await links.make('password', 'usr_7', 'org_1'),
+    ];
     await sql.query("alter table vault.password add constraint no_seventh check (user_id <> 'usr_7')");
     expect((await rejection(links.takeForPassword(both[0] ?? '', hashed))).message).to.match(/no_seventh/);
     await sql.query('alter table vault.password drop constraint no_seventh');
@@ -84,7 +100,7 @@ describe('one-time links', () => {
   });
 
   it(`are kept as hashes alone ${verifies('contract:18:one-time-links')}`, async () => {
-    const token = await links.make('password', 'usr_3');
+    const token = await links.make('password', 'usr_3', 'org_1');
     const rows = await postgresSql(pool).query('select * from work.one_time_link');
     expect(rows.length).to.equal(1);
     expect(JSON.stringify(rows)).not.to.contain(token);

@@ -79,7 +79,7 @@ describe('mailboxes', () => {
       { id: ports.ids.newUuid(), type: 'MailboxNumberReserved', data: { mailbox_id: 'mbx_other' }, metadata },
     ]);
     const { id } = await add();
-    expect(ports.directory.state.mailboxIdByNumber.get(3)).to.equal(id);
+    expect(ports.directory.state.mailboxes.get(id)?.number).to.equal(3);
   });
 
   it(`are not added when a host is blocked, and the key stays free ${verifies('contract:14:refused-frees', 'contract:18:egress')}`, async () => {

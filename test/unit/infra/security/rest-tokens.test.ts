@@ -2,21 +2,25 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { hashBearer, newBearer } from '../../../../infra/security/rest-tokens.ts';
+import { routeKey } from '../../../../commands/kernel/ids.ts';
 import { verifies } from '../../../support/verifies.ts';
 
+const ORG = 'org_06h05qy90ssck2xy4zdmva98fw';
+
 describe('REST tokens', () => {
-  it(`are mgw_, 43 and 6 base62 characters, each another, known by their SHA-256 ${verifies('contract:2:rest-token-form')}`, () => {
-    const made = Array.from({ length: 200 }, () => newBearer('mgw_'));
+  it(`are mgw_, the route key of the organisation, 43 and 6 base62 characters, each another, known by their SHA-256 ${verifies('contract:2:rest-token-form', 'contract:20:route-key')}`, () => {
+    const made = Array.from({ length: 200 }, () => newBearer('mgw_', ORG));
     expect(new Set(made.map(({ token }) => token)).size).to.equal(200);
     for (const { token, hash } of made) {
-      expect(token).to.match(/^mgw_[0-9A-Za-z]{49}$/);
+      expect(token).to.match(/^mgw_[0-9A-Za-z]{53}$/);
+      expect(token.slice(4, 8)).to.equal(routeKey(ORG));
       expect(hash).to.equal(createHash('sha256').update(token).digest('hex'));
       expect(hashBearer('mgw_', token)).to.equal(hash);
     }
   });
 
   it('are refused without a look-up when a character is wrong', () => {
-    const { token } = newBearer('mgw_');
+    const { token } = newBearer('mgw_', ORG);
     const character = fc.constantFrom('0', '7', '9', 'A', 'M', 'Z', 'a', 'm', 'z');
     fc.assert(
       fc.property(fc.integer({ min: 4, max: token.length - 1 }), character, (at, other) => {
@@ -26,8 +30,13 @@ describe('REST tokens', () => {
     );
   });
 
+  it('are still known where they were issued without a route key', () => {
+    const old = `mgw_${'0'.repeat(43)}1XVwot`;
+    expect(hashBearer('mgw_', old)).to.equal(createHash('sha256').update(old).digest('hex'));
+  });
+
   it('are refused in any other form', () => {
-    const { token } = newBearer('mgw_');
+    const { token } = newBearer('mgw_', ORG);
     const others = [
       '',
       'mgw_',
@@ -41,10 +50,10 @@ describe('REST tokens', () => {
   });
 
   it('are of one prefix: a session is never taken for a token, nor a token for a session', () => {
-    const { token, hash } = newBearer('mgs_');
-    expect(token).to.match(/^mgs_[0-9A-Za-z]{49}$/);
+    const { token, hash } = newBearer('mgs_', ORG);
+    expect(token).to.match(/^mgs_[0-9A-Za-z]{53}$/);
     expect(hashBearer('mgs_', token)).to.equal(hash);
     expect(hashBearer('mgw_', token)).to.equal(null);
-    expect(hashBearer('mgs_', newBearer('mgw_').token)).to.equal(null);
+    expect(hashBearer('mgs_', newBearer('mgw_', ORG).token)).to.equal(null);
   });
 });

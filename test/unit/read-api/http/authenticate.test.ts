@@ -105,7 +105,7 @@ describe('authentication', () => {
 
   it('counts what is of nobody known by its source', async () => {
     const { restToken } = gateway.org;
-    const unknown = ports.tokens.newRestToken().token;
+    const unknown = ports.tokens.newRestToken(gateway.org.orgId).token;
     const mistyped = `${restToken.slice(0, -1)}${restToken.endsWith('a') ? 'b' : 'a'}`;
     for (const token of [unknown, mistyped, 'x', 'eyJhbGciOiJub25lIn0.e30.']) {
       expect(await codeOf(token, 'rest'), token).to.equal('unauthenticated');
@@ -192,7 +192,7 @@ describe('authentication', () => {
 
     /** The bearer of a session that starts now. */
     const signIn = async (): Promise<{ id: string; token: string }> => {
-      const { token, hash } = ports.tokens.newSessionToken();
+      const { token, hash } = ports.tokens.newSessionToken(gateway.org.orgId);
       const id = await gateway.signIn(undefined, hash);
       return { id, token };
     };
