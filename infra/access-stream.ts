@@ -66,7 +66,7 @@ class OwnAccessStream implements AccessStream {
   #hour = '';
   /** Null = not known, since an append had no answer. */
   #revision: ExpectedRevision | null = 'no-stream';
-  #awayUntil = 0;
+  #awayUntil = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -107,7 +107,7 @@ class OwnAccessStream implements AccessStream {
     if (this.#closed) return;
     clearInterval(this.#timer);
     // The last chance, whatever was found out a moment ago.
-    this.#awayUntil = 0;
+    this.#awayUntil = -Infinity;
     try {
       await this.#flushCounts(this.#counts.takeAll());
     } catch (error) {
@@ -115,10 +115,6 @@ class OwnAccessStream implements AccessStream {
     }
     this.#closed = true;
     await this.#appending;
-  }
-
-  #now(): number {
-    return this.#options.clock.now().getTime();
   }
 
   #count(code: string, source: string, orgId: string | null): void {
@@ -134,7 +130,11 @@ class OwnAccessStream implements AccessStream {
   }
 
   #append(entry: AccessEntry): Promise<void> {
-    if (this.#closed || this.#waiting.length >= MOST_WAITING || this.#now() < this.#awayUntil) {
+    if (
+      this.#closed ||
+      this.#waiting.length >= MOST_WAITING ||
+      this.#options.clock.elapsedMs() < this.#awayUntil
+    ) {
       return Promise.reject(unavailable());
     }
     return new Promise((resolve, reject) => {
@@ -156,7 +156,7 @@ class OwnAccessStream implements AccessStream {
         for (const { resolve } of batch) resolve();
       } catch (error) {
         this.#revision = null;
-        this.#awayUntil = this.#now() + AWAY_MS;
+        this.#awayUntil = this.#options.clock.elapsedMs() + AWAY_MS;
         for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
       }
     }

@@ -71,11 +71,11 @@ const HAND_OVER_MS = 8_000;
 
 /** Waits for an earlier run on this folder to end. Throws one sentence when it goes on. */
 export async function awaitFolder(dataDir: string, clock: Clock): Promise<void> {
-  const until = clock.now().getTime() + HAND_OVER_MS;
+  const until = clock.elapsedMs() + HAND_OVER_MS;
   for (;;) {
     const facts = readRunFile(dataDir);
     if (facts === null || facts.pid === process.pid || !(await isAlive(facts))) return;
-    if (clock.now().getTime() > until) {
+    if (clock.elapsedMs() > until) {
       throw new Error(
         `Another process owns ${dataDir} (pid ${String(facts.pid)}, ${facts.base_url ?? facts.eventstore_url}): stop it, set another DATA_DIR, or set ROLES without embedded to work beside it.`,
       );

@@ -3,6 +3,7 @@ import type { Clock } from '../commands/kernel/ports.ts';
 
 export const systemClock: Clock = {
   now: () => new Date(),
+  elapsedMs: () => performance.now(),
   sleep: (milliseconds, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted === true) {

@@ -34,10 +34,10 @@ export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
       [uses.map(([tokenId]) => tokenId), uses.map(([, usedAt]) => usedAt.toISOString())],
     );
     for (const [tokenId, usedAt] of uses) if (unwritten.get(tokenId) === usedAt) unwritten.delete(tokenId);
-    const now = clock.now().getTime();
-    if (now - forgotAt < FORGET_EVERY_MS) return;
-    forgotAt = now;
-    const before = new Date(now - FORGET_SESSIONS_AFTER_MS);
+    const elapsedMs = clock.elapsedMs();
+    if (elapsedMs - forgotAt < FORGET_EVERY_MS) return;
+    forgotAt = elapsedMs;
+    const before = new Date(clock.now().getTime() - FORGET_SESSIONS_AFTER_MS);
     await sql.query("delete from work.token_use where token_id like 'ses\\_%' and last_used_at < $1", [
       before,
     ]);
@@ -53,10 +53,10 @@ export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
 
   return {
     note: (tokenId) => {
-      const now = clock.now();
-      if (now.getTime() - (notedAt.get(tokenId) ?? -Infinity) < NOTE_EVERY_MS) return;
-      notedAt.set(tokenId, now.getTime());
-      unwritten.set(tokenId, now);
+      const elapsedMs = clock.elapsedMs();
+      if (elapsedMs - (notedAt.get(tokenId) ?? -Infinity) < NOTE_EVERY_MS) return;
+      notedAt.set(tokenId, elapsedMs);
+      unwritten.set(tokenId, clock.now());
     },
     write,
     close: async () => {

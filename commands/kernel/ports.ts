@@ -23,6 +23,8 @@ import type { SubmissionPort } from './submission-port.ts';
 
 export interface Clock {
   now(): Date;
+  /** Milliseconds on a clock that never steps: for rates, pauses and time-outs. Comparable within this process only. */
+  elapsedMs(): number;
   /** Resolves after `milliseconds`, or at once when the signal aborts. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }

@@ -22,6 +22,7 @@ interface SessionRow extends Row {
 interface Copy {
   readonly session: McpSession;
   usedAt: number;
+  /** On the clock that never steps. */
   readonly readAt: number;
 }
 
@@ -79,7 +80,8 @@ export class PostgresMcpSessions implements McpSessions {
   async find(id: string, maxAgeMs: number): Promise<McpSession | null> {
     const hash = sha256(id);
     const now = this.#clock.now().getTime();
-    const copy = this.#copyOf(hash, now - maxAgeMs) ?? (await this.#read(id, hash, now));
+    const elapsedMs = this.#clock.elapsedMs();
+    const copy = this.#copyOf(hash, elapsedMs - maxAgeMs) ?? (await this.#read(id, hash, elapsedMs));
     // Expired by comparison here, whether or not the row is deleted yet.
     if (copy === null || copy.usedAt <= now - IDLE_MS) return null;
     if (copy.usedAt <= now - MINUTE_MS) await this.#touch(hash, copy, now);

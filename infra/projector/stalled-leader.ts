@@ -38,7 +38,7 @@ export class StalledLeader {
 
   /** After each look at the models that others lead. Throws when the sessions cannot be ended. */
   async seen(models: readonly ModelLag[]): Promise<void> {
-    const now = this.#parts.clock.now().getTime();
+    const now = this.#parts.clock.elapsedMs();
     const standing = new Map(
       models
         .filter(({ waiting }) => waiting.length > 0)

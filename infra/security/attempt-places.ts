@@ -77,12 +77,14 @@ export class AttemptPlaces {
     if (this.#known !== null) await sql.query(REMEMBER, [this.#known.key, clock.now()]);
   }
 
-  #waitMs({ in_minute, minute_began_at, not_before }: PlaceRow, now: Date): number {
+  #waitMs({ in_minute, minute_began_at, failed_at, not_before }: PlaceRow, now: Date): number {
     const isFull = in_minute > this.#options.perMinute;
+    // A failure of a time to come was noted before the clock was set back: its pause is over.
+    const pauses = failed_at !== null && failed_at.getTime() <= now.getTime() + MINUTE_MS;
     return Math.max(
       0,
       isFull ? minute_began_at.getTime() + MINUTE_MS - now.getTime() : 0,
-      (not_before?.getTime() ?? 0) - now.getTime(),
+      pauses && not_before !== null ? not_before.getTime() - now.getTime() : 0,
     );
   }
 }
@@ -96,20 +98,24 @@ export async function forgetOldPlaces({ sql, clock }: Pick<PlaceLimits, 'sql' | 
 interface PlaceRow extends Row {
   readonly in_minute: number;
   readonly minute_began_at: Date;
+  readonly failed_at: Date | null;
   readonly not_before: Date | null;
 }
 
+/** All replicas count here, by clocks that differ a little; a minute that began later than that was counted before a clock was set back. */
+const IN_MINUTE = `held.minute_began_at > $2::timestamptz - interval '1 minute'
+      and held.minute_began_at <= $2::timestamptz + interval '1 minute'`;
+
 const COUNT = `
-    in_minute = case when held.minute_began_at <= $2::timestamptz - interval '1 minute' then 1 else held.in_minute + 1 end,
-    minute_began_at =
-      case when held.minute_began_at <= $2::timestamptz - interval '1 minute' then $2 else held.minute_began_at end`;
+    in_minute = case when ${IN_MINUTE} then held.in_minute + 1 else 1 end,
+    minute_began_at = case when ${IN_MINUTE} then held.minute_began_at else $2 end`;
 
 const ENTER = `insert into work.sign_in_attempt as held (key, minute_began_at, in_minute) values ($1, $2, 1)
   on conflict (key) do update set ${COUNT}
-  returning in_minute, minute_began_at, not_before`;
+  returning in_minute, minute_began_at, failed_at, not_before`;
 
 const ENTER_KNOWN = `update work.sign_in_attempt as held set ${COUNT} where key = $1
-  returning in_minute, minute_began_at, not_before`;
+  returning in_minute, minute_began_at, failed_at, not_before`;
 
 /** After an hour without a failure the count begins anew. */
 const FAIL = `update work.sign_in_attempt set

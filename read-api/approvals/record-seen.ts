@@ -18,7 +18,7 @@ export async function recordSeen(
   context: Pick<Context, 'recordRead' | 'caller' | 'ports'>,
   seen: readonly SeenOperation[],
 ): Promise<void> {
-  const now = context.ports.clock.now().getTime();
+  const now = context.ports.clock.elapsedMs();
   const keyOf = ({ id }: SeenOperation): string => `${context.caller.token.id} ${id}`;
   const unseen = seen.filter((some) => now - (looks.get(keyOf(some)) ?? -Infinity) >= ONE_LOOK_MS);
   await recordLook(context, unseen);

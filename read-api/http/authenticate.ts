@@ -105,10 +105,10 @@ export class Authenticator {
     presented.assertLive(now);
     if (presented.session && (await sessionUse.isIdle(presented.session))) throw idle();
     const kept = this.#kept.get(presented.keptAs);
-    if (kept?.directoryVersion === directory.version && kept.until > now.getTime()) return kept.caller;
+    if (kept?.directoryVersion === directory.version && kept.until > clock.elapsedMs()) return kept.caller;
     const caller = presented.callerIn(directory.state, now);
     if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    const until = now.getTime() + KEEP_CALLER_MS;
+    const until = clock.elapsedMs() + KEEP_CALLER_MS;
     this.#kept.set(presented.keptAs, { caller, directoryVersion: directory.version, until });
     return caller;
   }

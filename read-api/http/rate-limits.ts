@@ -26,11 +26,12 @@ export class RateLimits {
   readonly #limits: Limits;
   readonly #clock: Clock;
   readonly #use = new Map<string, TokenUse>();
-  #sweptAt = 0;
+  #sweptAt: number;
 
   constructor(limits: Limits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#sweptAt = clock.elapsedMs();
   }
 
   /**
@@ -38,7 +39,7 @@ export class RateLimits {
    * with the seconds until the next one is let in.
    */
   admit(tokenId: string, effect: Effect): () => void {
-    const now = this.#clock.now().getTime();
+    const now = this.#clock.elapsedMs();
     this.#forgetIdle(now);
     const use = this.#useOf(tokenId, now);
     if (use.running >= this.#limits.concurrentRequests) {
@@ -62,7 +63,7 @@ export class RateLimits {
    * as many waits as it may.
    */
   wait(tokenId: string): () => void {
-    const use = this.#useOf(tokenId, this.#clock.now().getTime());
+    const use = this.#useOf(tokenId, this.#clock.elapsedMs());
     if (use.waiting >= this.#limits.concurrentWaits) {
       throw new GatewayError(
         'rate_limited',
@@ -80,13 +81,13 @@ export class RateLimits {
 
   /** Counts what a request turned out to do beside, its being at work already counted. Throws `rate_limited`. */
   count(tokenId: string, effect: Effect): void {
-    const now = this.#clock.now().getTime();
+    const now = this.#clock.elapsedMs();
     this.#take(this.#useOf(tokenId, now), effect, now);
   }
 
   /** `RateLimit-Policy` and `RateLimit` as they stand (draft-ietf-httpapi-ratelimit-headers). */
   headers(tokenId: string, effect: Effect): Readonly<Record<string, string>> {
-    const now = this.#clock.now().getTime();
+    const now = this.#clock.elapsedMs();
     const perMinute = this.#perMinute(effect);
     const { left } = this.#refill(this.#useOf(tokenId, now).buckets[effect], perMinute, now);
     const untilFull = Math.ceil(((perMinute - left) * MINUTE_SECONDS) / perMinute);

@@ -87,7 +87,7 @@ async function untilFound<Item>(
   const { feed, clock } = ports;
   const { timeout_seconds: seconds = DEFAULT_WAIT_SECONDS } = waiting.input;
   const gone = request.gone ?? new AbortController().signal;
-  const until = clock.now().getTime() + seconds * 1_000;
+  const until = clock.elapsedMs() + seconds * 1_000;
   using watch = feed.watch(source.ids, gone);
   let looksAgain = false;
   for (;;) {
@@ -102,7 +102,7 @@ async function untilFound<Item>(
       callerNow(waiting);
     }
     at.since = now;
-    const leftMs = until - clock.now().getTime();
+    const leftMs = until - clock.elapsedMs();
     if (leftMs <= 0 || feed.isEnding || gone.aborted) {
       return { status: 'timed_out', items: [], cursor: cursorAt(at) };
     }

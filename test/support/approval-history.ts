@@ -72,6 +72,7 @@ export class ApprovalHistory {
     // Nothing here takes long enough to be answered late; the steps alone move the time.
     const clock = {
       now: () => parts.clock.now(),
+      elapsedMs: () => parts.clock.elapsedMs(),
       sleep: shortSleep,
     };
     const history = new ApprovalHistory(world, parts, world.reachedFrom({ ...parts.ports, clock }));

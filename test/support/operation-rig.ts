@@ -70,6 +70,7 @@ export function operationRig({ scopes = MAILBOX_SCOPES, folderRoles }: RigOption
     // Nothing here takes long enough to be answered late.
     clock: {
       now: () => WORLD_NOW,
+      elapsedMs: () => performance.now(),
       sleep: shortSleep,
     },
   };

@@ -91,6 +91,7 @@ export class SendRig {
       // Nothing here takes long enough to be answered late; the test alone moves the time.
       clock: {
         now: () => clock.now(),
+        elapsedMs: () => clock.elapsedMs(),
         sleep: shortSleep,
       },
     };

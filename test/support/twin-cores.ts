@@ -20,6 +20,10 @@ class ShiftedClock implements Clock {
     return new Date(Date.now() + this.#shiftMs);
   }
 
+  elapsedMs(): number {
+    return performance.now() + this.#shiftMs;
+  }
+
   advance(milliseconds: number): void {
     this.#shiftMs += milliseconds;
   }

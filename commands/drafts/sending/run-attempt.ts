@@ -135,7 +135,7 @@ async function recordEnd(
   { draftId, mailboxId, send, lease }: Attempt,
   exchanged: Exchanged,
 ): Promise<DraftState> {
-  const until = ports.clock.now().getTime() + RECORD_WITHIN_MS;
+  const until = ports.clock.elapsedMs() + RECORD_WITHIN_MS;
   for (;;) {
     try {
       const end = exchanged.kind === 'overtaken' ? null : await sealEnd(ports, mailboxId, exchanged);
@@ -148,7 +148,7 @@ async function recordEnd(
       return state;
     } catch (error) {
       const isAway = error instanceof GatewayError && error.code === 'store_unavailable';
-      if (!isAway || ports.clock.now().getTime() > until) throw error;
+      if (!isAway || ports.clock.elapsedMs() > until) throw error;
       lease.assertHeld();
       await ports.clock.sleep(RECORD_AGAIN_MS);
     }

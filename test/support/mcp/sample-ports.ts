@@ -54,7 +54,11 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
     logged.push(message);
   };
   const used: Partial<Ports> = {
-    clock: { now: () => new Date('2026-06-01T00:00:00.000Z'), sleep: () => Promise.resolve() },
+    clock: {
+      now: () => new Date('2026-06-01T00:00:00.000Z'),
+      elapsedMs: () => performance.now(),
+      sleep: () => Promise.resolve(),
+    },
     ids: {
       newId: (prefix) => `${prefix}_${randomUUID()}`,
       newUuid: () => randomUUID(),

@@ -129,6 +129,16 @@ describe('access stream', () => {
     expect(events.all.map(({ revision }) => revision)).to.deep.equal([0n, 1n]);
   });
 
+  it('tries the store again a second later, wherever the clock was set meanwhile', async () => {
+    events.away = true;
+    await rejection(stream.record(read()));
+    events.comeBack();
+    clock.step(-3_600_000);
+    clock.advance(1_001);
+    await stream.record(read());
+    expect(events.all).to.have.length(1);
+  });
+
   it('keeps counts that could not be stored', async () => {
     stream.countRefusal('unauthenticated', '10.0.0.1');
     clock.advance(60_000);

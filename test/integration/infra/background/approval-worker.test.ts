@@ -43,8 +43,8 @@ describe('the worker that commits and ends checks, on a log and a database', () 
       return away;
     };
     const clock: Ports['clock'] = {
+      ...systemClock,
       now: () => rig.ports.clock.now(),
-      sleep: (ms, signal) => systemClock.sleep(ms, signal),
     };
     const stop = new AbortController();
     const worker = runApprovalWorker({ ...rig.ports, sql: home.sql, clock }, stop.signal);

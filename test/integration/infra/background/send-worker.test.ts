@@ -69,7 +69,7 @@ describe('the worker that goes on with sends, on a log and a database', () => {
     const running: Ports = {
       ...ports,
       sql: home.sql,
-      clock: { now: () => clock.now(), sleep: (ms, signal) => systemClock.sleep(ms, signal) },
+      clock: { ...systemClock, now: () => clock.now() },
     };
     const stop = new AbortController();
     workers.push({ stop, ended: runSendWorker(running, stop.signal) });

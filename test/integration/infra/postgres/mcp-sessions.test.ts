@@ -107,6 +107,15 @@ describe('MCP sessions', function () {
     expect(statements).to.deep.equal(['select']);
   });
 
+  it('reads the row again when a copy is old, wherever the clock was set meanwhile', async () => {
+    await sessions.create(session('s'));
+    await sessions.find('s', 1_000);
+    await sql.query('update vault.mcp_session set advanced_tools = true');
+    clock.step(-3_600_000);
+    clock.advance(1_000);
+    expect((await sessions.find('s', 1_000))?.advancedTools).to.equal(true);
+  });
+
   it('sees its own switch and its own end at once', async () => {
     await sessions.create(session('s'));
     await sessions.find('s', 1_000);

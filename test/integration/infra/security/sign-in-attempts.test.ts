@@ -75,6 +75,18 @@ describe('tries of passwords', () => {
     expect(await pause('another')).to.equal(0);
   });
 
+  it(`wait no longer because the clock was set back ${verifies('contract:15:monotonic')}`, async () => {
+    for (let n = 0; n < 10; n += 1) await admit(`account-${String(n)}`);
+    for (let n = 0; n < 5; n += 1) await fail('anna', `address-${String(n)}`).catch(() => undefined);
+    expect(await pause('another')).to.be.within(1, 60);
+    expect(await pause('anna', 'elsewhere')).to.be.within(1, 60);
+    clock.step(-7_200_000);
+    expect(await pause('another')).to.equal(0);
+    expect(await pause('anna', 'elsewhere')).to.equal(0);
+    expect(await fail('anna', 'elsewhere')).to.equal(null);
+    expect(await pause('anna', 'elsewhere'), 'counted on by the time that is').to.be.within(1, 900);
+  });
+
   it(`are ten a minute on an account, whatever the addresses ${verifies('contract:15:sign-in-limit')}`, async () => {
     for (let n = 0; n < 10; n += 1) await admit('anna', `address-${String(n)}`);
     expect(await pause('anna', 'another')).to.equal(60);

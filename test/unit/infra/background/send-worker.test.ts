@@ -11,7 +11,7 @@ describe('the worker that goes on with sends', () => {
     sql.rows.set('read.send', []);
     let sleeping = 0;
     const clock: Clock = {
-      now: () => systemClock.now(),
+      ...systemClock,
       sleep: async (ms, signal) => {
         sleeping += 1;
         await systemClock.sleep(ms, signal);

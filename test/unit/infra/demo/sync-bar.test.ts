@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
 import { showSync, syncBar } from '../../../../infra/demo/sync-bar.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
 
 const shares = [0, 5, 10];
 
@@ -27,7 +28,7 @@ describe('the bar of a first pass', () => {
       const written: string[] = [];
       const shown = await showSync({
         ports: {
-          clock: { now: () => new Date(), sleep: () => Promise.resolve() },
+          clock: { ...systemClock, sleep: () => Promise.resolve() },
           directory: { state: { mailboxes } } as never,
           mailCopies: {
             statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])),

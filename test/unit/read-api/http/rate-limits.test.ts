@@ -51,6 +51,16 @@ describe('rate limits', () => {
     admitDone('tok_1', 'write');
   });
 
+  it(`runs on a clock that never steps ${verifies('contract:15:monotonic')}`, () => {
+    for (let n = 0; n < 6; n += 1) admitDone('tok_1', 'read');
+    clock.step(-3_600_000);
+    clock.advance(10_000);
+    admitDone('tok_1', 'read');
+    expect(thrown(() => limits.admit('tok_1', 'read'))).to.include({ retryAfterSeconds: 10 });
+    clock.step(7_200_000);
+    expect(thrown(() => limits.admit('tok_1', 'read'))).to.include({ retryAfterSeconds: 10 });
+  });
+
   it('counts reads, writes and tokens apart', () => {
     for (let n = 0; n < 2; n += 1) admitDone('tok_1', 'write');
     expect(thrown(() => limits.admit('tok_1', 'write'))).to.deep.include({
