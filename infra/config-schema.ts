@@ -1,6 +1,8 @@
 /** Every setting of the gateway, as environment variables. What is not here is not a setting. */
 import { z } from 'zod';
 import { LAST_BLOCK } from '../commands/mailboxes/mailbox-number.ts';
+import { parseNetwork } from './http/trusted-proxies.ts';
+import { LEVELS } from './observability/json-log.ts';
 
 export interface SettingFacts {
   readonly description: string;
@@ -112,6 +114,24 @@ export const Settings = z.strictObject({
       description:
         'Address under which callers reach the gateway; it stands in every token, so all replicas share it.',
       fallback: 'http://HOST:PORT',
+    }),
+  TRUSTED_PROXIES: list(
+    'must be networks such as 10.0.0.0/8 or addresses, separated by commas',
+    (item) => parseNetwork(item) !== null,
+  )
+    .default([])
+    .register(settings, {
+      description:
+        "Networks (CIDR) of the proxies before the gateway, separated by commas: the right-most other address of Forwarded or X-Forwarded-For is the client's.",
+      fallback: "none: the client's address is that of the connection",
+    }),
+  LOG_LEVEL: z
+    .enum(LEVELS, `must be one of ${LEVELS.join(', ')}`)
+    .default('info')
+    .register(settings, {
+      description:
+        'What is logged: info has a line per request, warn what needs attention, error what failed.',
+      fallback: 'info',
     }),
   METRICS_PORT: port(1).optional().register(settings, {
     description: 'Loopback port of the Prometheus metrics.',

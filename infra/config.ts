@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import type { Limits, SendTimes } from '../commands/kernel/ports.ts';
 import type { Role, SettingDescription } from './config-schema.ts';
 import type { OAuthSettings } from './oauth/providers.ts';
+import type { Level } from './observability/json-log.ts';
 
 export interface Config {
   readonly roles: ReadonlySet<Role>;
@@ -25,6 +26,9 @@ export interface Config {
   /** Of the embedded node; 0 = a free one, kept in `dataDir`. */
   readonly storePort: number;
   readonly allowedOrigins: readonly string[];
+  /** As written: `CIDR` or an address. */
+  readonly trustedProxies: readonly string[];
+  readonly logLevel: Level;
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
   readonly oauth: OAuthSettings;
@@ -151,6 +155,8 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     eventStoreUrl: settings.EVENTSTORE_URL ?? null,
     storePort: settings.STORE_PORT ?? (runsStoresOnly(settings.ROLES) ? EVENTSTORE_PORT : 0),
     allowedOrigins: settings.ALLOWED_ORIGINS,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    logLevel: settings.LOG_LEVEL,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     oauth: oauthOf(settings),
     mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',

@@ -34,7 +34,7 @@ async function untilEnded(env: Environment): Promise<void> {
   await using opened = new AsyncDisposableStack();
   // First in, last out: the run file stands until everything is closed.
   const folder = opened.use(new DisposableStack());
-  const options = { config: await withStores(config), log: createJsonLog(), progress: say };
+  const options = { config: await withStores(config), log: createJsonLog(config.logLevel), progress: say };
   const gateway = runsStoresOnly(roles) ? null : opened.use(await startGateway(options));
   const stores = gateway ?? { baseUrl: config.baseUrl, ...(await openStores(options, opened)) };
   if (isOwner) {

@@ -6,6 +6,7 @@ import { contractApprovals } from './requirements/contract-approvals.ts';
 import { contractCallers } from './requirements/contract-callers.ts';
 import { contractConsole } from './requirements/contract-console.ts';
 import { contractDrafts } from './requirements/contract-drafts.ts';
+import { contractHttp } from './requirements/contract-http.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
@@ -25,6 +26,7 @@ const table = {
   ...contractCallers,
   ...contractConsole,
   ...contractDrafts,
+  ...contractHttp,
   ...contractMail,
   ...contractPolicy,
   ...contractWaiting,

@@ -23,9 +23,9 @@ const DEMO_EGRESS = '127.0.0.1/32:*';
 
 async function main(): Promise<void> {
   const ended = endRequested();
-  const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, ...process.env, ROLES: '' });
+  const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, LOG_LEVEL: 'warn', ...process.env, ROLES: '' });
   await awaitFolder(config.dataDir, systemClock);
-  const log = createJsonLog('warn');
+  const log = createJsonLog(config.logLevel);
   const earlier = readDemoFacts(config.dataDir);
   await using opened = new AsyncDisposableStack();
   say('Starting the demo mail server');

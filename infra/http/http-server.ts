@@ -7,11 +7,13 @@ import { GatewayError } from '../../commands/kernel/errors.ts';
 import { uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
+import { factsOf } from '../../read-api/http/request-facts.ts';
 import { sendError } from '../../read-api/http/rest-answer.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { BODY_PACE, type BodyPace, holdToPace } from './body-pace.ts';
 import { type Checks, healthRouter } from './health-router.ts';
 import { noteRequest } from './note-request.ts';
+import { trustProxies } from './trusted-proxies.ts';
 
 export interface Faces {
   /** Everything under `/api/v1`. */
@@ -32,6 +34,8 @@ export interface HttpOptions {
   readonly checks: Checks;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Networks of the proxies whose word on a client's address is taken; absent = nobody's. */
+  readonly trustedProxies?: readonly string[];
   /** Absent = for lines of 128 kbit/s. */
   readonly bodyPace?: BodyPace;
 }
@@ -58,7 +62,9 @@ const SECURITY_HEADERS = new Map([
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   const { host, port, faces, bodyPace = BODY_PACE } = options;
   const app = assemble(options);
+  const proxies = trustProxies(options.trustedProxies ?? []);
   const server = http.createServer((request, response) => {
+    factsOf(request).address = proxies.clientOf(request.socket.remoteAddress ?? '', request.headers);
     noteRequest(options, request, response);
     holdToPace(request, response, bodyPace);
     response.setHeaders(SECURITY_HEADERS);

@@ -1,11 +1,12 @@
-/** The access log and the request metrics: one line and one observation per request. */
+/** The access log and the request metrics: one line and one observation per request. `bytes` are those of the answer, its head included. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../commands/kernel/ports.ts';
-import { capabilityOf } from '../../read-api/http/answered-capability.ts';
+import { factsOf } from '../../read-api/http/request-facts.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 /** What proxies write for a client that went away before its answer; no answer of ours has it. */
 const CLIENT_GONE = 499;
+const USER_AGENT_CHARS = 256;
 
 const faceOf = (path: string): 'mcp' | 'rest' | 'other' =>
   path === '/mcp' ? 'mcp' : path.startsWith('/api/') ? 'rest' : 'other';
@@ -18,13 +19,14 @@ export function noteRequest(
 ): void {
   const begin = performance.now();
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
-  // Asked now: a socket that is gone no longer tells.
-  const remote = request.socket.remoteAddress;
+  const { socket } = request;
+  const writtenBefore = socket.bytesWritten;
   response.once('close', () => {
     const milliseconds = performance.now() - begin;
     const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
     const face = faceOf(path);
-    const capability = capabilityOf(response) ?? 'none';
+    const { address, capability: reached, caller } = factsOf(request);
+    const capability = reached ?? 'none';
     metrics.requestDone({ face, capability, status, seconds: milliseconds / 1_000 });
     if (path.startsWith('/health/') && status < 500) return;
     log.info('request', {
@@ -34,7 +36,12 @@ export function noteRequest(
       status,
       milliseconds: Number(milliseconds.toFixed(1)),
       request_id: response.getHeader('request-id'),
-      remote,
+      remote: address,
+      user_agent: request.headers['user-agent']?.slice(0, USER_AGENT_CHARS),
+      bytes: socket.bytesWritten - writtenBefore,
+      token_id: caller?.token.id,
+      principal_id: caller?.principal.id,
+      org_id: caller?.org.id,
     });
   });
 }

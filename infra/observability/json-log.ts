@@ -26,18 +26,18 @@ export function redact(value: unknown, depth = 0): unknown {
   );
 }
 
-export type Level = 'info' | 'warn' | 'error';
+export const LEVELS = ['info', 'warn', 'error'] as const;
+export type Level = (typeof LEVELS)[number];
 
 /** A log that writes lines of at least `least` level. */
 export function createJsonLog(
   least: Level = 'info',
   write: (line: string) => void = (line) => void process.stderr.write(line),
 ): Log {
-  const order: readonly Level[] = ['info', 'warn', 'error'];
   const entry =
     (level: Level) =>
     (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
-      if (order.indexOf(level) < order.indexOf(least)) return;
+      if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
       const safe = redact(fields) as Record<string, unknown>;
       // Last, so that no field takes the place of what every line has; first, so that lines are easy to read.
       const head = { time: new Date().toISOString(), level, message: redact(message) };

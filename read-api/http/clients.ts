@@ -1,14 +1,13 @@
 /** Where requests come from: what events keep of an address and a user agent. */
 import type { IncomingMessage } from 'node:http';
 import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+import { factsOf } from './request-facts.ts';
 
 const MOST_KEPT = 5_000;
 const USER_AGENT_CHARS = 256;
 const SOURCE_CHARS = 16;
 
-const addressOf = (request: IncomingMessage): string => request.socket.remoteAddress ?? '';
-
-/** The first four groups of an IPv6 address; what maps an IPv4 address stays whole. */
+/** The whole of an IPv4 address, the first four groups of an IPv6 one. */
 export function networkOf(address: string): string {
   const text = address.split('%', 1)[0] ?? '';
   if (!text.includes(':') || text.includes('.')) return text;
@@ -33,7 +32,7 @@ export class Clients {
    */
   seal(principalId: string, request: IncomingMessage): Promise<Sealed> {
     const agent = (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS);
-    const text = JSON.stringify({ ip: addressOf(request), user_agent: agent });
+    const text = JSON.stringify({ ip: factsOf(request).address, user_agent: agent });
     const key = `${principalId} ${text}`;
     const known = this.#sealed.get(key);
     if (known) return known;
@@ -49,12 +48,12 @@ export class Clients {
    * (RFC 6177).
    */
   networkOf(request: IncomingMessage): string {
-    const network = networkOf(addressOf(request));
+    const network = networkOf(factsOf(request).address);
     return `addr_${this.#ports.ids.reservationName(`source ${network}`).slice(0, SOURCE_CHARS)}`;
   }
 
   /** Tells sources apart in counts of refusals. An address belongs to a person, so the log holds only its HMAC. */
   sourceOf(request: IncomingMessage): string {
-    return `addr_${this.#ports.ids.reservationName(`source ${addressOf(request)}`).slice(0, SOURCE_CHARS)}`;
+    return `addr_${this.#ports.ids.reservationName(`source ${factsOf(request).address}`).slice(0, SOURCE_CHARS)}`;
   }
 }

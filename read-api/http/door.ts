@@ -7,6 +7,7 @@ import type { Surface } from './presented-credential.ts';
 import { Clients } from './clients.ts';
 import { Origins } from './origin.ts';
 import { type Effect, RateLimits } from './rate-limits.ts';
+import { factsOf } from './request-facts.ts';
 
 export interface Visitor {
   readonly caller: Caller;
@@ -76,6 +77,7 @@ export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<S
         seal: (principalId) => clients.seal(principalId, request),
       });
       options.noteUse(caller.token.id);
+      factsOf(request).caller = caller;
       return { caller, client: await clients.seal(caller.principal.id, request) };
     },
     admit: ({ caller }, effect, response) => {

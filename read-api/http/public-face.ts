@@ -4,8 +4,8 @@ import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
 import { invokePublicRoute } from '../../commands/kernel/invoke-public-route.ts';
 import type { Ports, Position } from '../../commands/kernel/ports.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
-import { noteCapability } from './answered-capability.ts';
 import { Clients } from './clients.ts';
+import { factsOf } from './request-facts.ts';
 import { RequestInput } from './request-input.ts';
 import { sendOutcome } from './rest-answer.ts';
 
@@ -16,7 +16,7 @@ export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
   const clients = new Clients(ports);
   const input = new RequestInput(route, ports.server.limits.jsonBodyBytes);
   return async (request, response, requestId) => {
-    noteCapability(response, route.name);
+    factsOf(request).capability = route.name;
     const source = clients.networkOf(request);
     let position: Position | null = null;
     try {

@@ -7,11 +7,11 @@ import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { effectOf, leastEffectOf } from '../effect-of.ts';
-import { noteCapability } from './answered-capability.ts';
 import type { Door } from './door.ts';
 import { goneSignal } from './gone-signal.ts';
 import { answerPublicRoute } from './public-face.ts';
 import { recordRefusal } from './refusals.ts';
+import { factsOf } from './request-facts.ts';
 import { ClientGone } from './request-body.ts';
 import { keyOf, RequestInput } from './request-input.ts';
 import { sendError, sendOutcome } from './rest-answer.ts';
@@ -78,7 +78,7 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
 function routeOf({ registry, ports, door }: RestOptions, capability: Capability): Handle {
   const input = new RequestInput(capability, ports.server.limits.jsonBodyBytes);
   return async (request, response, requestId) => {
-    noteCapability(response, capability.name);
+    factsOf(request).capability = capability.name;
     const visitor = await door.authenticate(request, requestId);
     let release = door.admit(visitor, leastEffectOf(capability), response);
     try {

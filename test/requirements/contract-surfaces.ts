@@ -37,10 +37,6 @@ export const contractSurfaces = {
   ],
 
   'contract:15:rates': ['transport', '600 reads and 120 writes a minute per token, 20 at once; beyond: 429.'],
-  'contract:15:monotonic': [
-    'transport',
-    'Rates, pauses and time-outs run on a monotonic clock: one that is set back locks nobody out.',
-  ],
   'contract:15:headers': ['transport', 'RateLimit-Policy, RateLimit and Retry-After tell the limit.'],
   'contract:15:body-size': ['transport', 'A JSON body is at most 1 MiB, else 413.'],
   'contract:15:connections': ['kernel', 'A mailbox has at most 4 connections to its server.'],

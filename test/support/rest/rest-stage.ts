@@ -2,9 +2,8 @@
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
 import type { AccessEntry, Limits, Log, Ports } from '../../../commands/kernel/ports.ts';
-import type { BodyPace } from '../../../infra/http/body-pace.ts';
 import { consoleRouter } from '../../../infra/http/console-router.ts';
-import { type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
+import { type HttpOptions, type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../infra/observability/metrics.ts';
 import { openDoors } from '../../../read-api/http/door.ts';
 import { providerCallback } from '../../../read-api/http/provider-callback.ts';
@@ -109,7 +108,10 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
 }
 
 /** Serves until `close`. Limits are the contract's unless changed. */
-export async function startRestStage(limits: Partial<Limits> = {}, bodyPace?: BodyPace): Promise<RestStage> {
+export async function startRestStage(
+  limits: Partial<Limits> = {},
+  options: Pick<HttpOptions, 'bodyPace' | 'trustedProxies'> = {},
+): Promise<RestStage> {
   const memory = await startMemoryGateway();
   const recorded: AccessEntry[] = [];
   const counted: string[] = [];
@@ -152,13 +154,18 @@ export async function startRestStage(limits: Partial<Limits> = {}, bodyPace?: Bo
     faces: {
       providerCallback: providerCallback(ports),
       console: consoleRouter(),
-      rest: restRouter({ registry: notes.registry, publicRoutes: [], ports, door: doors.rest }),
+      rest: restRouter({
+        registry: notes.registry,
+        publicRoutes: notes.publicRoutes,
+        ports,
+        door: doors.rest,
+      }),
       mcp: (_, response) => response.writeHead(200).end('mcp'),
     },
     checks: {},
     log,
     metrics,
-    ...(bodyPace === undefined ? {} : { bodyPace }),
+    ...options,
   });
   const seen = { recorded, counted, lines, nextLine, reads };
   return new RestStage({ notes, ports, memory, metrics, server: http, ...seen });

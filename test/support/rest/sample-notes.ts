@@ -7,6 +7,7 @@ import {
   type Request,
   defineCapability,
 } from '../../../commands/kernel/capability.ts';
+import { type AnyPublicRoute, definePublicRoute } from '../../../commands/kernel/public-route.ts';
 import { GatewayError, notFound } from '../../../commands/kernel/errors.ts';
 
 const noteId = z.string().min(1).max(64);
@@ -15,6 +16,8 @@ type Echo = z.output<typeof Echo>;
 
 export interface SampleNotes {
   readonly registry: readonly Capability[];
+  /** Answers its input and the source it was told. */
+  readonly publicRoutes: readonly AnyPublicRoute[];
   /** What handlers were told beside their input, newest last. */
   readonly requests: Request[];
   /** Lets `slow_note` answer only after the function returned was called. */
@@ -70,6 +73,17 @@ const sample = <Input extends object>(
     },
     ...change,
   });
+
+const open = definePublicRoute<{ text?: string | undefined }, { source: string }>({
+  name: 'open_note',
+  title: 'Open note',
+  summary: 'An open note.',
+  description: 'An open note.',
+  rest: { method: 'post', path: '/open', status: 200 },
+  input: z.strictObject({ text: z.string().optional() }),
+  output: z.object({ source: z.string() }),
+  handle: async (_, { source }) => ({ source }),
+});
 
 const reading = { effect: 'read' } as const;
 
@@ -147,6 +161,7 @@ export function sampleNotes(): SampleNotes {
     },
   });
   return {
+    publicRoutes: [open],
     registry: [get, create, patch, remove, label, closed, failing, slow],
     requests,
     holdSlow: () => gate.hold(),

@@ -94,7 +94,7 @@ describe('the pace of a request body', () => {
 describe('the HTTP server', () => {
   let stage: RestStage;
   before(async () => {
-    stage = await startRestStage({}, PACE);
+    stage = await startRestStage({}, { bodyPace: PACE });
   });
   after(() => stage.close());
 

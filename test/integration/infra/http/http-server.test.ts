@@ -84,6 +84,21 @@ describe('the HTTP server', () => {
     expect(stage.lines.slice(1).map(({ fields }) => fields['path'])).to.deep.equal(['/nothing']);
   });
 
+  it(`tells in it who called, with what and how much was answered ${verifies('contract:20:access-log')}`, async () => {
+    const { text } = await stage.call('GET', '/notes/n', { headers: { 'user-agent': 'Probe/1.0' } });
+    await stage.call('GET', '/notes/n', { bearer: null });
+    const [known, unknown] = stage.lines.map(({ fields }) => fields);
+    const { memory } = stage;
+    expect(known).to.include({
+      token_id: memory.ownerTokenId,
+      principal_id: memory.org.userId,
+      org_id: memory.org.orgId,
+      user_agent: 'Probe/1.0',
+    });
+    expect(known?.['bytes']).to.be.within(text.length, text.length + 2_000);
+    expect(unknown).to.include({ status: 401, token_id: undefined, principal_id: undefined });
+  });
+
   it('measures by face, capability and status', async () => {
     await stage.call('GET', '/notes/n');
     await stage.call('GET', '/closed');
@@ -125,6 +140,32 @@ describe('the HTTP server', () => {
     };
     const { message } = await rejection(startHttpServer(options));
     expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+  });
+});
+
+describe('the HTTP server behind a trusted proxy', () => {
+  let stage: RestStage;
+
+  before(async () => {
+    stage = await startRestStage({}, { trustedProxies: ['127.0.0.0/8'] });
+  });
+  after(() => stage.close());
+
+  it(`takes its word on the client's address, in audit, log and limits ${verifies('contract:20:trusted-proxies')}`, async () => {
+    const from = (address: string) => ({ headers: { 'x-forwarded-for': `6.6.6.6, ${address}` } });
+    await stage.call('GET', '/closed', from('198.51.100.5'));
+    const { actor } = stage.recorded[0]?.metadata as { actor: { client: string } };
+    expect(actor.client).to.include('"ip":"198.51.100.5"');
+    expect(stage.lines[0]?.fields).to.include({ remote: '198.51.100.5' });
+
+    for (const address of ['198.51.100.5', '198.51.100.6', '198.51.100.5'])
+      await stage.call('GET', '/notes/n', { bearer: null, ...from(address) });
+    expect(new Set(stage.counted).size, 'refusals by source').to.equal(2);
+
+    const sourceOf = async (address: string) =>
+      (await stage.call('POST', '/open', { bearer: null, ...from(address) })).json?.['source'];
+    expect(await sourceOf('198.51.100.5')).to.equal(await sourceOf('198.51.100.5'));
+    expect(await sourceOf('198.51.100.5')).not.to.equal(await sourceOf('198.51.100.6'));
   });
 });
 

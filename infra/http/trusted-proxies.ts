@@ -1,0 +1,93 @@
+/** Whom a request comes from where proxies stand before the gateway (RFC 7239 and the older `X-Forwarded-For`). */
+import type { IncomingHttpHeaders } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+type Address = ReturnType<typeof ipaddr.process>;
+type IsTrusted = (address: Address) => boolean;
+
+export interface TrustedProxies {
+  /**
+   * The right-most address of the chain that is no trusted proxy's: what stands left of it could be made up by whoever has
+   * that address. Without a trusted peer, and where the headers cannot be read, the peer's own.
+   */
+  clientOf(peer: string, headers: IncomingHttpHeaders): string;
+}
+
+/** `CIDR`, or one address. Null for what is neither. */
+export function parseNetwork(text: string): readonly [Address, number] | null {
+  const [address = '', length, ...more] = text.split('/');
+  const network = addressIn(address);
+  if (network === null || more.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length))) return null;
+  const longest = network.kind() === 'ipv4' ? 32 : 128;
+  const bits = length === undefined ? longest : Number(length);
+  return bits > longest ? null : [network, bits];
+}
+
+/** Trusts nobody but these networks; entries that `parseNetwork` does not know trust nobody. */
+export function trustProxies(networks: readonly string[]): TrustedProxies {
+  const known = networks.map(parseNetwork).filter((network) => network !== null);
+  const isTrusted: IsTrusted = (address) =>
+    known.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+  return {
+    clientOf: (peer, headers) => {
+      const own = addressIn(peer);
+      if (own === null || !isTrusted(own)) return own?.toString() ?? peer;
+      const [first, ...others] = chainsOf(headers).map((chain) => lastUntrusted(chain, own, isTrusted));
+      // A proxy that writes one of the two headers passes the other on as its client made it: then neither is believed.
+      return first !== undefined && others.every((other) => other === first) ? first : own.toString();
+    },
+  };
+}
+
+function lastUntrusted(chain: readonly string[], peer: Address, isTrusted: IsTrusted): string {
+  let client = peer;
+  for (const hop of chain.toReversed()) {
+    const address = addressIn(hop);
+    if (address === null) break;
+    client = address;
+    if (!isTrusted(client)) break;
+  }
+  return client.toString();
+}
+
+/** The addresses of each header that is there and can be read, the client's first. */
+function chainsOf(headers: IncomingHttpHeaders): readonly (readonly string[])[] {
+  const { forwarded, 'x-forwarded-for': older } = headers;
+  const chains = [
+    forwarded === undefined ? null : forwardedFor(String(forwarded)),
+    older === undefined ? null : String(older).split(','),
+  ];
+  return chains.filter((chain) => chain !== null);
+}
+
+/** One `name=value` of RFC 7239 4 with what ends it. */
+const PAIR = /[ \t]*([\w!#$%&'*+\-.^`|~]+)=(?:([\w!#$%&'*+\-.^`|~:[\]]+)|"((?:[^"\\]|\\.)*)")[ \t]*([;,]|$)/y;
+
+/** The `for` of each hop; empty where one says none. Null for what does not follow the grammar. */
+function forwardedFor(header: string): readonly string[] | null {
+  const hops: string[] = [];
+  let hop = '';
+  PAIR.lastIndex = 0;
+  while (PAIR.lastIndex < header.length) {
+    const [, name = '', token, quoted, end] = PAIR.exec(header) ?? [];
+    if (end === undefined) return null;
+    if (name.toLowerCase() === 'for') hop = token ?? quoted ?? '';
+    if (end === ';') continue;
+    hops.push(hop);
+    hop = '';
+  }
+  return hops;
+}
+
+/** The address of a hop, without port, brackets and zone; of one that maps IPv4 into IPv6 the IPv4 address. */
+function addressIn(hop: string): Address | null {
+  const text = hop.trim();
+  const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text) ?? [];
+  const [, beforePort] = /^([\d.]+):\d{1,5}$/.exec(text) ?? [];
+  const [address = ''] = (bracketed ?? beforePort ?? text).split('%', 1);
+  const isAddress =
+    bracketed === undefined && ipaddr.IPv4.isValidFourPartDecimal(address)
+      ? true
+      : beforePort === undefined && address.includes(':') && ipaddr.IPv6.isValid(address);
+  return isAddress ? ipaddr.process(address) : null;
+}

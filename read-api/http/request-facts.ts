@@ -1,0 +1,23 @@
+/** What is found out about a request on its way through a face: for the access log, the audit trail, limits and metrics. */
+import type { IncomingMessage } from 'node:http';
+import type { Caller } from '../../commands/kernel/access.ts';
+
+export interface RequestFacts {
+  /** The client's address, as the listener told it from those of trusted proxies. */
+  address: string;
+  /** Null while no capability was reached. */
+  capability: string | null;
+  /** Null while nobody is known to be behind it. */
+  caller: Pick<Caller, 'token' | 'principal' | 'org'> | null;
+}
+
+const facts = new WeakMap<IncomingMessage, RequestFacts>();
+
+/** The facts of a request, to be read and added to. */
+export function factsOf(request: IncomingMessage): RequestFacts {
+  const known = facts.get(request);
+  if (known) return known;
+  const fresh = { address: request.socket.remoteAddress ?? '', capability: null, caller: null };
+  facts.set(request, fresh);
+  return fresh;
+}
