@@ -54,7 +54,7 @@ function lastUntrusted(chain: readonly string[], peer: Address, isTrusted: IsTru
 function chainsOf(headers: IncomingHttpHeaders): readonly (readonly string[])[] {
   const { forwarded, 'x-forwarded-for': older } = headers;
   const chains = [
-    forwarded === undefined ? null : forwardedFor(String(forwarded)),
+    forwarded === undefined ? null : forwardedFor(forwarded),
     older === undefined ? null : String(older).split(','),
   ];
   return chains.filter((chain) => chain !== null);
