@@ -74,7 +74,10 @@ export const ERROR_TABLE = {
   draft_locked: row(409, 'tool', 'The draft is being sent or was ended.'),
   approval_pending: row(409, 'tool', 'A live approval holds this object.'),
   approval_not_pending: row(409, 'tool', 'The approval has been decided already.'),
+  approval_rejected: row(409, 'tool', 'The approval this key asked for was rejected; nothing ran.'),
+  approval_cancelled: row(409, 'tool', 'The approval this key asked for was withdrawn; nothing ran.'),
   approval_expired: row(409, 'tool', 'The approval has expired.'),
+  approval_superseded: row(409, 'tool', 'The draft was edited after this key asked for an approval; nothing ran.'),
   approval_invalidated: row(409, 'tool', 'What was approved no longer exists as approved.'),
   idempotency_in_progress: row(
     409,

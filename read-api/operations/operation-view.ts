@@ -1,9 +1,16 @@
 /** An operation as `GET /operations` shows it (`contract.md` 6, 10 and 17). */
 import { z } from 'zod';
 import { ACTOR_TYPES } from '../../commands/kernel/event.ts';
-import { OperationReply, type OperationState, replyOf } from '../../commands/operations/operation.ts';
+import type { PersonalData } from '../../commands/kernel/ports.ts';
+import { OperationReply, type OperationState, replyOf, summarise } from '../../commands/operations/operation.ts';
 import { progressAt } from '../../commands/operations/approvals/progress-at.ts';
-import { replyOfCheck } from '../../commands/operations/approvals/reply-of-check.ts';
+import { isUnrun } from '../../commands/operations/approvals/approval-status.ts';
+import {
+  approvalOfReply,
+  replyOfCheck,
+  statusOfCheck,
+} from '../../commands/operations/approvals/reply-of-check.ts';
+import { skippedItems } from '../../commands/operations/approvals/skipped-items.ts';
 import { countsOf, OPERATION_STATES } from '../../commands/operations/operation-progress.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import type { OperationRow } from '../../projections/operation-queries.ts';
@@ -36,7 +43,10 @@ export type OperationListed = z.output<typeof OperationListed>;
 export const Operation = OperationReply.omit({ preview: true, draft: true, original_status: true }).extend({
   status: z
     .enum(['completed', 'running', 'awaiting_approval', 'pending_commit'])
-    .describe('completed: nothing more happens, see state; awaiting_approval, pending_commit: see approval.'),
+    .optional()
+    .describe(
+      'completed: it ran, see state; awaiting_approval, pending_commit: see approval; absent: it never ran (not_run).',
+    ),
   ...common,
   error: z
     .object({ code: z.string(), message: z.string(), smtp_status: z.int().nullable() })
@@ -60,17 +70,21 @@ export const listed = (row: OperationRow): OperationListed => ({
   ...(row.draftId === null ? {} : { draft_id: row.draftId }),
 });
 
-/** The operation as its own stream tells it. Of one that was submitted. `now`: the moment its check is looked at. */
-export function described(
+/**
+ * The operation as its own stream tells it. Of one that was submitted. `now`: the moment its check is looked at. Throws
+ * `store_unavailable`.
+ */
+export async function described(
+  ports: { readonly personal: Pick<PersonalData, 'open'> },
   id: string,
   state: OperationState,
   { events, now }: { readonly events: readonly AuditLine[]; readonly now: Date },
-): Operation {
-  const { submitted, mailboxId, updatedAt, send } = state;
+): Promise<Operation> {
+  const { submitted, mailboxId, updatedAt, send, approval } = state;
   if (submitted === null || mailboxId === null) throw new Error(`operation ${id} was never submitted`);
   const error = send?.outcome?.error;
   return {
-    ...(state.approval === null ? repliedDirectly(id, state) : repliedUnderCheck(id, state, now)),
+    ...(approval === null ? repliedDirectly(id, state) : await repliedUnderCheck(ports, { id, state, now })),
     operation_id: id,
     state: progressAt(state, now),
     mailbox_id: mailboxId,
@@ -96,7 +110,27 @@ function repliedDirectly(id: string, state: OperationState): Replied {
   };
 }
 
-function repliedUnderCheck(id: string, state: OperationState, now: Date): Replied {
+interface Checked {
+  readonly id: string;
+  readonly state: OperationState;
+  readonly now: Date;
+}
+
+async function repliedUnderCheck(
+  ports: Parameters<typeof skippedItems>[0],
+  { id, state, now }: Checked,
+): Promise<Replied> {
+  const ended = statusOfCheck(state, now);
+  if (state.approval !== null && ended !== null && isUnrun(ended)) {
+    const { draft_id } = state.approval.requested;
+    const results = await skippedItems(ports, state);
+    return {
+      results,
+      summary: summarise([]),
+      ...(draft_id === null ? {} : { draft_id }),
+      approval: approvalOfReply(id, state.approval, ended),
+    };
+  }
   const { status, results, summary, draft_id, approval } = replyOfCheck(id, state, now);
   if (status === 'preview') throw new Error(`operation ${id} is no preview`);
   return {

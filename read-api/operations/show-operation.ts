@@ -31,7 +31,8 @@ export async function showOperation(
   { id, state, sight }: FoundOperation,
 ): Promise<Operation> {
   if (sight === 'approver') await recordSeen(context, [{ id, state }]);
-  return described(id, state, { events: await linesOf(context, id), now: context.ports.clock.now() });
+  const events = await linesOf(context, id);
+  return await described(context.ports, id, state, { events, now: context.ports.clock.now() });
 }
 
 /** More lines than this an operation never has: each is an append of its own stream. */

@@ -3,7 +3,7 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import type { FeedPlace } from '../../commands/kernel/observed-change.ts';
-import { operation } from '../../commands/operations/operation.ts';
+import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { described, Operation } from '../operations/operation-view.ts';
 import { operationsVisibleTo, sightOf } from '../operations/visible-operations.ts';
 import type { Found, WaitSource } from './wait-for.ts';
@@ -15,7 +15,7 @@ export const MAX_OPERATIONS = 50;
 export const FinishedOperation = Operation.omit({ events: true });
 export type FinishedOperation = z.output<typeof FinishedOperation>;
 
-/** Each of them counts when it finishes, and again when an outcome that was unknown is settled. */
+/** Each of them counts when it finishes or will never run, and again when an outcome that was unknown is settled. */
 export function operationsThat(
   context: Context,
   mailboxId: string,
@@ -37,16 +37,27 @@ async function findFinished(
   for (const { state } of loaded) {
     if (state.mailboxId !== mailboxId || sightOf(visible, state) === null) throw notFound('operation');
   }
+  const now = ports.clock.now();
   const finished = loaded.flatMap(({ state, position }, index) => {
-    const id = ids[index] ?? '';
-    const isNews = state.completed && position !== null && position > after.position && position <= upTo;
-    return isNews ? [{ position, item: finishedOf(id, state, ports.clock.now()) }] : [];
+    const isNews = position !== null && position > after.position && position <= upTo;
+    return isNews && isFinished(state) ? [{ position, id: ids[index] ?? '', state }] : [];
   });
-  const items = finished.sort((a, b) => Number(a.position - b.position)).map(({ item }) => item);
+  const items = await Promise.all(
+    finished
+      .sort((a, b) => Number(a.position - b.position))
+      .map(({ id, state }) => finishedOf(ports, { id, state, now })),
+  );
   return { items, upTo: { position: upTo, index: null }, more: false };
 }
 
-function finishedOf(id: string, state: Parameters<typeof described>[1], now: Date): FinishedOperation {
-  const { events: _, ...told } = described(id, state, { events: [], now });
+/** Nothing more comes of it: everything has an outcome, or its approval ended first. */
+const isFinished = ({ completed, approval }: OperationState): boolean =>
+  completed || (approval?.end ?? null) !== null;
+
+async function finishedOf(
+  ports: Context['ports'],
+  { id, state, now }: { readonly id: string; readonly state: OperationState; readonly now: Date },
+): Promise<FinishedOperation> {
+  const { events: _, ...told } = await described(ports, id, state, { events: [], now });
   return told;
 }

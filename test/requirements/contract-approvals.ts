@@ -49,6 +49,14 @@ export const contractApprovals = {
     'email_act',
     'The key of a request that made a check replays its current state with original_status.',
   ],
+  'contract:14:ended-replay': [
+    ['email_act', 'wants_to_send_draft', 'approval_commit'],
+    'The key of a request whose approval ended without running answers 409 approval_<how it ended> with details.approval.',
+  ],
+  'contract:10:not-run': [
+    ['get_operation', 'email_await'],
+    'An operation whose approval ended first: state not_run, no status, its items skipped; a wait for it matches.',
+  ],
   'contract:8:undo': [
     'approval_commit',
     'With undo_seconds a commit leaves the check pending_commit with commit_at; cancel works until then.',

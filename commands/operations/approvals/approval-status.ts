@@ -35,13 +35,10 @@ export const isOver = (state: Pick<ApprovalState, 'expiresAt'>, now: Date): bool
 export const isOpen = (status: ApprovalStatus): boolean =>
   status === 'awaiting_approval' || status === 'pending_commit';
 
-/** It ended before anything of it ran. */
-export const isUnrun = (status: ApprovalStatus): boolean => UNRUN.has(status);
+export const UNRUN_STATUSES = ['rejected', 'cancelled', 'expired', 'superseded', 'invalidated'] as const;
+export type UnrunStatus = (typeof UNRUN_STATUSES)[number];
 
-const UNRUN: ReadonlySet<ApprovalStatus> = new Set([
-  'rejected',
-  'cancelled',
-  'expired',
-  'superseded',
-  'invalidated',
-]);
+const UNRUN: ReadonlySet<string> = new Set(UNRUN_STATUSES);
+
+/** It ended before anything of it ran. */
+export const isUnrun = (status: ApprovalStatus): status is UnrunStatus => UNRUN.has(status);

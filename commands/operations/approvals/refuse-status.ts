@@ -1,6 +1,7 @@
 /** What is answered to somebody who comes too late or too early for a check (`contract.md` 9, 10 and 13). Pure. */
 import { type ErrorCode, GatewayError } from '../../kernel/errors.ts';
-import type { ApprovalStatus } from './approval-status.ts';
+import type { OperationReply } from '../operation.ts';
+import type { ApprovalStatus, UnrunStatus } from './approval-status.ts';
 
 const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, message: string]>> = {
   awaiting_approval: ['approval_pending', 'Nobody has approved this yet; monitor_approval tells when.'],
@@ -23,6 +24,23 @@ const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, messa
 export function refusedIn(status: ApprovalStatus): GatewayError {
   const [code, message] = REFUSALS[status];
   return new GatewayError(code, message, { details: { status } });
+}
+
+const ENDED: Readonly<Record<UnrunStatus, string>> = {
+  rejected: 'The approval was rejected.',
+  cancelled: 'The approval was withdrawn.',
+  expired: 'The time to decide or to commit the approval is over.',
+  superseded: 'The draft was edited after the approval was asked for.',
+  invalidated: 'What the approval rested on is gone.',
+};
+
+/** What a used key is told whose approval ended without running: one code for each end. `approval` is that of a reply. */
+export function endedWithoutRunning(
+  status: UnrunStatus,
+  approval: NonNullable<OperationReply['approval']>,
+): GatewayError {
+  const message = `${ENDED[status]} Nothing ran and nothing will; to ask again, take a fresh Idempotency-Key.`;
+  return new GatewayError(`approval_${status}`, message, { details: { approval }, replayed: true });
 }
 
 /** Throws `version_conflict` when somebody means other content than the check has. */

@@ -3,7 +3,8 @@ import { approvalIdOf } from '../operation-id.ts';
 import { type OperationReply, type OperationState, replyOf } from '../operation.ts';
 import { countsOf } from '../operation-progress.ts';
 import type { ApprovalState } from './approval-state.ts';
-import { type ApprovalStatus, approvalStatus } from './approval-status.ts';
+import { type ApprovalStatus, approvalStatus, isUnrun } from './approval-status.ts';
+import { endedWithoutRunning } from './refuse-status.ts';
 
 /** The status of its check at a time; null for an operation that ran without one. */
 export const statusOfCheck = (state: OperationState, now: Date): ApprovalStatus | null =>
@@ -27,15 +28,18 @@ export function approvalOfReply(
 }
 
 /**
- * The operation as it stands. While something can still come of it the status says what it waits for; a check that ended
- * without running is over like one that ran, with no results: `approval.status` says how.
+ * The operation as it stands. While something can still come of it the status says what it waits for; `completed` is only
+ * what ran. Throws `approval_rejected`, `approval_cancelled`, `approval_expired`, `approval_superseded` or
+ * `approval_invalidated` when the approval ended without running.
  */
 export function replyOfCheck(operationId: string, state: OperationState, now: Date): OperationReply {
   const { approval, results } = state;
   const status = statusOfCheck(state, now);
   if (approval === null || status === null) throw new Error(`${operationId} is not checked`);
+  const shown = approvalOfReply(operationId, approval, status);
+  if (isUnrun(status)) throw endedWithoutRunning(status, shown);
   const told = {
-    approval: approvalOfReply(operationId, approval, status),
+    approval: shown,
     ...(approval.requested.draft_id === null ? {} : { draft_id: approval.requested.draft_id }),
   };
   if (results !== null) return { ...replyOf(operationId, results), ...told };

@@ -63,6 +63,22 @@ describe('waiting for approvals', () => {
     expect(await look([id], (await byMonitor).cursor)).to.include({ status: 'timed_out' });
   });
 
+  it(`tells who waits for an operation that its approval ended and nothing of it will run ${verifies('contract:10:not-run')}`, async () => {
+    const id = await ask('a');
+    const forOperation = (cursor?: string) =>
+      wait(
+        { for: 'operation', operation_ids: ['opn_a'], timeout_seconds: 0, ...(cursor && { cursor }) },
+        awaitEmail,
+      );
+    const { cursor } = await look([id]);
+    expect(await forOperation(cursor)).to.include({ status: 'timed_out' });
+    await then('a', 'ApprovalCancelled');
+    const reply = await forOperation(cursor);
+    expect(reply.status).to.equal('matched');
+    expect(reply.items[0]).to.include({ operation_id: 'opn_a', state: 'not_run' });
+    expect(reply.items[0]).not.to.have.property('status');
+  });
+
   it(`tells each change once, and without a cursor what changed since it was asked for ${verifies('contract:5:approval-cursor')}`, async () => {
     const id = await ask('a');
     const other = await ask('b');
