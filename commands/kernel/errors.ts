@@ -77,7 +77,11 @@ export const ERROR_TABLE = {
   approval_rejected: row(409, 'tool', 'The approval this key asked for was rejected; nothing ran.'),
   approval_cancelled: row(409, 'tool', 'The approval this key asked for was withdrawn; nothing ran.'),
   approval_expired: row(409, 'tool', 'The approval has expired.'),
-  approval_superseded: row(409, 'tool', 'The draft was edited after this key asked for an approval; nothing ran.'),
+  approval_superseded: row(
+    409,
+    'tool',
+    'The draft was edited after this key asked for an approval; nothing ran.',
+  ),
   approval_invalidated: row(409, 'tool', 'What was approved no longer exists as approved.'),
   idempotency_in_progress: row(
     409,

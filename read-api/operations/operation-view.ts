@@ -2,7 +2,12 @@
 import { z } from 'zod';
 import { ACTOR_TYPES } from '../../commands/kernel/event.ts';
 import type { PersonalData } from '../../commands/kernel/ports.ts';
-import { OperationReply, type OperationState, replyOf, summarise } from '../../commands/operations/operation.ts';
+import {
+  OperationReply,
+  type OperationState,
+  replyOf,
+  summarise,
+} from '../../commands/operations/operation.ts';
 import { progressAt } from '../../commands/operations/approvals/progress-at.ts';
 import { isUnrun } from '../../commands/operations/approvals/approval-status.ts';
 import {

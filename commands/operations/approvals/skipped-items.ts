@@ -11,7 +11,7 @@ export async function skippedItems(
   { personal }: { readonly personal: Pick<PersonalData, 'open'> },
   { approval }: Pick<OperationState, 'approval'>,
 ): Promise<OperationReply['results']> {
-  if (approval === null || approval.requested.draft_id !== null) return [];
+  if (approval?.requested.draft_id !== null) return [];
   const text = await personal.open(approval.requested.manifest);
   const manifest = text === null ? null : openManifest(text, approval.requested.content_hash);
   if (manifest?.kind !== 'message_actions') return [];

@@ -4,7 +4,6 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { endReview } from '../../../../commands/drafts/sending/leave-review.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
-import type { GatewayError } from '../../../../commands/kernel/errors.ts';
 import type { UnrunStatus } from '../../../../commands/operations/approvals/approval-status.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { operation, type OperationReply } from '../../../../commands/operations/operation.ts';
@@ -47,7 +46,7 @@ describe('a key whose approval ended without running', () => {
     cancelled: () => rig.invokeAs(rig.caller, cancelApproval, { approval_id: id }),
     expired: async () => {
       rig.at(25 * HOUR);
-      return await Promise.resolve();
+      await Promise.resolve();
     },
     invalidated: () =>
       appendFacts(rig.ports, sampleAuthor('org_1'), {
@@ -61,9 +60,12 @@ describe('a key whose approval ended without running', () => {
   for (const [status, end] of Object.entries(ends)) {
     it(`answers approval_${status} with the approval, and the operation says not_run ${verifies('contract:14:ended-replay', 'contract:10:not-run')}`, async () => {
       await end();
-      const refused = (await rejection(rig.reply(actOnEmail, input, KEY))) as GatewayError;
+      const refused = await rejection(rig.reply(actOnEmail, input, KEY));
       expect(refused).to.include({ code: `approval_${status}`, replayed: true });
-      expect(refused.details['approval']).to.deep.include({ id, status });
+      expect(refused).to.have.nested.include({
+        'details.approval.id': id,
+        'details.approval.status': status,
+      });
       const { output } = await rig.invokeAs(rig.caller, getOperation, { operation_id: reply.operation_id });
       const shown = output as Operation;
       expect(shown).to.include({ state: 'not_run' }).and.not.have.property('status');
@@ -100,8 +102,8 @@ describe('a key whose approval ended without running', () => {
     const before = await sends.draft(draftId);
     await sends.edit(draftId);
     await endReview(sends.ports, author, { before, after: await sends.draft(draftId) });
-    const refused = (await rejection(sends.ask(draftId, KEY))) as GatewayError;
+    const refused = await rejection(sends.ask(draftId, KEY));
     expect(refused).to.include({ code: 'approval_superseded' });
-    expect(refused.details['approval']).to.deep.include({ status: 'superseded' });
+    expect(refused).to.have.nested.include({ 'details.approval.status': 'superseded' });
   });
 });
