@@ -5,7 +5,7 @@
 import { GatewayError } from '../commands/kernel/errors.ts';
 import { PolicyDenied, RequestRefused } from '../commands/kernel/access-events.ts';
 import { EventMetadata } from '../commands/kernel/event.ts';
-import { uuidV5 } from '../commands/kernel/ids.ts';
+import { newEvents } from '../commands/kernel/new-events.ts';
 import {
   type AccessEntry,
   type AccessLog,
@@ -170,11 +170,7 @@ class OwnAccessStream implements AccessStream {
       this.#revision = 'no-stream';
     }
     const stream = `access-${runId}-${hour}`;
-    const attemptId = ids.newUuid();
-    const facts = entries.map((entry, index) => ({
-      ...entry,
-      id: uuidV5(stream, attemptId, String(index)),
-    }));
+    const facts = newEvents(ids, stream, entries);
     for (let attempt = 1; ; attempt += 1) {
       this.#revision ??= await this.#revisionOf(stream);
       try {

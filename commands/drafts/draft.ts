@@ -1,6 +1,6 @@
 /** A draft as its own stream tells it: what every edit and every send of it rests on. */
 import { sendEvents } from './sending/send-events.ts';
-import type { Aggregate } from '../kernel/decide-and-append.ts';
+import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
 import { draftEvents, type DraftKind, type DraftVersion } from './draft-events.ts';
 
@@ -186,4 +186,14 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     const step = steps[fact.type] as (state: DraftState, fact: PastFact<DraftEvent>) => Partial<DraftState>;
     return { ...state, ...step(state, fact), updatedAt: fact.meta.occurred_at };
   },
+  about: (_, before, after) => aboutDraft(before, after),
 };
+
+/** What takes a draft out of review is about the approval that it ends, too. */
+export function aboutDraft(before: DraftState, { mailboxId, send }: DraftState): About {
+  const approvalId = send?.frozen.approval_id ?? checkOf(before);
+  return {
+    ...(mailboxId === null ? {} : { mailbox_id: mailboxId }),
+    ...(approvalId === null ? {} : { approval_id: approvalId }),
+  };
+}

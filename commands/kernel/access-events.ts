@@ -1,7 +1,7 @@
 /** What the process's own access stream holds: reads of bodies and refusals (`contract.md` 12). */
 import { z } from 'zod';
 import type { ReadRecord } from './capability.ts';
-import { type Author, envelope } from './decide-and-append.ts';
+import { type About, type Author, envelope } from './decide-and-append.ts';
 import { catalogueOf, defineEvent } from './event.ts';
 import type { AccessEntry } from './ports.ts';
 
@@ -49,22 +49,32 @@ export const RefusalsCounted = defineEvent({
 
 export const accessCatalogue = catalogueOf([BodiesRead, RequestRefused, PolicyDenied, RefusalsCounted]);
 
-export const readEntry = (author: Author, now: Date, read: ReadRecord): AccessEntry => ({
-  type: BodiesRead.type,
-  data: {
+export function readEntry(author: Author, now: Date, read: ReadRecord): AccessEntry {
+  const [approvalId, ...others] = read.approvalIds ?? [];
+  const about = {
     mailbox_id: read.mailboxId,
-    message_ids: read.messageIds,
-    what: read.what,
-    ...(read.attachmentIds === undefined ? {} : { attachment_ids: read.attachmentIds }),
-    ...(read.approvalIds === undefined ? {} : { approval_ids: read.approvalIds }),
-  },
-  metadata: envelope(author, BodiesRead, now),
-});
+    // Of several none is the one it is about.
+    ...(approvalId === undefined || others.length > 0 ? {} : { approval_id: approvalId }),
+  };
+  return {
+    type: BodiesRead.type,
+    data: {
+      mailbox_id: read.mailboxId,
+      message_ids: read.messageIds,
+      what: read.what,
+      ...(read.attachmentIds === undefined ? {} : { attachment_ids: read.attachmentIds }),
+      ...(read.approvalIds === undefined ? {} : { approval_ids: read.approvalIds }),
+    },
+    metadata: envelope(author, BodiesRead, now, about),
+  };
+}
 
 export interface Refusal {
   readonly capability: string | null;
   readonly code: string;
   readonly mailboxId: string | null;
+  /** The objects it named. */
+  readonly about?: About;
   /** Of the error: a decision of the policy is told with its rule and version. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -75,5 +85,5 @@ export function refusalEntry(author: Author, now: Date, refusal: Refusal): Acces
   const policy = DecidingRule.safeParse(details['policy']).data;
   const event = code === 'policy_denied' && policy ? PolicyDenied : RequestRefused;
   const data = { capability, code, mailbox_id: mailboxId, ...(policy && { policy }) };
-  return { type: event.type, data, metadata: envelope(author, event, now) };
+  return { type: event.type, data, metadata: envelope(author, event, now, refusal.about) };
 }

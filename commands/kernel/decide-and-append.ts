@@ -9,13 +9,12 @@ import {
   versionOf,
 } from './event.ts';
 import { GatewayError } from './errors.ts';
-import { uuidV5 } from './ids.ts';
+import { newEvents } from './new-events.ts';
 import {
   type Appended,
   type EventStore,
   type ExpectedRevision,
   type Ids,
-  type NewEvent,
   type Position,
   WrongExpectedRevision,
 } from './ports.ts';
@@ -28,7 +27,12 @@ export interface Author {
   readonly requestId: string;
   readonly correlationId: string;
   readonly causationId: string;
+  /** The MCP session, hashed; absent where there is none. */
+  readonly mcpSession?: string;
 }
+
+/** What events are about beside their stream: members of the envelope, so that nobody has to derive them. */
+export type About = Pick<EventMetadata, 'mailbox_id' | 'approval_id'>;
 
 /** A stream's shape: the word before the dash, its events, and how they fold into a state. */
 export interface Aggregate<State, D extends EventDefinition> {
@@ -36,6 +40,8 @@ export interface Aggregate<State, D extends EventDefinition> {
   readonly catalogue: EventCatalogue;
   readonly initial: State;
   evolve(state: State, fact: PastFact<D>): State;
+  /** What the events are about that lead from one state to the other in one append. */
+  about?(id: string, before: State, after: State): About;
 }
 
 export interface Writer {
@@ -76,8 +82,13 @@ export async function loadAggregate<State, D extends EventDefinition>(
   return { state, revision: last?.revision ?? 'no-stream', position: last?.position ?? null };
 }
 
-/** The envelope of one fact, written now. */
-export function envelope(author: Author, definition: EventDefinition, occurredAt: Date): EventMetadata {
+/** The envelope of one fact; its salt comes with its id (`new-events.ts`). */
+export function envelope(
+  author: Author,
+  definition: EventDefinition,
+  occurredAt: Date,
+  about: About = {},
+): EventMetadata {
   return {
     v: versionOf(definition),
     org_id: author.orgId,
@@ -87,37 +98,53 @@ export function envelope(author: Author, definition: EventDefinition, occurredAt
     $correlationId: author.correlationId,
     $causationId: author.causationId,
     occurred_at: occurredAt.toISOString(),
+    ...about,
+    ...(author.mcpSession === undefined ? {} : { mcp_session: author.mcpSession }),
   };
+}
+
+const namedIn = (data: Readonly<Record<string, unknown>>): About => {
+  const { mailbox_id, approval_id } = data;
+  return {
+    ...(typeof mailbox_id === 'string' ? { mailbox_id } : {}),
+    ...(typeof approval_id === 'string' ? { approval_id } : {}),
+  };
+};
+
+interface AnyFact {
+  readonly type: string;
+  readonly data: unknown;
 }
 
 export interface FactsToAppend {
   readonly stream: string;
   readonly expected: ExpectedRevision;
   readonly catalogue: EventCatalogue;
-  readonly facts: readonly { readonly type: string; readonly data: unknown }[];
+  readonly facts: readonly AnyFact[];
   /** Absent = now. */
   readonly occurredAt?: Date;
+  /** What the data of an event names itself need not be said. */
+  readonly about?: About;
 }
 
 /** Appends facts under a fresh attempt id; each is checked against its schema first. */
 export async function appendFacts(
   writer: Writer,
   author: Author,
-  { stream, expected, catalogue, facts, occurredAt = writer.clock.now() }: FactsToAppend,
+  { stream, expected, catalogue, facts, occurredAt = writer.clock.now(), about = {} }: FactsToAppend,
 ): Promise<Appended> {
-  const attemptId = writer.ids.newUuid();
-  const events = facts.map((fact, index): NewEvent => {
+  const entries = facts.map((fact) => {
     const definition = catalogue.get(fact.type);
     if (!definition) throw new Error(`${stream} has no event called ${fact.type}`);
     definition.data.parse(fact.data);
+    const data = fact.data as Readonly<Record<string, unknown>>;
     return {
-      id: uuidV5(stream, attemptId, String(index)),
       type: fact.type,
-      data: fact.data as NewEvent['data'],
-      metadata: envelope(author, definition, occurredAt),
+      data,
+      metadata: envelope(author, definition, occurredAt, { ...namedIn(data), ...about }),
     };
   });
-  return await writer.events.append(stream, expected, events);
+  return await writer.events.append(stream, expected, newEvents(writer.ids, stream, entries));
 }
 
 /** Two writers on one stream meet rarely; more refusals than this in a row mean something else is wrong. */
@@ -147,6 +174,7 @@ export async function decideAndAppend<State, D extends EventDefinition>(
     if (facts.length === 0) return { state, appended: null, position };
     // The state answered is the one that is read back later, to the millisecond.
     const occurredAt = writer.clock.now();
+    const after = foldFacts(aggregate, state, facts, { author, at: occurredAt });
     try {
       const appended = await appendFacts(writer, author, {
         stream,
@@ -154,8 +182,8 @@ export async function decideAndAppend<State, D extends EventDefinition>(
         catalogue: aggregate.catalogue,
         facts,
         occurredAt,
+        about: aggregate.about?.(command.id, state, after) ?? {},
       });
-      const after = foldFacts(aggregate, state, facts, { author, at: occurredAt });
       return { state: after, appended, position: appended.position };
     } catch (error) {
       if (!(error instanceof WrongExpectedRevision)) throw error;
@@ -168,7 +196,7 @@ export async function decideAndAppend<State, D extends EventDefinition>(
 export function foldFacts<State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,
   state: State,
-  facts: readonly { readonly type: string; readonly data: unknown }[],
+  facts: readonly AnyFact[],
   written: { readonly author: Author; readonly at: Date },
 ): State {
   return facts.reduce((current, fact) => {

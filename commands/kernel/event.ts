@@ -59,6 +59,13 @@ export const EventMetadata = z.object({
   $correlationId: z.string(),
   $causationId: z.string(),
   occurred_at: z.iso.datetime(),
+  /** The mailbox and the approval the event is about, where it is about one. */
+  mailbox_id: z.string().optional(),
+  approval_id: z.string().optional(),
+  /** The MCP session it was asked for in, hashed. */
+  mcp_session: z.string().optional(),
+  /** 16 random bytes, base64url: what is hidden of the event cannot be guessed from its hash. Absent in older events. */
+  salt: z.string().optional(),
 });
 export type EventMetadata = z.output<typeof EventMetadata>;
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Author, Writer } from './decide-and-append.ts';
+import type { About, Author, Writer } from './decide-and-append.ts';
 import { appendFacts } from './decide-and-append.ts';
 import { catalogueOf, defineEvent, readEvent } from './event.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
@@ -115,7 +115,7 @@ export async function writeClaim(
   writer: Writer,
   author: Author,
   operationId: string,
-  data: z.input<typeof RequestClaimed.data>,
+  { data, about }: { readonly data: z.input<typeof RequestClaimed.data>; readonly about: About },
 ): Promise<boolean> {
   try {
     await appendFacts(writer, author, {
@@ -123,6 +123,7 @@ export async function writeClaim(
       expected: 'no-stream',
       catalogue: claimCatalogue,
       facts: [{ type: RequestClaimed.type, data }],
+      about,
     });
     return true;
   } catch (error) {
@@ -136,7 +137,7 @@ export async function writeSettled(
   writer: Writer,
   author: Author,
   operationId: string,
-  error: GatewayError | null,
+  { error, about }: { readonly error: GatewayError | null; readonly about: About },
 ): Promise<void> {
   try {
     await appendFacts(writer, author, {
@@ -151,6 +152,7 @@ export async function writeSettled(
             : { outcome: 'ok', code: null, message: null },
         },
       ],
+      about,
     });
   } catch (failure) {
     if (!(failure instanceof WrongExpectedRevision)) throw failure;

@@ -1,4 +1,5 @@
 /** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
+import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { authorise, requireAny, wantsFreshPassword } from './authorise.ts';
 import type { Caller } from './access.ts';
@@ -8,6 +9,7 @@ import { RequestClaims } from './request-claims.ts';
 import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
 import { lastingItemsOf } from './lasting-items.ts';
+import { mentionedIn } from './mentioned.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
 import { credentialIds } from './credential-ids.ts';
 import { requireFreshPassword } from './step-up.ts';
@@ -71,6 +73,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
     fingerprint,
     request,
     caller,
+    about: mentionedIn(input),
   });
   const context: Context = {
     caller,
@@ -158,8 +161,13 @@ function authorOf({ caller, request, client }: Invocation): Author {
     requestId: request.id,
     correlationId: request.id,
     causationId: request.id,
+    ...(request.mcpSessionId === null ? {} : { mcpSession: sessionName(request.mcpSessionId) }),
   };
 }
+
+/** An MCP session as events name it: the id itself would let its reader speak in it. */
+const sessionName = (mcpSessionId: string): string =>
+  createHash('sha256').update(`mcp-session\n${mcpSessionId}`).digest('base64url');
 
 /** Statuses of refusals that are events, one each (`contract.md` 12). */
 const RECORDED_STATUSES: ReadonlySet<number> = new Set([403, 404, 409, 412, 422, 424]);
@@ -175,6 +183,7 @@ async function recordRefusal(invocation: Invocation, error: unknown): Promise<vo
     capability: capability.name,
     code: error.code,
     mailboxId: mentionedMailbox(invocation.input),
+    about: mentionedIn(invocation.input),
     details: error.details,
   });
   try {

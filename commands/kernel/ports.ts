@@ -34,6 +34,8 @@ export interface Ids {
   newUuid(): string;
   /** 128 random bits in hex: what keeps a hash from being guessed. */
   newNonce(): string;
+  /** 128 random bits in base64url: the salt of one event. */
+  newSalt(): string;
   /** The id an Idempotency-Key stands for, in the scope (org, principal). */
   idForKey(prefix: IdPrefix, orgId: string, principalId: string, key: string): string;
   /** HMAC-SHA-256 of `text` as hex, for stream names that must not tell what they reserve. */

@@ -1,7 +1,7 @@
 /** Claims of requests that are no operation: the key is taken late, settled at the end, replayed afterwards. */
 import type { Caller } from './access.ts';
 import type { CapabilityDefinition, Context, IdempotencyRule, Replay, Request } from './capability.ts';
-import type { Author } from './decide-and-append.ts';
+import type { About, Author } from './decide-and-append.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
 import { type HeldLease, holdLease } from './hold-lease.ts';
 import {
@@ -21,6 +21,8 @@ interface Claimant {
   readonly fingerprint: string;
   readonly request: Request;
   readonly caller: Caller;
+  /** The objects the input names. */
+  readonly about: About;
 }
 
 /** The request behind a key, its types left to its capability. */
@@ -88,7 +90,7 @@ export class RequestClaims {
         this.#resumed = claim;
         return await work.run();
       }
-      await writeSettled(this.#ports, this.#author, operationId, null);
+      await this.#writeSettled(operationId, null);
       work.markReplayed();
       return output;
     } finally {
@@ -104,11 +106,11 @@ export class RequestClaims {
     if (operationId === null || this.#lease !== null) return targetId;
     const lease = await holdLease(this.#ports.leases, operationId);
     if (lease === null) throw keyInProgress(1);
-    const { capability, fingerprint } = this.#claimant;
+    const { capability, fingerprint, about } = this.#claimant;
     const data = { capability, fingerprint, target_id: targetId, run_id: this.#ports.leases.runId };
     let isTaken = false;
     try {
-      isTaken = await writeClaim(this.#ports, this.#author, operationId, data);
+      isTaken = await writeClaim(this.#ports, this.#author, operationId, { data, about });
     } finally {
       if (!isTaken) await lease.release();
     }
@@ -145,15 +147,19 @@ export class RequestClaims {
   async #run<Output>(operationId: string, handle: () => Promise<Output>): Promise<Output> {
     try {
       const output = await handle();
-      if (this.#lease !== null) await writeSettled(this.#ports, this.#author, operationId, null);
+      if (this.#lease !== null) await this.#writeSettled(operationId, null);
       return output;
     } catch (error) {
-      if (isOutcome(error) && this.#lease !== null)
-        await writeSettled(this.#ports, this.#author, operationId, error);
+      if (isOutcome(error) && this.#lease !== null) await this.#writeSettled(operationId, error);
       throw error;
     } finally {
       await this.#release();
     }
+  }
+
+  async #writeSettled(operationId: string, error: GatewayError | null): Promise<void> {
+    const { about } = this.#claimant;
+    await writeSettled(this.#ports, this.#author, operationId, { error, about });
   }
 
   async #release(): Promise<void> {

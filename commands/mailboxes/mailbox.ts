@@ -205,6 +205,7 @@ export const mailbox: Aggregate<MailboxRecord, MailboxEvent> = {
     ) => Partial<MailboxRecord>;
     return { ...state, ...step(state, fact), version: state.version + 1 };
   },
+  about: (id) => ({ mailbox_id: id }),
 };
 
 /** Throws `not_found` when the mailbox was never added or is erased. */

@@ -1,10 +1,10 @@
 /** The first append of an operation: what was asked and what policy said. Expecting no stream, it claims the key. */
 import type { Context } from '../kernel/capability.ts';
-import { appendFacts, streamOf } from '../kernel/decide-and-append.ts';
+import { appendFacts, foldFacts, streamOf } from '../kernel/decide-and-append.ts';
 import { type Appended, WrongExpectedRevision } from '../kernel/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { Mode } from './authorize-operation.ts';
-import { operation, type OperationFact } from './operation.ts';
+import { aboutOperation, operation, type OperationFact } from './operation.ts';
 import type { OperationTarget } from './operation-events.ts';
 
 export interface Submitted {
@@ -54,7 +54,10 @@ export async function appendFirst(
   try {
     const stream = streamOf(operation, operationId);
     const { catalogue } = operation;
-    return await appendFacts(ports, author, { stream, expected: 'no-stream', catalogue, facts, occurredAt });
+    const first = foldFacts(operation, operation.initial, facts, { author, at: occurredAt });
+    const about = aboutOperation(operationId, first.mailboxId, first.approval !== null);
+    const to = { stream, expected: 'no-stream', catalogue, facts, occurredAt, about } as const;
+    return await appendFacts(ports, author, to);
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return null;
     throw error;

@@ -1,7 +1,8 @@
 /** An operation's state and the answer it gives. */
 import { z } from 'zod';
-import type { Aggregate } from '../kernel/decide-and-append.ts';
+import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../kernel/event.ts';
+import { withPrefix } from '../kernel/ids.ts';
 import type { Sealed } from '../kernel/ports.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
@@ -167,7 +168,14 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     ) => Partial<OperationState>;
     return { ...state, ...step(state, fact), updatedAt: fact.meta.occurred_at };
   },
+  about: (id, _, { mailboxId, approval }) => aboutOperation(id, mailboxId, approval !== null),
 };
+
+/** An approval has the id of its operation, under its own prefix. */
+export const aboutOperation = (id: string, mailboxId: string | null, hasApproval: boolean): About => ({
+  ...(mailboxId === null ? {} : { mailbox_id: mailboxId }),
+  ...(hasApproval ? { approval_id: withPrefix('chk', id) } : {}),
+});
 
 /** How many items ended how; skipped ones are told item by item. */
 export const summarise = (results: readonly ItemResult[]): Summary => ({

@@ -3,7 +3,7 @@ import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/dec
 import { type Ports, WrongExpectedRevision } from '../kernel/ports.ts';
 import { commitOutcome } from './approvals/commit-outcome.ts';
 import { lookUpItems } from './look-up-items.ts';
-import { operation, type OperationState, summarise } from './operation.ts';
+import { aboutOperation, operation, type OperationState, summarise } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
 import { untoldItems } from './untold-items.ts';
 
@@ -41,8 +41,13 @@ export async function reconcileOperation(
   const facts = [...settled, ...commitOutcome(state.approval, results, ports.clock.now())];
   if (state.results === null || changed.length > 0) {
     try {
-      const stream = streamOf(operation, operationId);
-      await appendFacts(ports, author, { stream, expected: revision, catalogue: operation.catalogue, facts });
+      await appendFacts(ports, author, {
+        stream: streamOf(operation, operationId),
+        expected: revision,
+        catalogue: operation.catalogue,
+        facts,
+        about: aboutOperation(operationId, state.mailboxId, state.approval !== null),
+      });
     } catch (error) {
       if (error instanceof WrongExpectedRevision) return null;
       throw error;

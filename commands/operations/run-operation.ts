@@ -8,7 +8,7 @@ import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import type { Expectation } from '../kernel/mail-echoes.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import { type Ports, type Position, WrongExpectedRevision } from '../kernel/ports.ts';
-import { operation, type OperationFact, summarise } from './operation.ts';
+import { aboutOperation, operation, type OperationFact, summarise } from './operation.ts';
 import type { ActionStep, ItemResult } from './operation-events.ts';
 import { intendedChanges, remainingChanges } from './own-changes.ts';
 import { runActions } from './run-actions.ts';
@@ -19,6 +19,8 @@ export interface Run {
   readonly mailbox: MailboxEntry;
   readonly steps: readonly ActionStep[];
   readonly targets: readonly Target[];
+  /** It is the commit of an approval. */
+  readonly hasApproval: boolean;
   /** Appends the intent with the steps as observed; its revision, or null when another writer was first. */
   begin(steps: readonly ActionStep[]): Promise<bigint | null>;
   /** What else the outcomes say, in the same append. */
@@ -131,6 +133,7 @@ async function appendOutcomes(
         { type: 'OperationCompleted', data: { summary: summarise(results) } },
         ...run.ending(results),
       ],
+      about: aboutOperation(run.operationId, run.mailbox.id, run.hasApproval),
     });
     return position;
   } catch (error) {

@@ -142,6 +142,7 @@ async function runDirectly(
       started.isAppended = first !== null;
       return first?.revision ?? null;
     },
+    hasApproval: false,
     ending: () => [],
   });
   if (end === 'not_begun' || end === 'overtaken') return await replayFirst(context, operationId);

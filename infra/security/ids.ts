@@ -10,6 +10,7 @@ export function createIds(idKey: KeyObject, clock: Clock): Ids {
     newId: (prefix) => uuidToId(prefix, uuidV7(clock.now().getTime(), randomBytes(10))),
     newUuid: () => randomUUID(),
     newNonce: () => randomBytes(16).toString('hex'),
+    newSalt: () => randomBytes(16).toString('base64url'),
     idForKey: (prefix, orgId, principalId, idempotencyKey) =>
       derivedId(prefix, idKey, [orgId, principalId, idempotencyKey]),
     // The word in front keeps these apart from derived ids, which use the same key.

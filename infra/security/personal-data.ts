@@ -1,15 +1,14 @@
 /**
- * The `PersonalData` port: `sealed.v1.<owner id>.<box>`, the box under a key of the owner's own that lives in
- * `vault.personal_key`, outside the log. Erasing that key erases what was sealed under it, wherever it was copied.
+ * The `PersonalData` port. A sealed text (`sealed-text.ts`) lies under a key of its owner's own in `vault.personal_key`, outside
+ * the log. Erasing that key erases what was sealed under it, wherever it was copied.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { BoundedMap } from '../bounded-map.ts';
 import { openBox, sealBox } from './sealed-box.ts';
+import { isOwnerId, openText, readSealed, sealText } from './sealed-text.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Clock, PersonalData, Sealed, Sql } from '../../commands/kernel/ports.ts';
 
-const FORM = /^sealed\.v1\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
-const OWNER_ID = /^[A-Za-z0-9_-]+$/;
 const CACHED_KEYS = 5_000;
 /** An erasure by another process holds here after this at the latest. */
 const CACHED_FOR_MS = 60_000;
@@ -45,24 +44,21 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
 
   return {
     seal: async (ownerId, text) => {
-      if (!OWNER_ID.test(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
+      if (!isOwnerId(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
       const key = await cached(ownerId, () => loadOrMake(sql, masterKey, ownerId));
       // What is sealed for an erased owner must stay unreadable: under a key that nobody keeps.
-      const box = sealBox(key ?? createSecretKey(randomBytes(32)), Buffer.from(text), textContext(ownerId));
-      return `sealed.v1.${ownerId}.${box.toString('base64url')}` as Sealed;
+      return sealText(key ?? createSecretKey(randomBytes(32)), ownerId, text) as Sealed;
     },
     open: async (sealed) => {
-      const [, ownerId, box] = FORM.exec(sealed) ?? [];
-      if (ownerId === undefined || box === undefined) return null;
-      const key = await cached(ownerId, () => load(sql, masterKey, ownerId));
-      if (key === null) return null;
-      return openBox(key, Buffer.from(box, 'base64url'), textContext(ownerId))?.toString() ?? null;
+      const parts = readSealed(sealed);
+      if (parts === null) return null;
+      const key = await cached(parts.ownerId, () => load(sql, masterKey, parts.ownerId));
+      return key === null ? null : openText(key, parts);
     },
   };
 }
 
 const keyContext = (ownerId: string): string => `personal_key ${ownerId}`;
-const textContext = (ownerId: string): string => `personal ${ownerId}`;
 
 async function load(sql: Sql, masterKey: KeyObject, ownerId: string): Promise<KeyObject | null> {
   const [row] = await sql.query<{ wrapped: Buffer | null }>(

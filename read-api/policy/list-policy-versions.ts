@@ -30,7 +30,8 @@ const Input = z.strictObject(pageFields);
 
 /** The stream of a policy as the list of its versions, oldest first. */
 const history: Aggregate<readonly PolicyVersion[], typeof PolicySet> = {
-  ...policy,
+  category: policy.category,
+  catalogue: policy.catalogue,
   initial: [],
   evolve: (versions, fact) => [...versions, policy.evolve(policy.initial, fact)],
 };

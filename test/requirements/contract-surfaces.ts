@@ -31,6 +31,15 @@ export const contractSurfaces = {
     AUDIT,
     'With the store down reads of bodies answer 503, refusals are still answered.',
   ],
+  'contract:12:salt': [AUDIT, 'Every event carries 16 random bytes as its salt; a resent append keeps them.'],
+  'contract:12:approval-lines': [
+    AUDIT,
+    'Every event of an approval names it, and its mailbox, in the envelope.',
+  ],
+  'contract:12:sealed-v2': [
+    AUDIT,
+    'A sealed text commits to what it says, under a salt that lies in its box alone; older ones open as before.',
+  ],
   'contract:12:sealed': [
     AUDIT,
     'Names, addresses and agents are sealed: erasing the key erases the person, not the trail.',

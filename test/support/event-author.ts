@@ -12,6 +12,7 @@ export const randomIds: Ids = {
   newId: (prefix) => uuidToId(prefix, randomUUID()),
   newUuid: () => randomUUID(),
   newNonce: () => randomUUID().replaceAll('-', ''),
+  newSalt: () => Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url'),
   idForKey: (prefix, ...parts) => `${prefix}_${parts.join('-')}`,
   reservationName: (text) => text,
 };

@@ -8,7 +8,7 @@ import {
 } from '../../kernel/decide-and-append.ts';
 import type { HeldLease } from '../../kernel/hold-lease.ts';
 import { type ExpectedRevision, type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
-import { draft, type DraftFact, type DraftState, type Send } from '../draft.ts';
+import { aboutDraft, draft, type DraftFact, type DraftState, type Send } from '../draft.ts';
 import { startAttempt } from './decide-send.ts';
 import type { Attempt } from './run-attempt.ts';
 
@@ -127,14 +127,17 @@ async function append(
   { id, state, revision }: DraftAtRevision,
   facts: readonly DraftFact[],
 ): Promise<Begun | null> {
+  const occurredAt = ports.clock.now();
+  const after = foldFacts(draft, state, facts, { author, at: occurredAt });
   try {
     const appended = await appendFacts(ports, author, {
       stream: streamOf(draft, id),
       expected: revision,
       catalogue: draft.catalogue,
       facts,
+      occurredAt,
+      about: aboutDraft(state, after),
     });
-    const after = foldFacts(draft, state, facts, { author, at: ports.clock.now() });
     if (after.send === null) throw new Error('an attempt without a frozen message');
     return { state: after, send: after.send, revision: appended.revision };
   } catch (error) {

@@ -11,7 +11,7 @@ import {
   SubmissionFailure,
   type SubmissionFailureFacts,
 } from '../../kernel/submission-port.ts';
-import { draft, type DraftState, type Send } from '../draft.ts';
+import { aboutDraft, draft, type DraftState, type Send } from '../draft.ts';
 import { asFrozen, dateHeader, datedMessage, whileHeld } from './dated-message.ts';
 import { type AttemptEnd, endAttempt, sealRefused } from './decide-send.ts';
 import { ALTERED_CODE } from './send-outcome.ts';
@@ -20,6 +20,7 @@ import { ALTERED_CODE } from './send-outcome.ts';
 export interface Attempt {
   readonly draftId: string;
   readonly mailboxId: string;
+  readonly state: DraftState;
   readonly send: Send;
   readonly revision: ExpectedRevision;
   readonly lease: HeldLease;
@@ -85,7 +86,7 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
 async function appendDataBegun(
   ports: Ports,
   author: Author,
-  { draftId, mailboxId, send, revision }: Attempt,
+  { draftId, mailboxId, state, send, revision }: Attempt,
   refused: readonly RefusedRecipient[],
 ): Promise<void> {
   const rejected = await sealRefused((text) => ports.personal.seal(mailboxId, text), refused);
@@ -99,6 +100,7 @@ async function appendDataBegun(
         data: { operation_id: send.frozen.operation_id, attempt: send.attempts, rejected },
       },
     ],
+    about: aboutDraft(state, state),
   });
 }
 

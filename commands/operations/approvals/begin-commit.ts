@@ -1,7 +1,7 @@
 /** Where a commit begins: the append that is the lock against every other end of its check. */
 import { appendFacts, streamOf } from '../../kernel/decide-and-append.ts';
 import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
-import { operation, type OperationFact } from '../operation.ts';
+import { aboutOperation, operation, type OperationFact } from '../operation.ts';
 import { isOver } from './approval-status.ts';
 import type { Committable } from './commit-kind.ts';
 
@@ -16,7 +16,7 @@ export interface CommitBegun {
  */
 export async function beginCommit(
   ports: Ports,
-  { commit, approval, revision, started }: Committable,
+  { commit, state, approval, revision, started }: Committable,
   intent: OperationFact,
 ): Promise<CommitBegun | null> {
   const at = ports.clock.now();
@@ -25,7 +25,8 @@ export async function beginCommit(
   const { catalogue } = operation;
   const facts = [started, intent];
   try {
-    const to = { stream, expected: revision, catalogue, facts, occurredAt: at };
+    const about = aboutOperation(commit.operationId, state.mailboxId, true);
+    const to = { stream, expected: revision, catalogue, facts, occurredAt: at, about };
     return { revision: (await appendFacts(ports, commit.author, to)).revision, at };
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return null;

@@ -136,6 +136,7 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
     mailbox,
     steps,
     targets,
+    hasApproval: true,
     begin,
     ending,
   });

@@ -5,7 +5,13 @@
 import { appendFacts, type Loaded, loadAggregate, streamOf } from '../../kernel/decide-and-append.ts';
 import { GatewayError, notFound } from '../../kernel/errors.ts';
 import { type Ports, type Position, WrongExpectedRevision } from '../../kernel/ports.ts';
-import { operation, type OperationFact, type OperationReply, type OperationState } from '../operation.ts';
+import {
+  aboutOperation,
+  operation,
+  type OperationFact,
+  type OperationReply,
+  type OperationState,
+} from '../operation.ts';
 import type { ApprovalState } from './approval-state.ts';
 import { type Check, checkAgain, type Invalid } from './check-again.ts';
 import type { Commit, CommitKind } from './commit-kind.ts';
@@ -128,13 +134,14 @@ async function failAttempt(
 /** Null when another writer was first. */
 async function append(
   ports: Ports,
-  { commit, revision, now }: Check,
+  { commit, state, revision, now }: Check,
   facts: readonly OperationFact[],
 ): Promise<Position | null> {
   const stream = streamOf(operation, commit.operationId);
   try {
     const { catalogue } = operation;
-    const to = { stream, expected: revision, catalogue, facts, occurredAt: now };
+    const about = aboutOperation(commit.operationId, state.mailboxId, true);
+    const to = { stream, expected: revision, catalogue, facts, occurredAt: now, about };
     const { position } = await appendFacts(ports, commit.author, to);
     commit.notePosition(position);
     return position;

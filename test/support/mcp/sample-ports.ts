@@ -63,6 +63,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
       newId: (prefix) => `${prefix}_${randomUUID()}`,
       newUuid: () => randomUUID(),
       newNonce: () => randomUUID().replaceAll('-', ''),
+      newSalt: () => Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url'),
       idForKey: (prefix, ...parts) => `${prefix}_${parts.join('-')}`,
       reservationName: (text) => text,
     },

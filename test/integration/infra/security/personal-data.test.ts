@@ -33,7 +33,7 @@ describe('personal data', function () {
 
   it('opens in another process what this one sealed', async () => {
     const sealed = await process().seal('usr_1', 'Zoë Lindqvist');
-    expect(sealed).to.match(/^sealed\.v1\.usr_1\.[A-Za-z0-9_-]+$/);
+    expect(sealed).to.match(/^sealed\.v2\.usr_1\.[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]+$/);
     expect(sealed).not.to.include('Lindqvist');
     expect(await process().open(sealed)).to.equal('Zoë Lindqvist');
   });
@@ -72,12 +72,12 @@ describe('personal data', function () {
     const personal = process();
     const sealed = await personal.seal('usr_5', 'text');
     await personal.seal('usr_6', 'makes a key');
-    const box = sealed.split('.')[3] ?? '';
+    const [, , , commitment = '', box = ''] = sealed.split('.');
     const altered = (box.startsWith('A') ? 'B' : 'A') + box.slice(1);
     for (const wrong of [
-      `sealed.v1.usr_5.${altered}`,
-      `sealed.v1.usr_6.${box}`,
-      `sealed.v1.usr_9.${box}`,
+      `sealed.v2.usr_5.${commitment}.${altered}`,
+      `sealed.v2.usr_6.${commitment}.${box}`,
+      `sealed.v2.usr_9.${commitment}.${box}`,
       'text',
       '',
     ]) {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { brokenApprovalRules } from '../../../support/approval-invariants.ts';
+import { brokenEnvelopeRules } from '../../../support/envelope-rules.ts';
 import { ApprovalHistory } from '../../../support/approval-history.ts';
 import { histories, type Step } from '../../../support/approval-steps.ts';
 import { DECIDERS } from '../../../support/approval-world.ts';
@@ -12,6 +13,7 @@ async function check(history: ApprovalHistory, step: Step): Promise<void> {
   for (const pair of history.pairs) {
     const events = await history.streamOf(pair.real);
     expect(brokenApprovalRules(events, DECIDERS), after).to.deep.equal([]);
+    expect(brokenEnvelopeRules(events), after).to.deep.equal([]);
     expect(await history.statusOf(pair.real), after).to.equal(history.modelStatus(pair));
     expect(history.isDone(pair), `done ${after}`).to.equal(pair.model.isDone);
     expect(history.effectsOf(pair), `effects ${after}`).to.equal(pair.model.isDone ? 1 : 0);
@@ -22,7 +24,7 @@ async function check(history: ApprovalHistory, step: Step): Promise<void> {
 }
 
 describe('a check under random histories', () => {
-  it(`does what the table says, and nothing runs that was not approved ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:9:commit-checks', 'contract:10:expiry', 'contract:10:attempt-failed')}`, async () => {
+  it(`does what the table says, and nothing runs that was not approved ${verifies('contract:10:one-end', 'contract:9:one-vote', 'contract:9:commit-checks', 'contract:10:expiry', 'contract:10:attempt-failed', 'contract:12:approval-lines')}`, async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (steps) => {
         const history = await ApprovalHistory.begin();

@@ -13,6 +13,7 @@ import { randomIds, sampleAuthor } from '../../../support/event-author.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 /** Version 1 was `{by}`, version 2 `{by, unit}`; both are still in streams. */
 const Counted = defineEvent({
@@ -134,6 +135,52 @@ describe('decideAndAppend', () => {
     expect(new Set(events.all.map(({ id }) => id)).size).to.equal(4);
   });
 
+  it(`salts every event for itself, and a resent append is the same to the byte ${verifies('contract:12:salt')}`, async () => {
+    const sent: unknown[] = [];
+    const lost = {
+      ...writer(),
+      events: Object.assign(Object.create(events) as MemoryEventStore, {
+        append: async (...append: Parameters<MemoryEventStore['append']>) => {
+          // The first answer is lost: what a client of the store does then is to send the same again.
+          sent.push(JSON.stringify(append[2]), JSON.stringify(append[2]));
+          await events.append(...append);
+          return await events.append(...append);
+        },
+      }),
+    };
+    await appendFacts(lost, AUTHOR, {
+      stream: 'counter-c',
+      expected: 'no-stream',
+      catalogue: counter.catalogue,
+      facts: [one, one],
+    });
+    expect(new Set(sent).size).to.equal(1);
+    const salts = events.all.map(({ metadata }) => Buffer.from(String(metadata['salt']), 'base64url'));
+    expect(salts.map(({ length }) => length)).to.deep.equal([16, 16]);
+    expect(salts[0]).not.to.deep.equal(salts[1]);
+  });
+
+  it('says in the envelope which mailbox, approval and session an event is about', async () => {
+    const About = defineEvent({
+      type: 'About',
+      summary: 'It names a mailbox.',
+      data: z.object({ mailbox_id: z.string() }),
+    });
+    const author = { ...AUTHOR, mcpSession: 'hashed' };
+    await appendFacts(writer(), author, {
+      stream: 'about-1',
+      expected: 'no-stream',
+      catalogue: catalogueOf([About]),
+      facts: [{ type: 'About', data: { mailbox_id: 'mbx_1' } }],
+      about: { approval_id: 'chk_1' },
+    });
+    expect(events.all[0]?.metadata).to.include({
+      mailbox_id: 'mbx_1',
+      approval_id: 'chk_1',
+      mcp_session: 'hashed',
+    });
+  });
+
   it('refuses facts that break their schema or are none of the stream, before anything is written', async () => {
     const append = (facts: readonly { type: string; data: unknown }[]) =>
       rejection(
@@ -151,7 +198,9 @@ describe('decideAndAppend', () => {
 
   it('puts the whole envelope on every event', async () => {
     await count();
-    expect(events.all[0]?.metadata).to.deep.equal({
+    const { salt, ...metadata } = events.all[0]?.metadata ?? {};
+    expect(salt).to.match(/^[A-Za-z0-9_-]{22}$/);
+    expect(metadata).to.deep.equal({
       v: 3,
       org_id: 'org_1',
       actor: AUTHOR.actor,

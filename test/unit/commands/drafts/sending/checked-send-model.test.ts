@@ -11,6 +11,7 @@ import { GatewayError } from '../../../../../commands/kernel/errors.ts';
 import type { Ports } from '../../../../../commands/kernel/ports.ts';
 import { statusOfCheck } from '../../../../../commands/operations/approvals/reply-of-check.ts';
 import { brokenApprovalRules } from '../../../../support/approval-invariants.ts';
+import { brokenEnvelopeRules } from '../../../../support/envelope-rules.ts';
 import { ProcessGone } from '../../../../support/breaking-mailbox.ts';
 import { CheckedSendRig } from '../../../../support/checked-send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../../support/dying-ports.ts';
@@ -191,6 +192,8 @@ async function check(history: History, before: DraftState, step: Step): Promise<
     expect(brokenApprovalRules(events, DECIDERS)).to.deep.equal([]);
     if (events.some(({ type }) => type === 'ApprovalGranted')) approved.add(operationId);
   }
+  const streams = [...asked].map((operationId) => rig.ports.events.readStream(`operation-${operationId}`));
+  expect(brokenEnvelopeRules([...stored, ...(await Promise.all(streams)).flat()])).to.deep.equal([]);
   for (const { data } of stored.filter(({ type }) => type === 'DraftFrozen')) {
     const taken = history.takenOf(String(data['message_id']));
     expect(taken, 'what goes out is approved, and goes out once').to.be.at.most(
