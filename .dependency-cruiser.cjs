@@ -3,7 +3,8 @@
  * `test/contract/house/imports.test.ts` plants a violation of every rule and holds the sources against them.
  */
 const LAYERS = ['infra', 'mcp', 'read-api', 'projections', 'commands'];
-const ENTRIES = '^infra/(main|store|demo/demo|admin/(admin|backup|rebuild|restore))\\.ts$';
+const ENTRIES =
+  '^infra/(main|store|demo/demo|markup/markup-worker|admin/(admin|backup|rebuild|restore))\\.ts$';
 
 /** A package by its name, or a module of Node's own. */
 const packages = (...names) => names.map((name) => `(^|/)node_modules/(@types/)?${name}(/|$)`);
@@ -64,7 +65,7 @@ module.exports = {
       to: {
         path: [
           ...packages('pg', '@eventstore/db-client', 'imapflow', 'nodemailer'),
-          ...coreModules('net', 'tls', 'fs', 'dgram', 'child_process'),
+          ...coreModules('net', 'tls', 'fs', 'dgram', 'child_process', 'worker_threads'),
         ],
       },
     },

@@ -12,6 +12,7 @@ import { labelledFolders } from './mail/labelled-folders.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { createMailCopies } from './mail-sync/mail-copies.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
+import { markupThreads } from './markup/markup-threads.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from './mail-index/postgres-mirror.ts';
 import { endsConnections, mailSettingsOf } from './mail-settings.ts';
@@ -172,6 +173,7 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
     }),
     content: new PostgresContentStore({ sql, masterKey, clock, log }),
     composer: messageComposer,
+    markup: markupThreads,
   };
 }
 

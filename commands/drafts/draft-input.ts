@@ -7,7 +7,7 @@ import { AddressInput } from './mail-address.ts';
 /** `contract.md` 15, To, Cc and Bcc together; the sum is checked once the draft is put together. */
 const addresses = z.array(AddressInput).max(100);
 const MAX_BODY_CHARS = 500_000;
-/** Its parser's time grows with the square of what is written to keep it busy; this much takes a second at most. */
+/** Its parser's time grows with the square of what is written to keep it busy; this much takes a few seconds at most. */
 const MAX_MARKDOWN_CHARS = 50_000;
 const MAX_HEADERS = 20;
 export const MAX_ATTACHMENTS = 100;

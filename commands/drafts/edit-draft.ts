@@ -34,7 +34,11 @@ export const editDraft = (context: Context, input: EditDraftInput, admit: Admit)
     const { mailbox, access, id: draftId } = loaded;
     const on = { mailbox, access, draftId, present: attachmentsOf(present.version, present.envelope) };
     const attachments = await nameAttachments(context, on, input.attachments);
-    return { fields: fieldsOf(mailbox, input), body: renderBody(input) ?? EMPTY_BODY, attachments };
+    return {
+      fields: fieldsOf(mailbox, input),
+      body: (await renderBody(context.ports.markup, input)) ?? EMPTY_BODY,
+      attachments,
+    };
   });
 
 /** Changes the fields named: absent = keep, null = clear. Throws like `editDraft`. */
@@ -114,7 +118,7 @@ function patchedFields(
 }
 
 async function patchedBody({ ports }: Context, contentId: string, input: BodyInput): Promise<DraftBody> {
-  const rendered = renderBody(input);
+  const rendered = await renderBody(ports.markup, input);
   if (rendered !== null) return rendered;
   if (input.text === null) return EMPTY_BODY;
   const before = await loadBody(ports.content, contentId);

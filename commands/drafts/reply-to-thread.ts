@@ -40,7 +40,7 @@ export async function replyToThread(context: Context, input: ReplyInput, admit: 
   checkRecipients(fields);
   const on = { mailbox, access, draftId: null, present: [] };
   const attachments = await nameAttachments(context, on, input.attachments ?? []);
-  const own = renderBody(input) ?? EMPTY_BODY;
+  const own = (await renderBody(context.ports.markup, input)) ?? EMPTY_BODY;
   const history = quotedHistory(source);
   return await writeStart(context, mailbox.id, admit, {
     kind: all ? 'reply_all' : 'reply',

@@ -3,8 +3,8 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { notFound } from '../kernel/errors.ts';
-import { readHtml } from '../kernel/html/read-html.ts';
 import type { Address, FetchedMessage } from '../kernel/mail-port.ts';
+import type { Markup } from '../kernel/markup.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
 import { staleMessage } from '../operations/stale-message.ts';
 import { asHeaderText } from './header-text.ts';
@@ -43,12 +43,12 @@ export async function readSource(
   if (!message) throw await staleMessage(context.ports, { mailbox, access }, messageId);
   if (!mayRead) return { id: messageId, message, text: null };
   await context.recordRead({ mailboxId: mailbox.id, messageIds: [messageId], what: 'text' });
-  return { id: messageId, message, text: await textOf(message) };
+  return { id: messageId, message, text: await textOf(context.ports.markup, message) };
 }
 
-async function textOf({ text }: FetchedMessage): Promise<string> {
+async function textOf(markup: Markup, { text }: FetchedMessage): Promise<string> {
   if (text === undefined) return '';
-  const content = text.isHtml ? (await readHtml(text.content, 'text', () => null)).content : text.content;
+  const content = text.isHtml ? (await markup.read(text.content, 'text', {})).content : text.content;
   const isCut = text.truncated || content.length > MAX_QUOTED_CHARS;
   return isCut ? `${content.slice(0, MAX_QUOTED_CHARS)}\n[…]` : content;
 }

@@ -42,7 +42,7 @@ export async function startDraft(context: Context, input: StartDraftInput, admit
   const subject = input.subject ?? (forwarded ? prefixed('Fwd', forwarded.message.subject) : '');
   const fields = fieldsOf(mailbox, { ...input, subject });
   checkRecipients(fields);
-  const own = renderBody(input) ?? EMPTY_BODY;
+  const own = (await renderBody(context.ports.markup, input)) ?? EMPTY_BODY;
   const on = { mailbox, access, draftId: null, present: [] };
   const named = [
     ...(input.attachments ?? []),

@@ -120,6 +120,8 @@ export interface FetchedText {
   readonly isCutOff?: true;
   /** Characters that style hides, left out of a text made of HTML. */
   readonly hiddenChars?: number;
+  /** Its HTML takes more time or memory than a mail may; nothing of it is shown. */
+  readonly isUnreadable?: true;
 }
 
 /** One leaf of a message, before its bytes are read. */

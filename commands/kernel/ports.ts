@@ -9,6 +9,7 @@ import type { MailCopies } from './mail-copies.ts';
 import type { MailEchoes } from './mail-echoes.ts';
 import type { MailLogins } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
+import type { Markup } from './markup.ts';
 import type { MessageMoves } from './message-moves.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpTasks } from './mcp-tasks.ts';
@@ -274,6 +275,7 @@ export interface Ports {
   readonly mailCopies: MailCopies;
   readonly content: ContentStore;
   readonly composer: MessageComposer;
+  readonly markup: Markup;
   readonly directory: Directory;
   readonly readModels: ReadModels;
   readonly moves: MessageMoves;

@@ -1,13 +1,9 @@
 /** Fetches and decodes the readable text of messages in the open folder. */
 import { simpleParser } from 'mailparser';
 import { escapeText } from '../../commands/kernel/html/html-markup.ts';
-import {
-  MAX_HTML_CHARS,
-  type ReadHtml,
-  readHtml,
-  upToLastTag,
-} from '../../commands/kernel/html/read-html.ts';
+import { MAX_HTML_CHARS, type ReadHtml, upToLastTag } from '../../commands/kernel/html/read-html.ts';
 import type { BodySource, FetchedText } from '../../commands/kernel/mail-port.ts';
+import { markupThreads } from '../markup/markup-threads.ts';
 import { type TextPart, textPartsOf } from './body-structure.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { inPieces, uidSet } from './uid-set.ts';
@@ -141,12 +137,13 @@ async function textOf(parts: readonly DecodedPart[], { chars, source }: TextRequ
     truncated: length.totalChars > chars,
     ...(read.some(({ isCut }) => isCut) ? { isCutOff: true } : {}),
     ...(hiddenChars > 0 ? { hiddenChars } : {}),
+    ...(read.some(({ isUnreadable }) => isUnreadable === true) ? { isUnreadable: true } : {}),
   };
 }
 
-type Readable = Pick<ReadHtml, 'content' | 'hiddenChars' | 'isCut'>;
+type Readable = Pick<ReadHtml, 'content' | 'hiddenChars' | 'isCut' | 'isUnreadable'>;
 const readable = async ({ isHtml, text }: DecodedPart): Promise<Readable> =>
-  isHtml ? await readHtml(text, 'text', () => null) : { content: text, hiddenChars: 0, isCut: false };
+  isHtml ? await markupThreads.read(text, 'text', {}) : { content: text, hiddenChars: 0, isCut: false };
 
 type Length = Pick<FetchedText, 'truncated' | 'totalChars' | 'isCutOff'>;
 

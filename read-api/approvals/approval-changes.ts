@@ -1,12 +1,11 @@
 /** What is different in a send since the check before it: the two manifests compared, and the two texts line by line. */
 import { z } from 'zod';
 import { escapeText } from '../../commands/kernel/html/html-markup.ts';
+import { type Markup, MarkupRefused } from '../../commands/kernel/markup.ts';
 import type { DraftBody } from '../../commands/drafts/draft-body.ts';
 import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Fenced } from './render-document.ts';
-import { renderMailHtml } from './render-mail-html.ts';
-import { renderMailText } from './render-mail-text.ts';
 import { visible } from './render-visible.ts';
 
 export const Change = z.object({
@@ -27,13 +26,19 @@ export interface SendVersion {
   readonly body: Pick<DraftBody, 'html' | 'text'> | null;
 }
 
-export async function changesBetween(before: SendVersion, after: SendVersion): Promise<readonly Change[]> {
+type Showing = Pick<Markup, 'show'>;
+
+export async function changesBetween(
+  markup: Showing,
+  before: SendVersion,
+  after: SendVersion,
+): Promise<readonly Change[]> {
   const told = FIELDS.flatMap(({ what, tell }): readonly Change[] => {
     const [was, is] = [tell(before.manifest), tell(after.manifest)];
     return was === is ? [] : [{ what, before: was, after: is }];
   });
   if (before.manifest.body_sha256 === after.manifest.body_sha256) return told;
-  return [...told, await bodyChange(before.body, after.body)];
+  return [...told, await bodyChange(markup, before.body, after.body)];
 }
 
 type Addresses = SendManifest['headers']['to'];
@@ -90,10 +95,15 @@ const FIELDS: readonly {
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
 
-async function bodyChange(before: SendVersion['body'], after: SendVersion['body']): Promise<Change> {
+async function bodyChange(
+  markup: Showing,
+  before: SendVersion['body'],
+  after: SendVersion['body'],
+): Promise<Change> {
   const change = { what: 'body', before: null, after: null } as const;
-  if (before === null || after === null) return change;
-  const lines = lineDiff(await shownText(before), await shownText(after));
+  const [was, is] = [before && (await shownText(markup, before)), after && (await shownText(markup, after))];
+  if (was === null || is === null) return change;
+  const lines = lineDiff(was, is);
   return {
     ...change,
     lines: lines
@@ -103,9 +113,16 @@ async function bodyChange(before: SendVersion['body'], after: SendVersion['body'
   };
 }
 
-/** What the preview shows of it: a link that leads elsewhere is another line. */
-const shownText = async ({ html, text }: Pick<DraftBody, 'html' | 'text'>): Promise<string> =>
-  html === null ? renderMailText(text).text : (await renderMailHtml(html)).text;
+/** What the preview shows of it: a link that leads elsewhere is another line. Null for what cannot be shown. */
+async function shownText(markup: Showing, body: Pick<DraftBody, 'html' | 'text'>): Promise<string | null> {
+  try {
+    const { mail, text } = await markup.show({ html: body.html, text: body.text });
+    return (mail ?? text).text;
+  } catch (error) {
+    if (error instanceof MarkupRefused) return null;
+    throw error;
+  }
+}
 
 const TITLES: Readonly<Record<Change['what'], string>> = {
   sender: 'Sender',

@@ -4,6 +4,7 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import { withPrefix } from '../../commands/kernel/ids.ts';
+import { type Markup, MarkupRefused } from '../../commands/kernel/markup.ts';
 import {
   type ApprovalStatus,
   approvalStatus,
@@ -17,7 +18,7 @@ import { type FrozenSend, loadFrozenSend } from './frozen-send.ts';
 import { messagesNow } from './messages-now.ts';
 import { describeActions } from './render-actions.ts';
 import { type PreviewDocument, renderDocument } from './render-document.ts';
-import { describeSend } from './render-send.ts';
+import { describeSend, type SendContent } from './render-send.ts';
 
 export const ApprovalPreview = z.object({
   manifest: Manifest.nullable().describe('What is executed, and nothing else; null once it was erased.'),
@@ -69,7 +70,9 @@ export async function approvalPreview(
   const frozen = await loadFrozenSend(ports, manifest);
   const hasUnknown = state.send?.outcome?.outcome === 'unknown';
   const status: ApprovalStatus = approvalStatus(approval, { now: ports.clock.now(), hasUnknown });
-  const document = await describeSend(manifest, { ...common, ...frozen, isOpen: isOpen(status) });
+  const body = await shownBody(ports.markup, frozen.body);
+  const sent = { ...common, body, message: frozen.message, isOpen: isOpen(status) };
+  const document = describeSend(manifest, sent);
   const previous = await previousOf(context, approval.requested.supersedes, { manifest, frozen });
   return {
     manifest,
@@ -77,6 +80,16 @@ export async function approvalPreview(
     ...renderDocument(previous === null ? document : withChanges(document, previous), of),
     ...(previous === null ? {} : { previous }),
   };
+}
+
+async function shownBody(markup: Markup, body: FrozenSend['body']): Promise<SendContent['body']> {
+  if (body === null || body === 'altered') return body;
+  try {
+    return await markup.show({ html: body.html, text: body.text });
+  } catch (error) {
+    if (error instanceof MarkupRefused) return 'too_costly';
+    throw error;
+  }
 }
 
 const ERASED: PreviewDocument = {
@@ -106,6 +119,7 @@ async function previousOf(
   if (state.approval === null || manifest?.kind !== 'send_draft') return null;
   const frozen = await loadFrozenSend(ports, manifest);
   const changes = await changesBetween(
+    ports.markup,
     { manifest, body: readable(frozen) },
     { manifest: now.manifest, body: readable(now.frozen) },
   );

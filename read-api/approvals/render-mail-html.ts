@@ -13,28 +13,16 @@ import {
   seeElement,
   type SeenElement,
 } from '../../commands/kernel/html/seen-element.ts';
+import type { ShownMail } from '../../commands/kernel/markup.ts';
 import { isUnreadable } from '../../commands/kernel/html/style-declarations.ts';
 import type { StyleRules } from '../../commands/kernel/html/style-rules.ts';
 import { styleRulesOf } from '../../commands/kernel/html/style-sheets.ts';
-import type { Fenced } from './render-document.ts';
 import { lookAtDomain } from './render-look-alikes.ts';
 import { mailPieces } from './render-mail-text.ts';
 import { MailSink, WRITTEN_TAGS } from './render-mail-sink.ts';
 import { type Direction, directionOf, effectsOf, TURNED_ROUND } from './render-mail-effects.ts';
 import { ListNumbers } from './render-list-numbers.ts';
 import { mark, type Piece, visible } from './render-visible.ts';
-
-export interface ShownMail extends Fenced {
-  readonly hiddenChars: number;
-  /** Pictures that a reader's program would load from somewhere. */
-  readonly remotePictures: number;
-  /** Links whose text names another host. */
-  readonly misleadingLinks: number;
-  /** Some style moves, covers or turns text round: others may see it elsewhere than it stands here. */
-  readonly movesText: boolean;
-  /** There is more of it than is shown. */
-  readonly isCut: boolean;
-}
 
 /** Whatever was written before, nothing else comes through. */
 const GATE: sanitize.IOptions = {

@@ -1,5 +1,5 @@
 /** The text of a mail made visible: whatever a screen hides is marked, and so are names of hosts that look like others. */
-import type { Fenced } from './render-document.ts';
+import type { ShownBody } from '../../commands/kernel/markup.ts';
 import { lookAtDomain } from './render-look-alikes.ts';
 import { asHtml, asText, mark, type Piece, type VisibleOptions, visiblePieces } from './render-visible.ts';
 
@@ -27,8 +27,8 @@ const MAX_TEXT_CHARS = 200_000;
 /** Of the HTML made of it. */
 const MAX_OUTPUT = 1_500_000;
 
-/** A plain text body. `isCut`: it is longer than what is shown. */
-export function renderMailText(text: string): Fenced & { readonly isCut: boolean } {
+/** A plain text body. */
+export function renderMailText(text: string): ShownBody {
   const all = mailPieces(text, { lines: true, max: MAX_TEXT_CHARS });
   let length = 0;
   const end = all.findIndex((piece) => (length += asHtml([piece]).length) > MAX_OUTPUT);

@@ -1,29 +1,25 @@
 /** What a check of a send will send, and to whom: nothing of the message is left out, and what is odd about it is said. */
-import type { DraftBody } from '../../commands/drafts/draft-body.ts';
+import type { ShownMail, ShownParts } from '../../commands/kernel/markup.ts';
 import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { addressFact, isOutside } from './render-address.ts';
 import { attachmentFact } from './render-attachment.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
-import { renderMailHtml, type ShownMail } from './render-mail-html.ts';
-import { renderMailText } from './render-mail-text.ts';
 import { bytesText, counted } from './render-numbers.ts';
 
 export interface SendContent {
   readonly mailboxAddress: string;
   readonly ownDomains: ReadonlySet<string>;
-  /** Of the version the manifest names; null = erased, `altered` = not what the manifest's hash was made of. */
-  readonly body: Pick<DraftBody, 'html' | 'text'> | 'altered' | null;
+  /** Of the version the manifest names; null = erased. */
+  readonly body: ShownParts | 'altered' | 'too_costly' | null;
   /** The message kept for sending, compared with the manifest's hash; `gone` is no fault once the check has ended. */
   readonly message: 'same' | 'altered' | 'gone';
   /** The check can still be committed. */
   readonly isOpen: boolean;
 }
 
-export async function describeSend(manifest: SendManifest, content: SendContent): Promise<PreviewDocument> {
+export function describeSend(manifest: SendManifest, content: SendContent): PreviewDocument {
   const { body } = content;
-  const isShown = body !== null && body !== 'altered';
-  const mail = isShown && body.html !== null ? await renderMailHtml(body.html) : null;
-  const text = isShown ? renderMailText(body.text) : null;
+  const { mail, text } = body === null || typeof body === 'string' ? { mail: null, text: null } : body;
   const warnings = [
     ...contentWarnings(content),
     ...addressWarnings(manifest, content),
@@ -106,6 +102,9 @@ function contentWarnings({ body, message, isOpen }: SendContent): readonly strin
     ...(body === null ? ['The text of this message was erased.'] : []),
     ...(body === 'altered'
       ? ['The stored text is not the one the check was made of, so it is not shown. It cannot be sent.']
+      : []),
+    ...(body === 'too_costly'
+      ? ['The text of this message takes too long to show. Do not approve what you cannot read.']
       : []),
     ...(message === 'altered'
       ? ['The stored message is not the one the check was made of. It cannot be sent.']

@@ -1,8 +1,8 @@
 /** The readable body of a message: a window of its text, with quoted history marked and never removed. */
 import { z } from 'zod';
 import { htmlToText } from '../../commands/kernel/html/html-text.ts';
-import { type AttachmentIdOf, readHtml } from '../../commands/kernel/html/read-html.ts';
 import type { FetchedText } from '../../commands/kernel/mail-port.ts';
+import type { InlineImages, Markup } from '../../commands/kernel/markup.ts';
 import { BODY_FORMATS, type BodyFormat, type BodyWindow } from './body-choice.ts';
 import { quotedElements, quotedLines, type Range, within, withoutQuotes } from './quoted-ranges.ts';
 
@@ -22,12 +22,13 @@ export const Body = z.object({
 });
 export type Body = z.output<typeof Body>;
 
-export const WARNINGS = ['hidden_text', 'remote_content', 'misleading_link'] as const;
+export const WARNINGS = ['hidden_text', 'remote_content', 'misleading_link', 'unreadable'] as const;
 export const Warning = z.object({
   code: z
     .enum(WARNINGS)
     .describe(
-      'hidden_text: characters that style hides, left out. remote_content: resources not loaded. misleading_link: links whose text names another host.',
+      'hidden_text: characters that style hides, left out. remote_content: resources not loaded. misleading_link: links whose text names another host. ' +
+        'unreadable: the HTML takes too long to read, and nothing of it is shown.',
     ),
   count: z.int().min(1),
 });
@@ -45,17 +46,18 @@ export interface ShownText {
 
 /** Fetched text in the format asked for; text where there is no HTML. */
 export async function showText(
+  markup: Pick<Markup, 'read'>,
   text: FetchedText,
   format: BodyWindow['format'],
-  attachmentId: AttachmentIdOf,
+  images: InlineImages,
 ): Promise<ShownText> {
   const isCutOff = text.isCutOff === true;
   if (!text.isHtml || format === 'preview' || format === 'text') {
     const { content, totalChars, hiddenChars = 0 } = text;
-    const warnings = warningsOf({ hidden_text: hiddenChars });
+    const warnings = warningsOf({ hidden_text: hiddenChars, unreadable: text.isUnreadable ? 1 : 0 });
     return { format: 'text', content, totalChars, isCutOff, quoted: quotedLines(content), warnings };
   }
-  const read = await readHtml(text.content, format, attachmentId);
+  const read = await markup.read(text.content, format, images);
   const { content } = read;
   return {
     format,
@@ -68,6 +70,7 @@ export async function showText(
       hidden_text: read.hiddenChars,
       remote_content: read.remoteResources,
       misleading_link: read.misleadingLinks,
+      unreadable: read.isUnreadable ? 1 : 0,
     }),
   };
 }

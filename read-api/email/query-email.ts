@@ -127,7 +127,7 @@ async function readByIds(context: Context, input: Input, ids: readonly string[])
   if (body && present.length > 0) await recordBodies(context, viewing, present);
   const page = { next_cursor: null, limit, as_of: asOf };
   if (view === 'count') return { items: [], page, count: present.length, exact: true };
-  const texts = await showTexts(viewing, present);
+  const texts = await showTexts(ports.markup, viewing, present);
   const items = ids.map((id, index) => itemOf(viewing, id, found[index] ?? null, texts));
   return { items: [...fitTogether(items)], page };
 }

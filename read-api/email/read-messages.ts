@@ -80,7 +80,7 @@ export async function readMessages(context: Context, request: MessageRequest): P
   const answer = await ports.mail.query(mailbox.id, query);
   const plain: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
   const viewing = await withFirstContacts(context, plain, answer.messages);
-  const texts = await showTexts(viewing, answer.messages);
+  const texts = await showTexts(ports.markup, viewing, answer.messages);
   const shown = showMessages(viewing, answer.messages, texts);
   const fitting = howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);

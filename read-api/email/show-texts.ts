@@ -1,23 +1,31 @@
 /** The texts of a page, made readable one after the other so that no request holds the process for all of them. */
 import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { InlineImages, Markup } from '../../commands/kernel/markup.ts';
 import { placeOf, type Viewing } from './message-view.ts';
 import { type ShownText, showText } from './message-body.ts';
 
 /** What is shown of each message's text, by message; without an entry where none was asked for. */
 export async function showTexts(
+  markup: Pick<Markup, 'read'>,
   viewing: Viewing,
   messages: readonly FetchedMessage[],
 ): Promise<ReadonlyMap<FetchedMessage, ShownText>> {
-  const { body, mailbox, locators } = viewing;
+  const { body } = viewing;
   const texts = new Map<FetchedMessage, ShownText>();
   if (body === null) return texts;
   for (const message of messages) {
     if (message.text === undefined) continue;
-    const attachmentId = (contentId: string): string | null => {
-      const attachment = message.attachments.find((each) => each.contentId === contentId);
-      return attachment ? locators.attachment(placeOf(mailbox, message.ref), attachment.part) : null;
-    };
-    texts.set(message, await showText(message.text, body.format, attachmentId));
+    texts.set(message, await showText(markup, message.text, body.format, imagesOf(viewing, message)));
   }
   return texts;
 }
+
+/** The first part of a Content-ID is the one it names. */
+const imagesOf = ({ mailbox, locators }: Viewing, { ref, attachments }: FetchedMessage): InlineImages =>
+  Object.fromEntries(
+    attachments
+      .toReversed()
+      .flatMap(({ contentId, part }) =>
+        contentId === null ? [] : [[contentId, locators.attachment(placeOf(mailbox, ref), part)]],
+      ),
+  );

@@ -44,7 +44,7 @@ export const getMessage = defineCapability<Input, Message>({
     const message = await orStale(context, requested, fetched);
     const plain: Viewing = { mailbox, access, locators: ports.locators, view: 'full', body };
     const viewing = await withFirstContacts(context, plain, [message]);
-    const texts = await showTexts(viewing, [message]);
+    const texts = await showTexts(ports.markup, viewing, [message]);
     if (body) await recordBodies(context, viewing, [message]);
     return viewOf(viewing, message, texts.get(message));
   },

@@ -19,6 +19,14 @@ export const contractDrafts = {
   ],
   'contract:7:patch': ['patch_draft', 'Absent keeps, null clears, attachments are added and removed.'],
   'contract:7:edit-replaces': ['edit_draft', 'edit_draft replaces the content.'],
+  'contract:7:body-bounds': [
+    [...STARTS, ...EDITS],
+    'A body with too many cells of tables, too deep nesting or too long HTML is refused with its path.',
+  ],
+  'contract:7:body-apart': [
+    [...STARTS, ...EDITS],
+    'Bodies are rendered apart from what answers requests, within a time and a memory limit.',
+  ],
   'contract:7:version': [
     [...EDITS, 'discard_draft', 'delete_draft'],
     'expected_version or If-Match that is another: 412 version_conflict.',

@@ -14,6 +14,7 @@ import type { HashedPassword, Secrets, VerifiedPassword } from '../../commands/k
 import { type Bootstrapped, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { messageComposer } from '../../infra/mail/compose-message.ts';
+import { markupWork } from '../../infra/markup/markup-work.ts';
 import { createIds } from '../../infra/security/ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
 import { createTokens } from '../../infra/security/tokens.ts';
@@ -128,6 +129,7 @@ export function memoryPorts() {
     mail,
     content: new MemoryContentStore(),
     composer: messageComposer,
+    markup: markupWork,
     personal: plainPersonalData,
     ids: createIds(randomKey(), clock),
     locators: createLocators(randomKey(), randomKey()),

@@ -9,9 +9,15 @@ export interface ReadHtml extends Omit<VisibleHtml, 'html'> {
   readonly content: string;
   /** The HTML was longer than what is read of it. */
   readonly isCut: boolean;
+  /** It takes more time or memory than a mail may; nothing of it is shown. */
+  readonly isUnreadable?: true;
 }
 
-/** Mail of persons has far less; the worst of this length keeps the process busy for half a second. */
+export const UNREADABLE: ReadHtml = {
+  ...{ content: '', isCut: true, isUnreadable: true, hiddenChars: 0, remoteResources: 0, misleadingLinks: 0 },
+};
+
+/** Mail of persons has far less. */
 export const MAX_HTML_CHARS = 500_000;
 
 const TAGS = [

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { renderDocument } from '../../../read-api/approvals/render-document.ts';
+import { markupWork } from '../../../infra/markup/markup-work.ts';
 import { describeSend } from '../../../read-api/approvals/render-send.ts';
 import { requireBrowser, type TestBrowser } from '../../support/browser.ts';
 import { sendManifest } from '../../support/send-manifest.ts';
@@ -53,9 +54,9 @@ describe('a preview in a real browser', function () {
     for (const html of HOSTILE) {
       const content = {
         ...{ mailboxAddress: 'anna@example.com', ownDomains: new Set(['example.com']), isOpen: true },
-        ...{ body: { html, text: html }, message: 'same' as const },
+        ...{ body: await markupWork.show({ html, text: html }), message: 'same' as const },
       };
-      const document = await describeSend(sendManifest(), content);
+      const document = describeSend(sendManifest(), content);
       const rendered = renderDocument(document, { approvalId: 'chk_1', contentHash: 'c' });
       await person.page.setContent(rendered.html);
       const seen = await person.page.evaluate(LOOK);

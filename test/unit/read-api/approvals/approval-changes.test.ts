@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { markupWork } from '../../../../infra/markup/markup-work.ts';
 import {
   changesBetween,
   renderChanges,
@@ -26,7 +27,7 @@ function patched(before: string, lines: ReturnType<typeof lineDiff>): string[] {
 
 describe('the changes since the check before', () => {
   it('are none between two checks of the same content', async () => {
-    expect(await changesBetween(version({}, 'Hi'), version({}, 'Hi'))).to.deep.equal([]);
+    expect(await changesBetween(markupWork, version({}, 'Hi'), version({}, 'Hi'))).to.deep.equal([]);
   });
 
   it('name every field that differs, before and after', async () => {
@@ -42,7 +43,10 @@ describe('the changes since the check before', () => {
       'Hi',
     );
     const attachments = [{ filename: 'a.pdf', content_type: 'application/pdf', size: 3, sha256: 'ff' }];
-    const changes = await changesBetween(before, { ...after, manifest: { ...after.manifest, attachments } });
+    const changes = await changesBetween(markupWork, before, {
+      ...after,
+      manifest: { ...after.manifest, attachments },
+    });
     expect(changes).to.deep.equal([
       { what: 'sender', before: 'From: anna@example.com — Anna\nEnvelope: anna@example.com', after: 'From: desk@example.com\nEnvelope: desk@example.com' },
       { what: 'recipients', before: 'To: bob@example.com — Bob', after: 'To: bob@example.com — Bob\nBcc: eve@evil.example' },
@@ -56,6 +60,7 @@ describe('the changes since the check before', () => {
   it('tell the lines of the text that differ, as the preview shows them', async () => {
     const html = (host: string) => `<p>Dear Bob</p><p><a href="https://${host}/">pay</a></p><p>Anna</p>`;
     const [change] = await changesBetween(
+      markupWork,
       version({}, 'pay', html('bank.example')),
       version({}, 'pay', html('evil.example')),
     );
@@ -71,11 +76,15 @@ describe('the changes since the check before', () => {
   });
 
   it('say so when only the look differs, or a text was erased', async () => {
-    const styled = await changesBetween(version({}, 'a', '<p>a</p>'), version({}, 'a', '<p><b>a</b></p>'));
+    const styled = await changesBetween(
+      markupWork,
+      version({}, 'a', '<p>a</p>'),
+      version({}, 'a', '<p><b>a</b></p>'),
+    );
     expect(styled).to.deep.equal([{ what: 'body', before: null, after: null, lines: [] }]);
     expect(renderChanges(styled).text).to.include('how it looks; no line of text');
     const erased = { ...version({}, 'b'), body: null };
-    expect(await changesBetween(version({}, 'a'), erased)).to.deep.equal([
+    expect(await changesBetween(markupWork, version({}, 'a'), erased)).to.deep.equal([
       { what: 'body', before: null, after: null },
     ]);
   });
@@ -83,14 +92,14 @@ describe('the changes since the check before', () => {
   it('are bounded, and say how many lines more there are', async () => {
     const lines = (word: string) =>
       Array.from({ length: 3_000 }, (_, at) => `${word} ${String(at)}`).join('\n');
-    const [change] = await changesBetween(version({}, lines('a')), version({}, lines('b')));
+    const [change] = await changesBetween(markupWork, version({}, lines('a')), version({}, lines('b')));
     expect(change?.lines).to.have.length(200);
     expect(change?.more_lines).to.equal(5_800);
     expect(renderChanges(change ? [change] : []).text).to.match(/5800 more lines$/);
   });
 
   it('are shown as text, taken out with a minus and put in with a plus', async () => {
-    const changes = await changesBetween(version({}, '<b>a</b>'), version({}, '<i>c</i>'));
+    const changes = await changesBetween(markupWork, version({}, '<b>a</b>'), version({}, '<i>c</i>'));
     const { html, text } = renderChanges(changes);
     expect(text).to.equal('  Text:\n- <b>a</b>\n+ <i>c</i>');
     expect(html).to.include('<div class="removed">- &lt;b&gt;a&lt;/b&gt;</div>').and.not.include('<b>');

@@ -3,22 +3,29 @@ import fc from 'fast-check';
 import type { SendManifest } from '../../../../commands/operations/approvals/manifest.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
 import { describeSend, type SendContent } from '../../../../read-api/approvals/render-send.ts';
+import { markupWork } from '../../../../infra/markup/markup-work.ts';
 import { sendManifest } from '../../../support/send-manifest.ts';
 
 const OF = { approvalId: 'chk_1', contentHash: 'c'.repeat(64) };
 
-const render = async (manifest: SendManifest, content: Partial<SendContent> = {}): Promise<Rendered> =>
-  renderDocument(
-    await describeSend(manifest, {
-      mailboxAddress: 'anna@example.com',
-      ownDomains: new Set(['example.com']),
-      body: { html: null, text: 'Hello' },
-      message: 'same',
-      isOpen: true,
-      ...content,
-    }),
-    OF,
-  );
+interface Given extends Partial<Omit<SendContent, 'body'>> {
+  readonly body?: { readonly html: string | null; readonly text: string } | 'altered' | null;
+}
+
+async function render(
+  manifest: SendManifest,
+  { body = { html: null, text: 'Hello' }, ...content }: Given = {},
+): Promise<Rendered> {
+  const document = describeSend(manifest, {
+    mailboxAddress: 'anna@example.com',
+    ownDomains: new Set(['example.com']),
+    body: body === null || body === 'altered' ? body : await markupWork.show(body),
+    message: 'same',
+    isOpen: true,
+    ...content,
+  });
+  return renderDocument(document, OF);
+}
 
 /** What a person reads of the page. */
 const wordsOf = (html: string): string =>

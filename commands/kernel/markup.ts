@@ -1,0 +1,65 @@
+/**
+ * HTML and Markdown that others wrote, made into something that may be handed out: apart from the thread that answers requests,
+ * bounded in time and memory.
+ */
+import type { ReadAs, ReadHtml } from './html/read-html.ts';
+
+/** A body as a caller wrote it. */
+export interface WrittenMarkup {
+  readonly format: 'html' | 'markdown';
+  readonly source: string;
+}
+
+/** The same as it may be sent: clean HTML, and its plain text. */
+export interface RenderedMarkup {
+  readonly html: string;
+  readonly text: string;
+}
+
+/** A body as an approver is shown it: safe HTML, and the same as text. */
+export interface ShownBody {
+  readonly html: string;
+  readonly text: string;
+  /** There is more of it than is shown. */
+  readonly isCut: boolean;
+}
+
+export interface ShownMail extends ShownBody {
+  readonly hiddenChars: number;
+  /** Pictures that a reader's program would load from somewhere. */
+  readonly remotePictures: number;
+  /** Links whose text names another host. */
+  readonly misleadingLinks: number;
+  /** Some style moves, covers or turns text round: others may see it elsewhere than it stands here. */
+  readonly movesText: boolean;
+}
+
+/** Both parts of a message that is to be approved; `mail` is null for one without HTML. */
+export interface ShownParts {
+  readonly mail: ShownMail | null;
+  readonly text: ShownBody;
+}
+
+/** Attachment ids by Content-ID: what stands for `cid:` pictures. */
+export type InlineImages = Readonly<Record<string, string>>;
+
+export interface Markup {
+  /** Throws `MarkupRefused`; `overloaded`, as both others. */
+  render(written: WrittenMarkup): Promise<RenderedMarkup>;
+  /** A received message's HTML; `isUnreadable` where it takes too long or too much memory. */
+  read(html: string, as: ReadAs, images: InlineImages): Promise<ReadHtml>;
+  /** What an approver is shown of a body. Throws `MarkupRefused` for one that takes too long or too much memory. */
+  show(parts: { readonly html: string | null; readonly text: string }): Promise<ShownParts>;
+}
+
+export const MARKUP_REFUSALS = ['too_deep', 'too_large', 'too_costly'] as const;
+
+/** The markup asks for more than anybody reads; nothing came of it. */
+export class MarkupRefused extends Error {
+  readonly reason: (typeof MARKUP_REFUSALS)[number];
+  constructor(reason: MarkupRefused['reason'], message: string) {
+    super(message);
+    this.name = 'MarkupRefused';
+    this.reason = reason;
+  }
+}

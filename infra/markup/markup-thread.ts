@@ -1,0 +1,106 @@
+/** One worker thread for markup: a job at a time, ended when it takes too long, started anew for the next. */
+import { Worker } from 'node:worker_threads';
+import { MarkupRefused } from '../../commands/kernel/markup.ts';
+import type { MarkupAnswer, MarkupJob } from './markup-messages.ts';
+
+export interface ThreadLimits {
+  /** Milliseconds for one job, its start not counted. */
+  readonly jobMs: number;
+  readonly heapMiB: number;
+  /** Milliseconds without a job after which its memory is given back. */
+  readonly idleMs: number;
+}
+
+const WORKER = new URL('./markup-worker.ts', import.meta.url);
+
+interface Current {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+  deadline: NodeJS.Timeout | null;
+}
+
+export class MarkupThread {
+  readonly #limits: ThreadLimits;
+  #worker: Worker | null = null;
+  #isReady = false;
+  #current: Current | null = null;
+  #idle: NodeJS.Timeout | null = null;
+
+  constructor(limits: ThreadLimits) {
+    this.#limits = limits;
+  }
+
+  /** Not before the job before has ended. Throws `MarkupRefused` for a job beyond its limits, which ends the thread. */
+  run(job: MarkupJob): Promise<unknown> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    const worker = this.#worker ?? this.#start();
+    // A process ends in spite of an idle thread, not in spite of a job.
+    worker.ref();
+    return new Promise((resolve, reject) => {
+      this.#current = { resolve, reject, deadline: null };
+      if (this.#isReady) this.#limitTime();
+      worker.postMessage(job);
+    });
+  }
+
+  #start(): Worker {
+    const { heapMiB } = this.#limits;
+    const worker = new Worker(WORKER, {
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 16 },
+    });
+    worker.on('message', (answer: MarkupAnswer) => {
+      if (this.#worker === worker) this.#take(answer);
+    });
+    worker.on('error', (error: Error & { readonly code?: string }) => {
+      if (this.#worker === worker)
+        this.#lose(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchMemory() : error);
+    });
+    worker.on('exit', () => {
+      if (this.#worker === worker) this.#lose(new Error('the thread for markup ended'));
+    });
+    this.#worker = worker;
+    this.#isReady = false;
+    return worker;
+  }
+
+  #take(answer: MarkupAnswer): void {
+    if (answer.kind === 'ready') {
+      this.#isReady = true;
+      this.#limitTime();
+      return;
+    }
+    const current = this.#end();
+    if (answer.kind === 'done') current?.resolve(answer.result);
+    else
+      current?.reject(
+        answer.reason === null ? new Error(answer.message) : new MarkupRefused(answer.reason, answer.message),
+      );
+    this.#worker?.unref();
+    this.#idle = setTimeout(() => this.#lose(null), this.#limits.idleMs).unref();
+  }
+
+  #limitTime(): void {
+    if (this.#current === null) return;
+    this.#current.deadline = setTimeout(() => this.#lose(tooSlow()), this.#limits.jobMs);
+  }
+
+  #end(): Current | null {
+    const current = this.#current;
+    this.#current = null;
+    if (current?.deadline != null) clearTimeout(current.deadline);
+    return current;
+  }
+
+  /** Without the thread; null = nobody waits for it. */
+  #lose(error: Error | null): void {
+    const worker = this.#worker;
+    this.#worker = null;
+    void worker?.terminate();
+    const current = this.#end();
+    if (error !== null) current?.reject(error);
+  }
+}
+
+const tooMuchMemory = (): MarkupRefused =>
+  new MarkupRefused('too_costly', 'It takes too much memory to be read.');
+const tooSlow = (): MarkupRefused => new MarkupRefused('too_costly', 'It takes too long to be read.');

@@ -1,0 +1,64 @@
+/** The `Markup` port on a few worker threads: what hostile markup holds up is a thread, never the process. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { type ReadHtml, UNREADABLE } from '../../commands/kernel/html/read-html.ts';
+import { type Markup, MarkupRefused } from '../../commands/kernel/markup.ts';
+import type { MarkupJob } from './markup-messages.ts';
+import { MarkupThread, type ThreadLimits } from './markup-thread.ts';
+
+export interface MarkupLimits extends ThreadLimits {
+  readonly threads: number;
+  /** Jobs that wait for a thread; more are refused. */
+  readonly waiting: number;
+}
+
+/** Mail of persons takes milliseconds, the worst that is let through a second. */
+const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 8_000, heapMiB: 192, idleMs: 60_000 };
+
+/** Threads start with the first job. */
+export function createMarkup(limits: MarkupLimits): Markup {
+  const free = Array.from({ length: limits.threads }, () => new MarkupThread(limits));
+  const waiting: ((thread: MarkupThread) => void)[] = [];
+
+  function nextThread(): MarkupThread | Promise<MarkupThread> {
+    const thread = free.pop();
+    if (thread !== undefined) return thread;
+    if (waiting.length >= limits.waiting) throw overloaded();
+    return new Promise((resolve) => waiting.push(resolve));
+  }
+
+  async function run(name: MarkupJob['name'], args: readonly unknown[]): Promise<unknown> {
+    const thread = await nextThread();
+    try {
+      return await thread.run({ name, args });
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free.push(thread);
+      else next(thread);
+    }
+  }
+
+  const job =
+    <Name extends keyof Markup>(name: Name) =>
+    (...args: Parameters<Markup[Name]>) =>
+      run(name, args) as ReturnType<Markup[Name]>;
+  const read = job('read');
+  return {
+    render: job('render'),
+    show: job('show'),
+    read: (...args) => read(...args).catch(unreadable),
+  };
+}
+
+/** A page of messages is not to fail for one of them. */
+function unreadable(error: unknown): ReadHtml {
+  if (error instanceof MarkupRefused) return UNREADABLE;
+  throw error;
+}
+
+const overloaded = (): GatewayError =>
+  new GatewayError('overloaded', 'Too many texts are being rendered at once; try again shortly.', {
+    retryAfterSeconds: 1,
+  });
+
+/** Of this process. */
+export const markupThreads = createMarkup(LIMITS);

@@ -1,0 +1,23 @@
+/** The thread that works on markup: it has no keys, no connections and no state, and may be ended at any time. */
+import { parentPort } from 'node:worker_threads';
+import { MarkupRefused } from '../../commands/kernel/markup.ts';
+import type { MarkupAnswer, MarkupJob } from './markup-messages.ts';
+import { markupWork } from './markup-work.ts';
+
+const tell = (answer: MarkupAnswer): void => parentPort?.postMessage(answer);
+
+async function answerTo({ name, args }: MarkupJob): Promise<MarkupAnswer> {
+  // The arguments of a job are those of the method it names; the compiler cannot tie the two together.
+  const work = markupWork[name] as (...args: readonly unknown[]) => Promise<unknown>;
+  try {
+    return { kind: 'done', result: await work(...args) };
+  } catch (error) {
+    const reason = error instanceof MarkupRefused ? error.reason : null;
+    return { kind: 'failed', reason, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+parentPort?.on('message', (job: MarkupJob) => {
+  void answerTo(job).then(tell);
+});
+tell({ kind: 'ready' });

@@ -1,0 +1,68 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { MarkupRefused } from '../../../../commands/kernel/markup.ts';
+import { createMarkup, type MarkupLimits } from '../../../../infra/markup/markup-threads.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 2_000, heapMiB: 64, idleMs: 1_000 };
+
+/** Keeps the parser of Markdown busy for much longer than any limit here. */
+const SLOW = { format: 'markdown', source: '*a'.repeat(400_000) } as const;
+
+describe('threads for markup', function () {
+  this.timeout(60_000);
+
+  it(`let the process answer others while hostile bodies are rendered ${verifies('contract:7:body-apart')}`, async () => {
+    const markup = createMarkup(LIMITS);
+    await markup.render({ format: 'markdown', source: 'warm' });
+    let ended = false;
+    const hostile = Promise.allSettled(Array.from({ length: 4 }, () => markup.render(SLOW))).finally(() => {
+      ended = true;
+    });
+    let turns = 0;
+    while (!ended) {
+      await pause(5);
+      turns += 1;
+    }
+    for (const { status } of await hostile) expect(status).to.equal('rejected');
+    // Two after the other on each thread: four seconds, in which a held-up process would have had four turns.
+    expect(turns).to.be.above(100);
+  });
+
+  it(`end a job that takes too long or too much memory, and do the next ${verifies('contract:7:body-apart')}`, async () => {
+    const slow = createMarkup({ ...LIMITS, threads: 1 });
+    const error = await rejection(slow.render(SLOW));
+    expect(error).to.be.instanceOf(MarkupRefused).and.to.include({ reason: 'too_costly' });
+    expect((await slow.render({ format: 'markdown', source: '*a*' })).html).to.equal('<p><em>a</em></p>\n');
+    const small = createMarkup({ ...LIMITS, threads: 1, heapMiB: 16, jobMs: 30_000 });
+    const large = '<p title=a>a</p>'.repeat(60_000);
+    expect(await rejection(small.render({ format: 'html', source: large }))).to.include({
+      reason: 'too_costly',
+    });
+    expect((await small.render({ format: 'html', source: '<b>a</b>' })).text).to.equal('a');
+  });
+
+  it('show nothing of received HTML they cannot read in time, and fail no page for it', async () => {
+    const hurried = createMarkup({ ...LIMITS, threads: 1, jobMs: 1 });
+    const read = await hurried.read('<p>a</p>'.repeat(60_000), 'markdown', {});
+    expect(read).to.include({ content: '', isUnreadable: true });
+  });
+
+  it('refuse what would wait behind too many others', async () => {
+    const narrow = createMarkup({ ...LIMITS, threads: 1, waiting: 1 });
+    const job = () => narrow.show({ html: '<p>a</p>', text: 'a' });
+    const [first, second, third] = await Promise.allSettled([job(), job(), job()]);
+    expect([first.status, second.status]).to.deep.equal(['fulfilled', 'fulfilled']);
+    expect(third).to.have.nested.property('reason.code', 'overloaded');
+  });
+
+  it('work as the process itself would', async () => {
+    const markup = createMarkup(LIMITS);
+    const read = await markup.read('<p>Hi <img src="cid:a@b" alt="x"></p>', 'html', { 'a@b': 'att_1a' });
+    expect(read.content).to.include('src="att_1a"');
+    const { mail, text } = await markup.show({ html: '<p style="display:none">x</p>', text: 'y' });
+    expect(mail).to.include({ hiddenChars: 1 });
+    expect(text.text).to.equal('y');
+  });
+});
