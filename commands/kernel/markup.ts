@@ -45,11 +45,11 @@ export type InlineImages = Readonly<Record<string, string>>;
 
 export interface Markup {
   /** Throws `MarkupRefused`; `overloaded`, as both others. */
-  render(written: WrittenMarkup): Promise<RenderedMarkup>;
+  readonly render: (written: WrittenMarkup) => Promise<RenderedMarkup>;
   /** A received message's HTML; `isUnreadable` where it takes too long or too much memory. */
-  read(html: string, as: ReadAs, images: InlineImages): Promise<ReadHtml>;
+  readonly read: (html: string, as: ReadAs, images: InlineImages) => Promise<ReadHtml>;
   /** What an approver is shown of a body. Throws `MarkupRefused` for one that takes too long or too much memory. */
-  show(parts: { readonly html: string | null; readonly text: string }): Promise<ShownParts>;
+  readonly show: (parts: { readonly html: string | null; readonly text: string }) => Promise<ShownParts>;
 }
 
 export const MARKUP_REFUSALS = ['too_deep', 'too_large', 'too_costly'] as const;

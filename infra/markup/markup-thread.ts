@@ -76,12 +76,16 @@ export class MarkupThread {
         answer.reason === null ? new Error(answer.message) : new MarkupRefused(answer.reason, answer.message),
       );
     this.#worker?.unref();
-    this.#idle = setTimeout(() => this.#lose(null), this.#limits.idleMs).unref();
+    this.#idle = setTimeout(() => {
+      this.#lose(null);
+    }, this.#limits.idleMs).unref();
   }
 
   #limitTime(): void {
     if (this.#current === null) return;
-    this.#current.deadline = setTimeout(() => this.#lose(tooSlow()), this.#limits.jobMs);
+    this.#current.deadline = setTimeout(() => {
+      this.#lose(tooSlow());
+    }, this.#limits.jobMs);
   }
 
   #end(): Current | null {

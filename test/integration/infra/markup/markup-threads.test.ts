@@ -16,12 +16,12 @@ describe('threads for markup', function () {
   it(`let the process answer others while hostile bodies are rendered ${verifies('contract:7:body-apart')}`, async () => {
     const markup = createMarkup(LIMITS);
     await markup.render({ format: 'markdown', source: 'warm' });
-    let ended = false;
+    const end = { isHere: false };
     const hostile = Promise.allSettled(Array.from({ length: 4 }, () => markup.render(SLOW))).finally(() => {
-      ended = true;
+      end.isHere = true;
     });
     let turns = 0;
-    while (!ended) {
+    while (!end.isHere) {
       await pause(5);
       turns += 1;
     }

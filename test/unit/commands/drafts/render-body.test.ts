@@ -30,10 +30,9 @@ describe('the body of a draft', () => {
     for (const [input, path, code] of cases) {
       const error = await rejection(renderBody(markupWork, input));
       expect(error).to.be.instanceOf(GatewayError).and.to.include({ code: 'invalid_request' });
-      const { details } = error as GatewayError;
-      expect(details).to.have.nested.property('issues[0].path', path);
-      expect(details).to.have.nested.property('issues[0].code', code);
-      expect((error as GatewayError).message).not.to.include('report');
+      expect(error).to.have.nested.property('details.issues[0].path', path);
+      expect(error).to.have.nested.property('details.issues[0].code', code);
+      expect(error.message).not.to.include('report');
     }
   });
 

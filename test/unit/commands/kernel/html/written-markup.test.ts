@@ -39,7 +39,7 @@ describe('what a caller writes as HTML or Markdown', () => {
   });
 
   const styled = (style: string, element = 'p'): string | undefined =>
-    /style="([^"]*)"/.exec(rendered({ html: `<${element} style="${style}">a</${element}>` }).html ?? '')?.[1];
+    /style="([^"]*)"/.exec(rendered({ html: `<${element} style="${style}">a</${element}>` }).html)?.[1];
 
   it('has no style that writes, loads, moves or covers text', () => {
     const hostile = [
