@@ -8,6 +8,7 @@ import { feedEvents } from './feed/feed-events.ts';
 import { BodiesRead, PolicyDenied, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
 import { catalogueOf } from './kernel/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
+import { LogNamed } from './log-identity.ts';
 import { MailboxNumberReserved, mailboxEvents } from './mailboxes/mailbox-events.ts';
 import { operationEvents } from './operations/operation-events.ts';
 import { agentEvents } from './organisation/agent.ts';
@@ -17,6 +18,7 @@ import { tokenEvents } from './organisation/token.ts';
 import { policyEvents } from './policy/policy-events.ts';
 
 export const allEvents = [
+  LogNamed,
   ...bootstrapEvents,
   ...organisationEvents,
   ...accountEvents,

@@ -147,6 +147,11 @@ export const Settings = z.strictObject({
       'File of the master key, the same for every process, made at the first start. Back it up apart from the database.',
     fallback: 'DATA_DIR/master.key',
   }),
+  SHARED_KEYS_FILE: z.string().optional().register(settings, {
+    description:
+      'JSON file with the keys that ids are made with, for installations that share them; set it before the first start.',
+    fallback: 'keys of its own',
+  }),
   DATABASE_URL: address(['postgres', 'postgresql']).optional().register(settings, {
     description: 'Postgres server; may be a pooler.',
     fallback: 'the embedded Postgres of DATA_DIR',

@@ -19,6 +19,8 @@ export interface Config {
   /** Absolute. */
   readonly dataDir: string;
   readonly keyFile: string;
+  /** Null = the installation makes keys of its own. */
+  readonly sharedKeysFile: string | null;
   /** Null = the embedded server, here or beside. `directUrl` is for locks and LISTEN. */
   readonly database: { readonly url: string; readonly directUrl: string } | null;
   /** Null = the embedded node, here or beside. */
@@ -151,6 +153,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     metricsPort: settings.METRICS_PORT ?? null,
     dataDir,
     keyFile: settings.KEY_FILE === undefined ? join(dataDir, 'master.key') : resolve(settings.KEY_FILE),
+    sharedKeysFile: settings.SHARED_KEYS_FILE === undefined ? null : resolve(settings.SHARED_KEYS_FILE),
     database: url === undefined ? null : { url, directUrl: directUrl ?? url },
     eventStoreUrl: settings.EVENTSTORE_URL ?? null,
     storePort: settings.STORE_PORT ?? (runsStoresOnly(settings.ROLES) ? EVENTSTORE_PORT : 0),

@@ -1,4 +1,5 @@
 /** Everything below the faces: storage, keys, directory, mail. The gateway and the admin command both stand on it. */
+import { identifyLog } from '../commands/log-identity.ts';
 import type { Clock, Ports, ReadModels } from '../commands/kernel/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../mcp/protocol-revisions.ts';
@@ -26,6 +27,7 @@ import type { StoresOptions } from './open-stores.ts';
 import { leaseTimes, startLeases } from './postgres/leases.ts';
 import { PostgresMcpTasks } from './postgres/mcp-tasks.ts';
 import { PostgresMcpSessions } from './postgres/mcp-sessions.ts';
+import { claimReadModels } from './projector/source-log.ts';
 import { createIds } from './security/ids.ts';
 import { createLocators } from './security/locators.ts';
 import { createPersonalData } from './security/personal-data.ts';
@@ -93,6 +95,7 @@ async function openPorts(
     server: {
       baseUrl,
       version,
+      logId: ground.logId,
       limits: config.limits,
       sendTimes: config.sendTimes,
       mcpTextBlock: config.mcpTextBlock,
@@ -115,6 +118,8 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   const { sql, epochSql, vault, masterKey } = storage;
   const events = metrics ? measureAppends(storage.events, metrics) : storage.events;
   const ids = createIds(vault.idKey, clock);
+  const logId = await identifyLog({ events, ids, clock });
+  await claimReadModels(sql, logId);
   const personal = createPersonalData({ sql, clock, masterKey });
   const leases = startLeases(sql, log, leaseTimes(config.leaseMs));
   opened.defer(() => leases.close());
@@ -137,7 +142,7 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   opened.defer(() => feed.close());
   const secrets = createSecrets(sql, masterKey);
   const kept = { leases, sessions, tasks, directory, accessLog, feed };
-  return { ...kept, clock, ids, events, sql, personal, log, locators, mailIndex, secrets };
+  return { ...kept, clock, ids, events, logId, sql, personal, log, locators, mailIndex, secrets };
 }
 
 type Ground = Awaited<ReturnType<typeof openGround>>;

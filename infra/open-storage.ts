@@ -4,7 +4,7 @@ import type { Sql } from '../commands/kernel/ports.ts';
 import { type ConnectedEventStore, openEventStore } from './event-store/event-store-client.ts';
 import { openStores, type StoresOptions } from './open-stores.ts';
 import { openPool, postgresSql } from './postgres/pool.ts';
-import { loadMasterKey } from './security/key-file.ts';
+import { loadMasterKey, loadSharedKeys } from './security/key-file.ts';
 import { openVault, type Vault, vaultExists } from './security/vault.ts';
 
 export interface Storage {
@@ -28,7 +28,8 @@ export async function openStorage(options: StoresOptions, opened: AsyncDisposabl
   const sql = postgresSql(pool);
   // Where a vault is, another process or an earlier run made its key.
   const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
-  const vault = await openVault(sql, masterKey);
+  const shared = config.sharedKeysFile === null ? null : await loadSharedKeys(config.sharedKeysFile);
+  const vault = await openVault(sql, masterKey, shared);
   const epochPool = openPool({ url: places.databaseUrl, log, size: 2, statementTimeoutMs: EPOCH_TIMEOUT_MS });
   opened.defer(() => epochPool.end());
   const events = openEventStore({ url: places.eventStoreUrl, log });

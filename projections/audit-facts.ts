@@ -72,6 +72,7 @@ const ofMailbox = {
 type AuditRules = { readonly [E in AnyEvent as E['type']]: AuditRule<E> };
 
 const rules: AuditRules = {
+  LogNamed: done('log.name'),
   BootstrapStarted: { action: 'bootstrap', outcome: 'pending' },
   BootstrapFinished: done('bootstrap'),
   OrganisationCreated: done('organisation.create'),

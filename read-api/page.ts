@@ -1,4 +1,4 @@
-/** Collections: items and a forward-only keyset cursor, bound to route, caller, filter and order (`contract.md` 4). */
+/** Collections: items and a forward-only keyset cursor, bound to log, route, caller, filter and order (`contract.md` 4). */
 import { z } from 'zod';
 import type { Context } from '../commands/kernel/capability.ts';
 import { GatewayError } from '../commands/kernel/errors.ts';
@@ -55,7 +55,7 @@ const macOf = (
 ): string =>
   ports.ids
     .reservationName(
-      `cursor\u0000${canonicalJson({ ...binding, caller: [caller.org.id, caller.principal.id] })}\u0000${payload}`,
+      `cursor\u0000${canonicalJson({ ...binding, log: ports.server.logId, caller: [caller.org.id, caller.principal.id] })}\u0000${payload}`,
     )
     .slice(0, 32);
 

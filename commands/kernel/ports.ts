@@ -238,6 +238,8 @@ export interface SendTimes {
 export interface ServerInfo {
   readonly baseUrl: string;
   readonly version: string;
+  /** Short id of the event log: places in another log mean nothing here. */
+  readonly logId: string;
   readonly limits: Limits;
   readonly sendTimes: SendTimes;
   readonly mcpTextBlock: boolean;

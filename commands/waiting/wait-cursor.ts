@@ -17,8 +17,9 @@ export interface WaitCursor {
 
 const PREFIX = 'wc1_';
 
-/** `p` is text, for a position is wider than a JSON number is exact. */
+/** `l` is the log's id; `p` is text, for a position is wider than a JSON number is exact. */
 const Written = z.strictObject({
+  l: z.string(),
   p: z.string().regex(/^(?:0|[1-9]\d{0,18}|-1)$/),
   i: z.int().min(0).max(1_000_000).optional(),
   t: z.int().min(0).max(8_640_000_000_000_000),
@@ -32,8 +33,9 @@ export const cursorAfter = (position: Position, now: Date): WaitCursor => ({
 });
 
 /** The text of a cursor: `wc1_` and base64url of its JSON. */
-export function encodeWaitCursor({ position, index, issuedAt }: WaitCursor): string {
+export function encodeWaitCursor(logId: string, { position, index, issuedAt }: WaitCursor): string {
   const written: z.input<typeof Written> = {
+    l: logId,
     p: String(position),
     ...(index === null ? {} : { i: index }),
     t: issuedAt.getTime(),
@@ -41,19 +43,19 @@ export function encodeWaitCursor({ position, index, issuedAt }: WaitCursor): str
   return `${PREFIX}${Buffer.from(JSON.stringify(written)).toString('base64url')}`;
 }
 
-/** The cursor of a text. Throws `cursor_invalid` for anything `encodeWaitCursor` did not write. */
-export function decodeWaitCursor(text: string): WaitCursor {
+/** The cursor of a text. Throws `cursor_invalid` for anything that `encodeWaitCursor` did not write on this log. */
+export function decodeWaitCursor(logId: string, text: string): WaitCursor {
   const written = text.startsWith(PREFIX) ? readJson(text.slice(PREFIX.length)) : null;
   const parsed = Written.safeParse(written);
   if (!parsed.success) throw invalidWaitCursor();
   const { p, i, t } = parsed.data;
   const cursor = { position: BigInt(p), index: i ?? null, issuedAt: new Date(t) };
-  // Base64 and JSON can be written in more ways than one; ours is the only one that is read.
-  if (encodeWaitCursor(cursor) !== text) throw invalidWaitCursor();
+  // Base64 and JSON can be written in more ways than one; ours is the only one that is read, and only of this log.
+  if (encodeWaitCursor(logId, cursor) !== text) throw invalidWaitCursor();
   return cursor;
 }
 
-/** The refusal of a cursor that is none, or lies beyond the end of the log. */
+/** The refusal of a cursor that is none, is of another log, or lies beyond the end of this one. */
 export const invalidWaitCursor = (): GatewayError =>
   new GatewayError(
     'cursor_invalid',

@@ -1,6 +1,7 @@
 /** Rebuilding read models by name, as `npm run rebuild` and `admin retry-parked` do it. */
 import type { Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
+import { forgetSourceLog } from '../projector/source-log.ts';
 import { rebuildModels } from '../projector/rebuild.ts';
 import type { RebuildParts } from './open-for-rebuild.ts';
 import { showProgress } from './rebuild-progress.ts';
@@ -33,6 +34,7 @@ export async function rebuildCommand(
   try {
     const report = progress.report.bind(progress);
     const { events, parked } = await rebuildModels({ ...parts, projections, signal, report });
+    if (projections.length === READ_MODELS.length) await forgetSourceLog(parts.sql);
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
     const names = projections.map(({ name }) => name).join(', ');
     const done = `Rebuilt ${names} from ${events.toLocaleString('en')} events in ${seconds} s.`;

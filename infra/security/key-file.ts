@@ -1,13 +1,49 @@
-/** The master key: 32 bytes as base64 in a file only this account can read. Whoever has it can read the vault. */
+/** Keys in files that only this account can read: the master key, and keys that several installations share. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { z } from 'zod';
 import type { KeyObject } from 'node:crypto';
 
 const KEY_BYTES = 32;
 
+/** Keys that ids are made with. Installations that share them know each other's ids. */
+export interface SharedKeys {
+  readonly locator_encryption: Buffer;
+  readonly locator_mac: Buffer;
+  readonly id: Buffer;
+}
+
 /**
- * Reads the master key; `mayMake` lets a missing file be made, which is right only while nothing is kept under another
+ * Reads a JSON file with the members `locator_encryption`, `locator_mac` and `id`, each 32 bytes as base64. Throws one sentence
+ * when it is missing, open to other accounts or of another form.
+ */
+export async function loadSharedKeys(file: string): Promise<SharedKeys> {
+  const text = await readKey(file);
+  if (text === null) throw new Error(`SHARED_KEYS_FILE names ${file}, which does not exist.`);
+  const parsed = SharedKeysText.safeParse(jsonOf(text));
+  if (parsed.success) return parsed.data;
+  throw new Error(
+    `SHARED_KEYS_FILE names ${file}, which must be JSON with "locator_encryption", "locator_mac" and "id", each 32 bytes as base64.`,
+  );
+}
+
+const KeyText = z
+  .base64()
+  .transform((text) => Buffer.from(text, 'base64'))
+  .refine(({ length }) => length === KEY_BYTES);
+const SharedKeysText = z.strictObject({ locator_encryption: KeyText, locator_mac: KeyText, id: KeyText });
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Reads the master key: 32 bytes as base64; whoever has it can read the vault. `mayMake` lets a missing file be made, which is right only while nothing is kept under another
  * key. Throws one sentence when the file is missing and may not be made, cannot be read, is open to other accounts or
  * holds no key.
  */

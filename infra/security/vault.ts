@@ -6,6 +6,7 @@ import {
   generateKeyPairSync,
   randomBytes,
 } from 'node:crypto';
+import type { SharedKeys } from './key-file.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
 import type { Sql } from '../../commands/kernel/ports.ts';
@@ -27,15 +28,22 @@ export interface Vault {
 }
 
 /**
- * Loads the vault's keys and makes those that are missing; gateways that start at once end up with the same ones. Throws
- * one sentence when the master key is not the one they were stored under.
+ * Loads the vault's keys and makes those that are missing, from `shared` where it is given; gateways that start at once end
+ * up with the same ones. Throws one sentence when the master key is not the one they were stored under, or when the vault
+ * holds other keys than `shared`.
  */
-export async function openVault(sql: Sql, masterKey: KeyObject): Promise<Vault> {
+export async function openVault(
+  sql: Sql,
+  masterKey: KeyObject,
+  shared: SharedKeys | null = null,
+): Promise<Vault> {
+  const keyOf = (name: keyof SharedKeys): Promise<KeyObject> =>
+    gatewayKey(sql, masterKey, { name, given: shared?.[name] ?? null });
   return {
     masterKey,
-    locatorEncryptionKey: await gatewayKey(sql, masterKey, 'locator_encryption'),
-    locatorMacKey: await gatewayKey(sql, masterKey, 'locator_mac'),
-    idKey: await gatewayKey(sql, masterKey, 'id'),
+    locatorEncryptionKey: await keyOf('locator_encryption'),
+    locatorMacKey: await keyOf('locator_mac'),
+    idKey: await keyOf('id'),
     signingKeys: await signingKeys(sql, masterKey),
   };
 }
@@ -64,7 +72,11 @@ function unwrap(masterKey: KeyObject, wrapped: Uint8Array, context: string): Buf
 
 const gatewayContext = (name: string): string => `gateway_key ${name}`;
 
-async function gatewayKey(sql: Sql, masterKey: KeyObject, name: string): Promise<KeyObject> {
+async function gatewayKey(
+  sql: Sql,
+  masterKey: KeyObject,
+  { name, given }: { readonly name: string; readonly given: Buffer | null },
+): Promise<KeyObject> {
   const context = gatewayContext(name);
   const stored = () =>
     sql.query<{ wrapped: Buffer }>('select wrapped from vault.gateway_key where name = $1', [name]);
@@ -72,13 +84,19 @@ async function gatewayKey(sql: Sql, masterKey: KeyObject, name: string): Promise
   if (row === undefined) {
     await sql.query('insert into vault.gateway_key (name, wrapped) values ($1, $2) on conflict do nothing', [
       name,
-      sealBox(masterKey, randomBytes(32), context),
+      sealBox(masterKey, given ?? randomBytes(32), context),
     ]);
     // Read back: another gateway's may have been first.
     [row] = await stored();
   }
   if (row === undefined) throw new Error(`The vault does not keep the key ${name}.`);
-  return createSecretKey(unwrap(masterKey, row.wrapped, context));
+  const key = unwrap(masterKey, row.wrapped, context);
+  if (given !== null && !given.equals(key)) {
+    throw new Error(
+      `SHARED_KEYS_FILE holds another key ${name} than this installation was set up with: every id made so far would stop working. Leave the setting out, or name the file of the first start.`,
+    );
+  }
+  return createSecretKey(key);
 }
 
 async function signingKeys(sql: Sql, masterKey: KeyObject): Promise<[SigningKey, ...SigningKey[]]> {

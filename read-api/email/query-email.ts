@@ -116,7 +116,10 @@ async function readByIds(context: Context, input: Input, ids: readonly string[])
   const refs = ids.map((id) => placeIn(mailbox, ports.locators, id));
   for (const ref of refs) assertFolderAllowed(access, mailbox, ref.folder);
   const body = bodyWindow(input);
-  const asOf = encodeWaitCursor(cursorAfter(await ports.events.headPosition(), ports.clock.now()));
+  const asOf = encodeWaitCursor(
+    ports.server.logId,
+    cursorAfter(await ports.events.headPosition(), ports.clock.now()),
+  );
   const { textChars, bodySource } = textFor(body);
   const found = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     mail.fetch(refs, DEPTH_OF[view], textChars, bodySource),

@@ -94,7 +94,7 @@ export async function readMessages(context: Context, request: MessageRequest): P
     page: {
       next_cursor: nextCursor(context, { binding, order, kept, answer }),
       limit: request.limit,
-      as_of: encodeWaitCursor(cursorAfter(answer.asOf, ports.clock.now())),
+      as_of: encodeWaitCursor(ports.server.logId, cursorAfter(answer.asOf, ports.clock.now())),
       evaluated_by: answer.evaluatedBy,
     },
     ...(view === 'count' ? { count: answer.count ?? 0, exact: true } : {}),

@@ -32,7 +32,7 @@ export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
           position = reached;
         },
       });
-      sendOutcome(response, route, { output, position, replayed: false, stale: false });
+      sendOutcome(response, route, { output, position, replayed: false, stale: false }, ports.server.logId);
     } catch (error) {
       if (error instanceof GatewayError && ERROR_TABLE[error.code].status === 429) {
         ports.accessLog.countRefusal(error.code, source);

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/kernel/errors.ts';
+import { writePosition } from '../../commands/kernel/position.ts';
 import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
 import { jsonPieces } from './json-pieces.ts';
 
@@ -25,9 +26,10 @@ export function sendOutcome(
   response: ServerResponse,
   { rest, etag }: Pick<Capability, 'rest' | 'etag'>,
   outcome: Outcome,
+  logId: string,
 ): void {
   const { output, position, replayed, stale } = outcome;
-  if (position !== null) response.setHeader('Position', String(position));
+  if (position !== null) response.setHeader('Position', writePosition(logId, position));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (stale) response.setHeader('Stale', 'true');
   if (etag) response.setHeader('ETag', `"${etag(output)}"`);

@@ -5,7 +5,8 @@ import type { Capability, Request } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports, Position } from '../../commands/kernel/ports.ts';
+import { readPosition } from '../../commands/kernel/position.ts';
 import { effectOf, leastEffectOf } from '../effect-of.ts';
 import type { Door } from './door.ts';
 import { goneSignal } from './gone-signal.ts';
@@ -95,12 +96,13 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
         ...(await door.authenticate(request, requestId)),
         input: keyed.input,
         request: {
-          ...requestOf(request, requestId, capability),
+          ...requestOf(request, requestId, capability, ports.server.logId),
           idempotencyKey: keyed.key,
           ...(capability.waits ? { gone: goneSignal(response) } : {}),
         },
       });
-      if (capability.rest?.answerBytes === undefined) sendOutcome(response, capability, outcome);
+      if (capability.rest?.answerBytes === undefined)
+        sendOutcome(response, capability, outcome, ports.server.logId);
       else await sendBytes(request, response, outcome.output as ByteAnswer);
     } finally {
       release();
@@ -148,6 +150,7 @@ function requestOf(
   request: HttpRequest,
   id: string,
   { effect, ifMatch }: Capability,
+  logId: string,
 ): Omit<Request, 'idempotencyKey'> {
   const matched = header(request, 'if-match');
   if (matched !== null && effect === 'write' && !ifMatch) throw versionIsNotHeld();
@@ -155,7 +158,7 @@ function requestOf(
     id,
     surface: 'rest',
     ifMatch: versionOf(matched),
-    ifPosition: positionOf(header(request, 'if-position')),
+    ifPosition: positionOf(header(request, 'if-position'), logId),
     mcpSessionId: null,
   };
 }
@@ -180,8 +183,10 @@ function versionOf(value: string | null): string | null {
   throw badPart('If-Match', 'If-Match takes one strong entity tag, as the ETag header gave it.');
 }
 
-function positionOf(value: string | null): bigint | null {
+/** The position to wait for. Null also for one of another log: nothing here will ever reach it. */
+function positionOf(value: string | null, logId: string): Position | null {
   if (value === null) return null;
-  if (/^\d{1,19}$/.test(value)) return BigInt(value);
+  const position = readPosition(logId, value);
+  if (position !== undefined) return position;
   throw badPart('If-Position', 'If-Position takes the Position header of an earlier answer.');
 }

@@ -58,7 +58,7 @@ export async function waitFor<Item>(
   try {
     return await untilFound(waiting, at, source);
   } catch (error) {
-    throw withCursor(error, cursorAt(at));
+    throw withCursor(error, cursorAt(waiting, at));
   }
 }
 
@@ -104,7 +104,7 @@ async function untilFound<Item>(
     at.since = now;
     const leftMs = until - clock.elapsedMs();
     if (leftMs <= 0 || feed.isEnding || gone.aborted) {
-      return { status: 'timed_out', items: [], cursor: cursorAt(at) };
+      return { status: 'timed_out', items: [], cursor: cursorAt(waiting, at) };
     }
     if (!looksAgain)
       await watch.wait(Math.min(leftMs, msUntilDue(source, clock.now()), RIGHTS_CHECKED_EVERY_MS));
@@ -125,7 +125,7 @@ async function look<Item>(
     // Who may not see them any more, or cannot now, is told the place before them.
     callerNow(waiting);
     return {
-      reply: { status: 'matched', items: [...items], cursor: cursorAt({ place, since: until }) },
+      reply: { status: 'matched', items: [...items], cursor: cursorAt(waiting, { place, since: until }) },
       more,
     };
   }
@@ -138,7 +138,7 @@ export async function startOf({ input, context }: Waiting): Promise<Standing> {
   const { feed, clock } = context.ports;
   const head = await feed.head();
   if (input.cursor === undefined) return { place: { position: head, index: null }, since: clock.now() };
-  const { issuedAt, ...place } = decodeWaitCursor(input.cursor);
+  const { issuedAt, ...place } = decodeWaitCursor(context.ports.server.logId, input.cursor);
   if (place.position > head) throw invalidWaitCursor();
   if (clock.now().getTime() - issuedAt.getTime() <= FEED_DAYS * DAY_MS) return { place, since: issuedAt };
   throw new GatewayError(
@@ -181,4 +181,5 @@ function withCursor(error: unknown, cursor: string): unknown {
 const later = (a: FeedPlace, b: FeedPlace): FeedPlace =>
   isAfter({ position: b.position, index: b.index ?? Infinity }, a) ? b : a;
 
-const cursorAt = ({ place, since }: Standing): string => encodeWaitCursor({ ...place, issuedAt: since });
+const cursorAt = ({ context }: Waiting, { place, since }: Standing): string =>
+  encodeWaitCursor(context.ports.server.logId, { ...place, issuedAt: since });

@@ -65,6 +65,14 @@ export const contractCallers = {
     'create_token',
     'REST tokens, session bearers, MCP session ids and links carry a 4-character route key of their organisation.',
   ],
+  'contract:20:log-id': [
+    'transport',
+    'Cursors, Position and checkpoints name their log: of another log they are cursor_invalid, ignored, refused at start.',
+  ],
+  'contract:20:shared-keys': [
+    'kernel',
+    'Locator and id keys can be given by file, so that several installations share them.',
+  ],
   'contract:20:number-block': [
     'create_mailbox',
     'Mailbox numbers come from the block of the installation, and the 200,000th costs what the first one does.',

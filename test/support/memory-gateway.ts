@@ -166,6 +166,7 @@ export function memoryPorts() {
       },
       mcpTextBlock: true,
       mailboxNumberBlock: 0,
+      logId: '0a1b2c3d',
       mcpRevisions: [],
       strictOutput: true,
     },

@@ -36,6 +36,7 @@ const draftVersion = {
 const sendError = { code: 'outcome_unknown', message: 'Nobody knows yet.', smtp_status: null };
 
 export const SAMPLE_EVENTS: Samples = {
+  LogNamed: { log_id: '0a1b2c3d' },
   OrganisationCreated: { name: 'Example Ltd' },
   MemberAdded: { user_id: 'usr_1', role: 'owner' },
   BootstrapStarted: {

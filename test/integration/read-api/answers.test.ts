@@ -49,7 +49,10 @@ describe('answers on REST', () => {
   it('says where what was made is, and where its event lies', async () => {
     const made = await stage.call('POST', '/notes', { body: { text: 'a' } });
     expect(made.status).to.equal(201);
-    expect(made.headers).to.deep.include({ location: '/api/v1/notes/not_1', position: '4711' });
+    expect(made.headers).to.deep.include({
+      location: '/api/v1/notes/not_1',
+      position: `${stage.ports.server.logId}-4711`,
+    });
     expect(made.headers).not.to.have.property('idempotency-replayed');
   });
 
@@ -86,11 +89,21 @@ describe('answers on REST', () => {
   });
 
   it('waits for If-Position and says when it was not reached', async () => {
-    const headers = { 'if-position': '4711' };
+    const headers = { 'if-position': `${stage.ports.server.logId}-4711` };
     expect((await stage.call('GET', '/notes/n', { headers })).headers).not.to.have.property('stale');
     stage.reads.inTime = false;
     expect((await stage.call('GET', '/notes/n', { headers })).headers['stale']).to.equal('true');
     expect(stage.reads.askedFor).to.deep.equal([4_711n, 4_711n]);
+  });
+
+  it(`ignores an If-Position of another log and refuses what is none ${verifies('contract:20:log-id')}`, async () => {
+    stage.reads.inTime = false;
+    const ofAnother = { 'if-position': 'ffffffff-4711' };
+    expect((await stage.call('GET', '/notes/n', { headers: ofAnother })).headers).not.to.have.property(
+      'stale',
+    );
+    const none = await stage.call('GET', '/notes/n', { headers: { 'if-position': '4711' } });
+    expect(errorOf(none)).to.include({ code: 'invalid_request' });
   });
 
   it(`has errors of one form ${verifies('interface:7:body', 'interface:7:retry-after')}`, async () => {

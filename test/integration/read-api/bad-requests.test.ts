@@ -255,6 +255,7 @@ describe('bad requests on REST', () => {
       { 'if-position': '-1' },
       { 'if-position': '0x10' },
       { 'if-position': '1.5' },
+      { 'if-position': '64' },
       { 'if-position': '1'.repeat(40) },
     ];
     for (const headers of bad) {
@@ -265,7 +266,11 @@ describe('bad requests on REST', () => {
         name,
       ).to.deep.equal([name]);
     }
-    const sound = { 'idempotency-key': `~${'!'.repeat(254)}`, 'if-match': '"7"', 'if-position': '64' };
+    const sound = {
+      'idempotency-key': `~${'!'.repeat(254)}`,
+      'if-match': '"7"',
+      'if-position': `${stage.ports.server.logId}-64`,
+    };
     expect((await stage.call('PATCH', '/notes/n', { headers: sound })).status).to.equal(200);
     expect(stage.notes.requests.at(-1)).to.deep.include({
       idempotencyKey: sound['idempotency-key'],

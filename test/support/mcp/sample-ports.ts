@@ -106,6 +106,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
       },
       mcpTextBlock: true,
       mailboxNumberBlock: 0,
+      logId: '0a1b2c3d',
       mcpRevisions: [],
       strictOutput: true,
       ...server,

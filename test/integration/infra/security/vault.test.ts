@@ -5,6 +5,7 @@ import { testDatabase } from '../../../support/postgres.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
+import { verifies } from '../../../support/verifies.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/kernel/ports.ts';
 import type { Vault } from '../../../../infra/security/vault.ts';
@@ -40,6 +41,21 @@ describe('openVault', function () {
     const prints = new Set(vaults.map((vault) => fingerprint(vault).join()));
     expect(prints.size).to.equal(1);
     expect(new Set(fingerprint(await openVault(sql, masterKey))).size, 'all keys differ').to.equal(4);
+  });
+
+  it(`takes the keys of ids that are given, and refuses others later ${verifies('contract:20:shared-keys')}`, async () => {
+    const masterKey = randomKey();
+    const [locator_encryption, locator_mac, id, other] = [1, 2, 3, 4].map((byte) => Buffer.alloc(32, byte)) as [
+      Buffer, Buffer, Buffer, Buffer,
+    ]; // prettier-ignore
+    const shared = { locator_encryption, locator_mac, id };
+    const vault = await openVault(sql, masterKey, shared);
+    const made = [vault.locatorEncryptionKey, vault.locatorMacKey, vault.idKey].map((key) => key.export());
+    expect(made).to.deep.equal([locator_encryption, locator_mac, id]);
+    // Without the file the installation keeps them: it holds them in its vault.
+    expect(fingerprint(await openVault(sql, masterKey))).to.deep.equal(fingerprint(vault));
+    const changed = await rejection(openVault(sql, masterKey, { ...shared, locator_mac: other }));
+    expect(String(changed)).to.include('SHARED_KEYS_FILE').and.include('locator_mac');
   });
 
   it('stores no key in the clear', async () => {

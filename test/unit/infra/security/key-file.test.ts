@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { loadMasterKey } from '../../../../infra/security/key-file.ts';
+import { loadMasterKey, loadSharedKeys } from '../../../../infra/security/key-file.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 describe('key file', () => {
@@ -69,5 +69,41 @@ describe('key file', () => {
     await writeFile(join(folder, 'a-file'), '');
     file = join(folder, 'a-file', 'master.key');
     expect((await rejection(load())).message).to.match(/cannot be (made|read)/);
+  });
+});
+
+describe('a file of shared keys', () => {
+  let folder: string;
+  let file: string;
+  const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+  const whole = { locator_encryption: key(1), locator_mac: key(2), id: key(3) };
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-keys-'));
+    file = join(folder, 'shared.json');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('gives the three keys', async () => {
+    await writeFile(file, JSON.stringify(whole), { mode: 0o600 });
+    const { locator_encryption, locator_mac, id } = await loadSharedKeys(file);
+    expect([locator_encryption[0], locator_mac[0], id[0]]).to.deep.equal([1, 2, 3]);
+  });
+
+  it('is refused when it is missing, of another form or open to other accounts', async () => {
+    expect((await rejection(loadSharedKeys(file))).message).to.include('does not exist');
+    for (const text of [
+      '',
+      '{',
+      '[]',
+      JSON.stringify({ ...whole, id: 'AA==' }),
+      JSON.stringify({ id: key(3) }),
+    ]) {
+      await writeFile(file, text, { mode: 0o600 });
+      expect((await rejection(loadSharedKeys(file))).message).to.include('must be JSON with');
+    }
+    await writeFile(file, JSON.stringify(whole));
+    await chmod(file, 0o644);
+    expect((await rejection(loadSharedKeys(file))).message).to.include('open to other accounts');
   });
 });

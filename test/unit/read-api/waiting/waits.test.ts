@@ -182,9 +182,9 @@ describe('waiting for messages', () => {
   });
 
   it(`refuses a cursor of another log, a damaged and an old one ${verifies('contract:13:cursor-expired')}`, async () => {
-    const { position } = decodeWaitCursor(await now());
+    const { position } = decodeWaitCursor(ports.server.logId, await now());
     const at = (ahead: bigint, daysAgo: number) =>
-      encodeWaitCursor({
+      encodeWaitCursor(ports.server.logId, {
         position: position + ahead,
         index: null,
         issuedAt: new Date(ports.clock.now().getTime() - daysAgo * DAY_MS),
@@ -285,6 +285,6 @@ describe('waiting for messages', () => {
     await world.stop();
     const reply = await waiting;
     expect(reply).to.include({ status: 'timed_out' });
-    expect(decodeWaitCursor(reply.cursor).position).to.be.a('bigint');
+    expect(decodeWaitCursor(real.server.logId, reply.cursor).position).to.be.a('bigint');
   });
 });
