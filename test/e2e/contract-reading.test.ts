@@ -167,9 +167,8 @@ describe('what readers of mail are promised', function () {
   it(`says with every page from where a wait goes on ${verifies('contract:4:as-of')}`, async () => {
     const listed = await list('limit=1');
     const pages = [listed, await rich({}), await query({ message_ids: [listed.body.items[0].id] })];
-    const { logId } = gateway.gateway.ports.server;
     for (const { body } of pages) {
-      const { position } = decodeWaitCursor(logId, body.page.as_of as string);
+      const { position } = decodeWaitCursor(gateway.gateway.ports.server.logId, body.page.as_of as string);
       expect(position > 0n && position <= (await gateway.gateway.ports.events.headPosition())).to.equal(true);
     }
   });
