@@ -94,7 +94,8 @@ export interface MailIndex {
   distrust(keys: readonly FolderKey[]): Promise<void>;
   /** Numbers of the folders whose copies are distrusted now. */
   distrusted(mailboxNumber: number): Promise<readonly number[]>;
-  progress(mailboxNumber: number): Promise<IndexProgress>;
+  /** Of all folders, or of one. */
+  progress(mailboxNumber: number, folderNumber?: number): Promise<IndexProgress>;
   /**
    * The same answer a live query gives as long as the server has what the answer's `states` say; null when the copy of a
    * folder is missing, not complete or not trusted, or changed during every attempt to read it. Never asked for

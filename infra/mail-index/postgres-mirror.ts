@@ -146,11 +146,11 @@ export class PostgresMailIndex implements MailIndex {
     return rows.map(({ folder_number }) => folder_number);
   }
 
-  async progress(mailboxNumber: number): Promise<IndexProgress> {
+  async progress(mailboxNumber: number, folderNumber?: number): Promise<IndexProgress> {
     const [row] = await this.#sql.query<{ indexed: string; total: string }>(
       `select coalesce(sum(indexed), 0) as indexed, coalesce(sum(greatest(total, indexed)), 0) as total
-       from mirror.folder where mailbox_number = $1`,
-      [mailboxNumber],
+       from mirror.folder where mailbox_number = $1 and ($2::int is null or folder_number = $2)`,
+      [mailboxNumber, folderNumber ?? null],
     );
     return { indexed: Number(row?.indexed ?? 0), total: Number(row?.total ?? 0) };
   }

@@ -146,7 +146,7 @@ export class BackgroundSync {
     for (const folder of all) {
       const mirror = await sync.mirrorOf(folder);
       if (mirror === null) return (...on) => this.#look(folder, ...on);
-      if (mirror.indexedFrom > 1) return (connection) => this.#passOver(connection, folder);
+      if (mirror.indexedFrom > 1) return (...on) => this.#passOver(folder, ...on);
     }
     if (!this.#isComplete && all.length > 0) {
       await onComplete();
@@ -169,15 +169,30 @@ export class BackgroundSync {
     }
   }
 
-  async #passOver(connection: ImapConnection, folder: FolderRef): Promise<void> {
+  async #passOver(folder: FolderRef, ...on: Parameters<Step>): Promise<void> {
     const began = performance.now();
-    await this.#unlessClosed(folder, () =>
+    const [connection] = on;
+    const isComplete = await this.#unlessClosed(folder, () =>
       passOverFolder(this.#options.sync, connection, folder, this.#size),
     );
+    if (isComplete === true) await this.#fillHoles(folder, ...on);
     const took = performance.now() - began;
     this.#size =
       took > STEP.targetMs ? Math.max(STEP.least, this.#size / 2) : Math.min(STEP.most, this.#size * 2);
     this.#size = Math.floor(this.#size);
+  }
+
+  /** A copy that holds less than the server counts is held against it at once, not when comparisons are due. */
+  async #fillHoles(folder: FolderRef, ...on: Parameters<Step>): Promise<void> {
+    const { sync } = this.#options;
+    const isShort = async (): Promise<boolean> => {
+      const { indexed, total } = await sync.index.progress(sync.mailboxNumber, folder.number);
+      return indexed < total;
+    };
+    if (!(await isShort())) return;
+    // Messages may have gone since they were counted.
+    await this.#look(folder, ...on);
+    if (await isShort()) await this.#compare(on[0], folder);
   }
 
   async #compare(connection: ImapConnection, folder: FolderRef): Promise<void> {

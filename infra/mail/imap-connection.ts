@@ -198,6 +198,12 @@ export class ImapConnection {
     return isOpen && this.isUsable ? this.#folder(mailbox) : null;
   }
 
+  /** True when the folder is open, and not for changes. */
+  isOpenForReading(path: string): boolean {
+    const { mailbox } = this.#client;
+    return mailbox !== false && mailbox.path === path && mailbox.readOnly === true;
+  }
+
   /** True when the folder is open for changes and the server has answered since the connection was lent. */
   isOpenForWriting(path: string): boolean {
     return this.hasAnswered && this.openForWriting(path) !== null;

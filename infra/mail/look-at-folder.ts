@@ -1,6 +1,8 @@
 /** What a reconciler looks at: what is there now, and what arrived. */
+import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { FolderRef, Sighting } from '../../commands/kernel/mail-port.ts';
 import type { ActionTarget } from './act-on-folder.ts';
+import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { assertThere, openIfThere } from './open-folder.ts';
 import { searchUids } from './search-uids.ts';
@@ -25,7 +27,10 @@ export async function lookAt(
   };
 }
 
-/** UIDVALIDITY and UIDNEXT now. Throws `not_found` when the folder is gone. */
+/**
+ * UIDVALIDITY and UIDNEXT now; where the server does not tell UIDNEXT, the lowest UID that a message to come may have. Throws
+ * `not_found` when the folder is gone, `provider_rejected` when the server shows none of the messages it counts.
+ */
 export async function folderStatus(
   connection: ImapConnection,
   folder: FolderRef,
@@ -35,9 +40,23 @@ export async function folderStatus(
   const open = await openIfThere(connection, folder.path, 'read');
   assertThere(open);
   if (open.uidNext !== null) return { uidValidity: open.uidValidity, uidNext: open.uidNext };
+  const { uidValidity } = open;
   // UIDNEXT is optional on SELECT, and unknown when messages arrived since.
-  const last = open.exists === 0 ? [] : await searchUids(connection, { uid: '*' });
-  return { uidValidity: open.uidValidity, uidNext: Math.max(0, ...last) + 1 };
+  return { uidValidity, uidNext: open.exists === 0 ? 1 : (await lastUid(connection, folder)) + 1 };
+}
+
+/**
+ * The highest UID of the open folder, which is not empty. Not by SEARCH: `UID *` finds nothing on Courier. The last message may
+ * go meanwhile; then STATUS, which is not meant for an open folder, tells how far its UIDs have come.
+ */
+async function lastUid(connection: ImapConnection, { path }: FolderRef): Promise<number> {
+  const last = await connection.run((client) => client.fetchOne('*', { uid: true }));
+  if (last !== false) return last.uid;
+  const told = await connection.run((client) => askStatus(client, path, { uidNext: true }));
+  if (told !== false && told.uidNext) return told.uidNext - 1;
+  throw new GatewayError('provider_rejected', 'The mail server does not show the messages it counts.', {
+    details: { reason: 'refused' },
+  });
 }
 
 /** UIDs from `fromUid` on whose Message-ID is exactly this one. The header search of IMAP finds parts of it too. */

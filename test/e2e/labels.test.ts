@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { type Answer, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { eventually } from '../support/eventually.ts';
-import { GmailLikeServer } from '../support/gmail-like-server.ts';
-import { ALL_MAIL } from '../support/labelled-account.ts';
+import { GMAIL_LIKE } from '../support/imap-habits.ts';
+import { ALL_MAIL, LabelledAccount } from '../support/labelled-account.ts';
+import { ScriptedImapServer } from '../support/scripted-imap.ts';
 import { plainMessage } from '../support/mail-append.ts';
 import { verifies } from '../support/verifies.ts';
 
@@ -17,12 +18,12 @@ const pathsOf = ({ also_in = [] }: Item): readonly string[] => also_in.map(({ pa
 
 describe('a mailbox with labels through the whole gateway', function () {
   this.timeout(30_000);
-  let server: GmailLikeServer;
+  let server: ScriptedImapServer;
   let gateway: TestGateway;
   let mailboxId: string;
 
   before(async () => {
-    server = await GmailLikeServer.start();
+    server = await ScriptedImapServer.start(GMAIL_LIKE, new LabelledAccount());
     server.account.create('Work');
     deliver('plain', ['INBOX']);
     deliver('labelled', ['INBOX', 'Work']);

@@ -10,6 +10,14 @@ export const contractSync = {
     ['email_query', 'list_messages', 'monitor_inbox', 'email_await'],
     'A mailbox that has not connected yet answers 503, one with refused credentials 424: never nothing, never a missing role.',
   ],
+  'contract:20:whole-first-sync': [
+    'get_mailbox',
+    'A mailbox is connected when its copy holds all the server counts, also where the server tells no UIDNEXT (Courier).',
+  ],
+  'contract:20:append-after-examine': [
+    'send_draft',
+    'Copies in Sent and Drafts are filed where the server takes no message into a folder open for reading (Courier).',
+  ],
   'contract:4:mailbox-degraded': [
     'get_mailbox',
     'A mailbox in use whose provider holds the gateway back is degraded, not failed.',

@@ -91,3 +91,9 @@ export function isInSet(set: string, uid: number, highest: number): boolean {
     return uid >= Math.min(a, b) && uid <= Math.max(a, b);
   });
 }
+
+/** Whether a LIST pattern (RFC 3501 6.3.8) names a path. */
+export function matchesPattern(path: string, pattern: string, delimiter: string): boolean {
+  const source = pattern.replaceAll(/[.\\+?^${}()|[\]/]/g, '\\$&');
+  return new RegExp(`^${source.replaceAll('*', '.*').replaceAll('%', `[^${delimiter}]*`)}$`).test(path);
+}

@@ -7,7 +7,9 @@ export const TRASH = '[Gmail]/Trash';
 export const SPAM = '[Gmail]/Spam';
 
 /** Path, special use (RFC 6154), and the label a FETCH tells where it is not the path. */
-const SYSTEM = [
+export type SystemFolder = readonly [path: string, use: string, label: string | null];
+
+const SYSTEM: readonly SystemFolder[] = [
   ['INBOX', '', '\\Inbox'],
   [ALL_MAIL, '\\All', null],
   ['[Gmail]/Drafts', '\\Drafts', '\\Draft'],
@@ -16,7 +18,7 @@ const SYSTEM = [
   [SPAM, '\\Junk', null],
   ['[Gmail]/Starred', '\\Flagged', '\\Starred'],
   [TRASH, '\\Trash', null],
-] as const;
+];
 
 const ALONE: readonly string[] = [TRASH, SPAM];
 
@@ -52,10 +54,10 @@ export class LabelledAccount {
   modseq = 1;
   /** Told after each change. */
   readonly watchers = new Set<() => void>();
-  #nextId = 2n ** 63n + 1_000n;
+  protected nextId = 2n ** 63n + 1_000n;
 
-  constructor() {
-    for (const [path, use, label] of SYSTEM) this.create(path, use, label);
+  constructor(system: readonly SystemFolder[] = SYSTEM) {
+    for (const [path, use, label] of system) this.create(path, use, label);
   }
 
   create(path: string, use = '', label: string | null = path): void {
@@ -72,80 +74,80 @@ export class LabelledAccount {
   /** A new message, shown by its labels and by All Mail. */
   deliver({ raw, labels, flags = [], receivedAt = new Date() }: Delivered): LabelledMessage {
     const message = {
-      id: this.#nextId,
+      id: this.nextId,
       raw: Buffer.from(raw),
       receivedAt: new Date(Math.floor(receivedAt.getTime() / 1_000) * 1_000),
       flags: new Set(flags),
       modseq: 0,
     };
-    this.#nextId += 1n;
-    for (const path of labels) this.#show(message, this.folder(path));
-    if (!labels.some((path) => ALONE.includes(path))) this.#show(message, this.folder(ALL_MAIL));
-    this.#tell();
+    this.nextId += 1n;
+    for (const path of labels) this.show(message, this.folder(path));
+    if (!labels.some((path) => ALONE.includes(path))) this.show(message, this.folder(ALL_MAIL));
+    this.tell();
     return message;
   }
 
   /** Labels the message as the folder does; its UID there, new or not. */
   copy(message: LabelledMessage, target: LabelFolder): number {
-    if (ALONE.includes(target.path)) for (const folder of this.folders.values()) this.#hide(message, folder);
+    if (ALONE.includes(target.path)) for (const folder of this.folders.values()) this.hide(message, folder);
     else {
-      for (const path of ALONE) this.#hide(message, this.folder(path));
-      this.#show(message, this.folder(ALL_MAIL));
+      for (const path of ALONE) this.hide(message, this.folder(path));
+      this.show(message, this.folder(ALL_MAIL));
     }
-    const uid = this.#show(message, target);
-    this.#tell();
+    const uid = this.show(message, target);
+    this.tell();
     return uid;
   }
 
   /** Takes the folder's label off. What leaves All Mail, Trash or Spam leaves all. */
   remove(message: LabelledMessage, source: LabelFolder): void {
     const isWhole = source.path === ALL_MAIL || ALONE.includes(source.path);
-    for (const folder of isWhole ? this.folders.values() : [source]) this.#hide(message, folder);
-    this.#tell();
+    for (const folder of isWhole ? this.folders.values() : [source]) this.hide(message, folder);
+    this.tell();
   }
 
   move(message: LabelledMessage, source: LabelFolder, target: LabelFolder): number {
     const uid = this.copy(message, target);
     // All Mail is no label: a move out of it only labels.
-    if (source.path !== ALL_MAIL) this.#hide(message, source);
-    this.#tell();
+    if (source.path !== ALL_MAIL) this.hide(message, source);
+    this.tell();
     return uid;
   }
 
   setFlags(message: LabelledMessage, flags: Set<string>): void {
     message.flags = flags;
-    this.#change(message, this.foldersOf(message));
-    this.#tell();
+    this.change(message, this.foldersOf(message));
+    this.tell();
   }
 
   foldersOf(message: LabelledMessage): readonly LabelFolder[] {
     return [...this.folders.values()].filter((folder) => uidIn(folder, message) !== undefined);
   }
 
-  #show(message: LabelledMessage, folder: LabelFolder): number {
+  protected show(message: LabelledMessage, folder: LabelFolder): number {
     const known = uidIn(folder, message);
     if (known !== undefined) return known;
     const uid = folder.uidNext;
     folder.uidNext += 1;
     folder.messages.set(uid, message);
-    this.#change(message, [folder]);
+    this.change(message, [folder]);
     return uid;
   }
 
-  #hide(message: LabelledMessage, folder: LabelFolder): void {
+  protected hide(message: LabelledMessage, folder: LabelFolder): void {
     const uid = uidIn(folder, message);
     if (uid === undefined) return;
     folder.messages.delete(uid);
-    this.#change(message, [folder]);
+    this.change(message, [folder]);
   }
 
-  #change(message: LabelledMessage, folders: readonly LabelFolder[]): void {
+  protected change(message: LabelledMessage, folders: readonly LabelFolder[]): void {
     this.modseq += 1;
     message.modseq = this.modseq;
     for (const folder of folders) folder.modseq = this.modseq;
   }
 
-  #tell(): void {
+  protected tell(): void {
     for (const watcher of this.watchers) watcher();
   }
 }

@@ -5,8 +5,9 @@ import { matches } from '../../../../commands/kernel/matches.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
 import type { LabelledFolder } from '../../../../infra/mail/labelled-folders.ts';
 import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/filled-mirror.ts';
-import { GmailLikeServer } from '../../../support/gmail-like-server.ts';
-import { ALL_MAIL, SPAM, TRASH } from '../../../support/labelled-account.ts';
+import { GMAIL_LIKE } from '../../../support/imap-habits.ts';
+import { ALL_MAIL, SPAM, TRASH, LabelledAccount } from '../../../support/labelled-account.ts';
+import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
 import { timesOf } from '../../../support/long.ts';
 import { plainMessage } from '../../../support/mail-append.ts';
 import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';
@@ -70,7 +71,7 @@ async function pagesOf(
 
 describe('a message with several labels', function () {
   this.timeout(timesOf(60_000, 600_000));
-  let server: GmailLikeServer;
+  let server: ScriptedImapServer;
   let index: IndexUnderTest;
   let live: MailGatewayUnderTest;
   /** Every place of every message, and the numbers of all folders it lies in, by the server's own books. */
@@ -79,7 +80,7 @@ describe('a message with several labels', function () {
   let fromServer: Ask;
 
   before(async () => {
-    server = await GmailLikeServer.start();
+    server = await ScriptedImapServer.start(GMAIL_LIKE, new LabelledAccount());
     server.account.create(ON_WIRE);
     for (const [at, seed] of fc.sample(seeds, { numRuns: MESSAGES, seed: 14 }).entries()) {
       const { subject, from, reference, labels, day } = seed;

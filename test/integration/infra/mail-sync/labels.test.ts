@@ -2,8 +2,9 @@ import { expect } from 'chai';
 import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
 import { lookUpItems } from '../../../../commands/operations/look-up-items.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { GmailLikeServer } from '../../../support/gmail-like-server.ts';
-import { ALL_MAIL, TRASH } from '../../../support/labelled-account.ts';
+import { GMAIL_LIKE } from '../../../support/imap-habits.ts';
+import { ALL_MAIL, TRASH, LabelledAccount } from '../../../support/labelled-account.ts';
+import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
 import { plainMessage } from '../../../support/mail-append.ts';
 import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
 import { verifies } from '../../../support/verifies.ts';
@@ -12,12 +13,12 @@ const raw = (subject: string): string => plainMessage({ subject, id: `<${subject
 
 describe('the feed of a mailbox with labels', function () {
   this.timeout(30_000);
-  let server: GmailLikeServer;
+  let server: ScriptedImapServer;
   let rig: SyncRig;
   let end: () => Promise<void>;
 
   beforeEach(async () => {
-    server = await GmailLikeServer.start();
+    server = await ScriptedImapServer.start(GMAIL_LIKE, new LabelledAccount());
     server.account.create('Work');
     server.account.deliver({ raw: raw('first'), labels: ['INBOX'] });
     rig = await startSyncRig(server.imap(), 'gmail');

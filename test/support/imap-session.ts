@@ -1,16 +1,19 @@
-/** One connection to a Gmail-like server: what it has open, what it was told, and the commands. */
+/** One connection to a scripted mail server: what it has open, what it was told, and the commands. */
 import { PASSWORD } from './dovecot.ts';
-import { isInSet, quoted, type Word, wordsOf } from './imap-words.ts';
+import type { ImapHabits } from './imap-habits.ts';
+import { isInSet, matchesPattern, quoted, type Word, wordsOf } from './imap-words.ts';
 import type { LabelledAccount, LabelFolder, LabelledMessage } from './labelled-account.ts';
 import { item, searchOf } from './labelled-answers.ts';
 
-export const CAPABILITIES =
-  'IMAP4rev1 UNSELECT IDLE NAMESPACE ID CHILDREN X-GM-EXT-1 UIDPLUS ENABLE MOVE CONDSTORE LITERAL+ SPECIAL-USE';
-
-export interface LabelledServer {
+export interface ScriptedServer {
   readonly account: LabelledAccount;
+  readonly habits: ImapHabits;
   /** Whether a move or copy tells where messages went that were there already. */
   readonly tellsKnownPlaces: boolean;
+  /** Connections that are logged in now. */
+  readonly loggedIn: Set<ImapTestSession>;
+  /** Every command, without its tag. */
+  readonly heard: string[];
 }
 
 /** A message of the open folder as this connection knows it. */
@@ -22,39 +25,45 @@ interface Known {
 /** What goes into the tagged answer beside OK. */
 type Code = string | undefined;
 
-export class LabelledSession {
-  readonly #server: LabelledServer;
+export class ImapTestSession {
+  readonly #server: ScriptedServer;
   readonly #write: (text: string) => void;
   #open: LabelFolder | null = null;
+  #isReadOnly = false;
   #known: Known[] = [];
   #idleTag: string | null = null;
+  #idleTimer: NodeJS.Timeout | undefined;
   readonly #onChange = (): void => {
-    if (this.#idleTag !== null) this.#bringUpToDate();
+    if (this.#idleTag !== null && this.#habits.idleTellsEveryMs === 0) this.#bringUpToDate();
   };
 
-  constructor(server: LabelledServer, write: (text: string) => void) {
+  constructor(server: ScriptedServer, write: (text: string) => void) {
     this.#server = server;
     this.#write = write;
     server.account.watchers.add(this.#onChange);
   }
 
   close(): void {
+    clearInterval(this.#idleTimer);
+    this.#server.loggedIn.delete(this);
     this.#server.account.watchers.delete(this.#onChange);
+  }
+
+  get #habits(): ImapHabits {
+    return this.#server.habits;
   }
 
   /** False after a goodbye. */
   handle(command: string): boolean {
     if (this.#idleTag !== null) {
-      this.#write(`${this.#idleTag} OK\r\n`);
-      this.#idleTag = null;
+      this.#endIdle();
       return true;
     }
     const [tag, verb, ...args] = wordsOf(command);
     const name = String(verb).toUpperCase();
+    this.#server.heard.push(command.slice(command.indexOf(' ') + 1));
     if (name === 'IDLE') {
-      this.#idleTag = String(tag);
-      this.#write('+ idling\r\n');
-      this.#bringUpToDate();
+      this.#beginIdle(String(tag));
       return true;
     }
     try {
@@ -72,16 +81,37 @@ export class LabelledSession {
     return name !== 'LOGOUT';
   }
 
+  #beginIdle(tag: string): void {
+    const { idleTellsEveryMs } = this.#habits;
+    this.#idleTag = tag;
+    this.#write('+ idling\r\n');
+    this.#bringUpToDate();
+    if (idleTellsEveryMs === 0) return;
+    this.#idleTimer = setInterval(() => {
+      this.#bringUpToDate();
+    }, idleTellsEveryMs);
+  }
+
+  #endIdle(): void {
+    clearInterval(this.#idleTimer);
+    this.#write(`${String(this.#idleTag)} OK IDLE completed\r\n`);
+    this.#idleTag = null;
+  }
+
   readonly #commands: Readonly<Record<string, (args: readonly Word[]) => Code>> = {
     CAPABILITY: () => {
-      this.#say(`CAPABILITY ${CAPABILITIES}`);
+      this.#say(`CAPABILITY ${this.#habits.capabilities}`);
     },
     LOGIN: ([, password]) => {
       if (password !== PASSWORD) throw new Error('[AUTHENTICATIONFAILED] wrong');
-      return `CAPABILITY ${CAPABILITIES}`;
+      const { loggedIn, habits } = this.#server;
+      if (loggedIn.size >= habits.mostConnections) throw new Error(habits.tooManyConnections);
+      loggedIn.add(this);
+      return `CAPABILITY ${habits.capabilities}`;
     },
     NAMESPACE: () => {
-      this.#say('NAMESPACE (("" "/")) NIL NIL');
+      const { prefix, delimiter } = this.#habits;
+      this.#say(`NAMESPACE ((${quoted(prefix)} ${quoted(delimiter)})) NIL NIL`);
     },
     ENABLE: () => {
       this.#say('ENABLED CONDSTORE');
@@ -102,8 +132,8 @@ export class LabelledSession {
     STATUS: ([path]) => {
       this.#status(this.#account.folder(String(path)));
     },
-    SELECT: ([path]) => this.#select(this.#account.folder(String(path)), 'READ-WRITE'),
-    EXAMINE: ([path]) => this.#select(this.#account.folder(String(path)), 'READ-ONLY'),
+    SELECT: ([path]) => this.#select(String(path), 'READ-WRITE'),
+    EXAMINE: ([path]) => this.#select(String(path), 'READ-ONLY'),
     CLOSE: () => {
       this.#close();
     },
@@ -158,37 +188,50 @@ export class LabelledSession {
 
   #folder(): LabelFolder {
     if (this.#open === null) throw new Error('no folder is open');
-    return this.#open;
+    const now = this.#account.folders.get(this.#open.path);
+    if (now === this.#open || this.#habits.goneWhileOpen === 'kept') return this.#open;
+    if (this.#habits.goneWhileOpen === 'refused' || now === undefined)
+      throw new Error('Mailbox does not exist');
+    // Whatever lies under the path now, as if it were the folder that was opened.
+    return now;
   }
 
   #list(name: string, pattern: string): undefined {
+    const { delimiter } = this.#habits;
     if (pattern === '') {
-      this.#say(`${name} (\\Noselect) "/" ""`);
+      this.#say(`${name} (\\Noselect) ${quoted(delimiter)} ""`);
       return undefined;
     }
     for (const { path, use } of this.#server.account.folders.values()) {
-      if (pattern === '*' || pattern === path)
-        this.#say(`${name} (\\HasNoChildren ${use}) "/" ${quoted(path)}`);
+      if (matchesPattern(path, pattern, delimiter))
+        this.#say(`${name} (\\HasNoChildren ${use}) ${quoted(delimiter)} ${quoted(path)}`);
     }
     return undefined;
   }
 
   #status({ path, messages, uidNext, uidValidity, modseq }: LabelFolder): undefined {
     const unseen = [...messages.values()].filter(({ flags }) => !flags.has('\\Seen')).length;
-    this.#say(
-      `STATUS ${quoted(path)} (MESSAGES ${String(messages.size)} UIDNEXT ${String(uidNext)} UIDVALIDITY ${String(uidValidity)} UNSEEN ${String(unseen)} HIGHESTMODSEQ ${String(modseq)})`,
-    );
+    const counts = `MESSAGES ${String(messages.size)} UIDNEXT ${String(uidNext)} UIDVALIDITY ${String(uidValidity)} UNSEEN ${String(unseen)}`;
+    const more = this.#hasModseq ? ` HIGHESTMODSEQ ${String(modseq)}` : '';
+    this.#say(`STATUS ${quoted(path)} (${counts}${more})`);
   }
 
-  #select(folder: LabelFolder, mode: 'READ-ONLY' | 'READ-WRITE'): Code {
+  get #hasModseq(): boolean {
+    return this.#habits.capabilities.includes('CONDSTORE');
+  }
+
+  #select(path: string, mode: 'READ-ONLY' | 'READ-WRITE'): Code {
+    this.#open = null;
+    const folder = this.#account.folder(path);
     this.#open = folder;
+    this.#isReadOnly = mode === 'READ-ONLY';
     this.#known = [...folder.messages].map(([uid, { modseq }]) => ({ uid, modseq }));
     this.#say('FLAGS (\\Answered \\Flagged \\Draft \\Deleted \\Seen)');
     this.#say('OK [PERMANENTFLAGS (\\Answered \\Flagged \\Draft \\Deleted \\Seen \\*)] any');
     this.#say(`${String(folder.messages.size)} EXISTS`);
     this.#say(`OK [UIDVALIDITY ${String(folder.uidValidity)}] uids`);
-    this.#say(`OK [UIDNEXT ${String(folder.uidNext)}] next`);
-    this.#say(`OK [HIGHESTMODSEQ ${String(folder.modseq)}] modseq`);
+    if (this.#habits.selectTellsUidNext) this.#say(`OK [UIDNEXT ${String(folder.uidNext)}] next`);
+    if (this.#hasModseq) this.#say(`OK [HIGHESTMODSEQ ${String(folder.modseq)}] modseq`);
     return mode;
   }
 
@@ -225,7 +268,8 @@ export class LabelledSession {
 
   #search(keys: readonly Word[]): undefined {
     const test = searchOf(keys, this.#known.at(-1)?.uid ?? 0);
-    const found = this.#inSet('1:*').filter(([uid, message]) => test(uid, message));
+    const isBlind = this.#habits.searchLeavesOut(keys.map(String).join(' '));
+    const found = isBlind ? [] : this.#inSet('1:*').filter(([uid, message]) => test(uid, message));
     this.#say(`SEARCH ${found.map(([uid]) => String(uid)).join(' ')}`.trim());
   }
 
@@ -258,6 +302,8 @@ export class LabelledSession {
   #append(args: readonly Word[]): Code {
     const { account } = this.#server;
     const folder = account.folder(String(args[0]));
+    if (this.#habits.refusesAppendToExamined && this.#isReadOnly && this.#open === folder)
+      throw new Error('Current box is selected READ-ONLY.');
     const raw = Buffer.from(String(args.at(-1)), 'latin1');
     const flags = args.slice(1, -1).flatMap((word) => (typeof word === 'string' ? [] : word.map(String)));
     const date = args.slice(1, -1).find((word) => typeof word === 'string');
@@ -274,13 +320,20 @@ export class LabelledSession {
   /** Tells what happened in the open folder since the connection was told last. */
   #bringUpToDate(): void {
     if (this.#open === null) return;
-    const { messages } = this.#open;
+    const now = this.#account.folders.get(this.#open.path);
+    const { messages } = this.#habits.goneWhileOpen === 'by path' && now ? now : this.#open;
     for (let at = this.#known.length - 1; at >= 0; at -= 1) {
       if (messages.has(this.#known[at]?.uid ?? 0)) continue;
       this.#known.splice(at, 1);
       this.#say(`${String(at + 1)} EXPUNGE`);
     }
     const last = this.#known.at(-1)?.uid ?? 0;
+    this.#tellFlags(messages);
+    const arrived = [...messages].filter(([uid]) => uid > last);
+    this.#known.push(...arrived.map(([uid, { modseq }]) => ({ uid, modseq })));
+    if (arrived.length > 0) this.#say(`${String(this.#known.length)} EXISTS`);
+  }
+  #tellFlags(messages: LabelFolder['messages']): void {
     const changed = this.#known.filter((known) => known.modseq !== messages.get(known.uid)?.modseq);
     for (const known of changed) {
       const message = messages.get(known.uid);
@@ -288,11 +341,8 @@ export class LabelledSession {
       known.modseq = message.modseq;
       const flags = [...message.flags].join(' ');
       this.#say(
-        `${this.#sequence(known.uid)} FETCH (UID ${String(known.uid)} FLAGS (${flags}) MODSEQ (${String(message.modseq)}))`,
+        `${this.#sequence(known.uid)} FETCH (UID ${String(known.uid)} FLAGS (${flags})${this.#hasModseq ? ` MODSEQ (${String(message.modseq)})` : ''})`,
       );
     }
-    const arrived = [...messages].filter(([uid]) => uid > last);
-    this.#known.push(...arrived.map(([uid, { modseq }]) => ({ uid, modseq })));
-    if (arrived.length > 0) this.#say(`${String(this.#known.length)} EXISTS`);
   }
 }

@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { eventually } from '../../../support/eventually.ts';
+import { COURIER_LIKE } from '../../../support/imap-habits.ts';
+import { plainMessage } from '../../../support/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/plain-account.ts';
+import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
+
+describe('a mailbox on Courier', function () {
+  this.timeout(30_000);
+  let server: ScriptedImapServer<PlainAccount>;
+  let rig: SyncRig;
+
+  const fill = (path: string, count: number): void => {
+    for (let at = 0; at < count; at += 1)
+      server.account.deliver({ raw: raw(`${path}-${String(at)}`), labels: [path] });
+  };
+  const start = async (habits = COURIER_LIKE): Promise<void> => {
+    const paths = ['INBOX', 'INBOX.Sent', 'INBOX.Drafts', 'INBOX.Work'];
+    server = await ScriptedImapServer.start(habits, new PlainAccount(paths, '.'));
+    rig = await startSyncRig(server.imap(), 'courier');
+  };
+  afterEach(async () => {
+    await rig.close();
+    await server.close();
+  });
+
+  it(`is in the copy whole after the first pass, also new folders ${verifies('contract:20:whole-first-sync')}`, async () => {
+    await start();
+    fill('INBOX', 171);
+    fill('INBOX.Work', 60);
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected', 15_000);
+    expect(await rig.differences()).to.deep.equal([]);
+    server.account.create('INBOX.Late');
+    fill('INBOX.Late', 30);
+    await eventually(async () => (await rig.differences()).length === 0, 15_000);
+    expect(rig.told(), 'nothing is new of what was there').to.deep.equal([]);
+  });
+
+  it('is in the copy whole although the server leaves messages out of a search', async () => {
+    let left = 0;
+    await start({
+      ...COURIER_LIKE,
+      searchLeavesOut: (keys) => {
+        if (!/^UID 1:\d+$/.test(keys) || left > 0) return false;
+        left += 1;
+        return true;
+      },
+    });
+    fill('INBOX', 40);
+    rig.work();
+    await eventually(() => rig.entry().state === 'connected', 15_000);
+    expect(left).to.equal(1);
+    expect(await rig.differences()).to.deep.equal([]);
+  });
+
+  it(`takes a message into a folder that is open by EXAMINE ${verifies('contract:20:append-after-examine')}`, async () => {
+    await start();
+    const folder = { number: 2, path: 'INBOX.Sent' };
+    const place = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (mail) => {
+      expect(await mail.findByMessageId(folder, '<sent@example.org>', 1)).to.deep.equal([]);
+      return await mail.append(folder, Buffer.from(raw('sent')), ['\\Seen'], new Date());
+    });
+    expect(place).to.deep.equal({ uidValidity: server.account.folder(folder.path).uidValidity, uid: 1 });
+    expect(server.account.folder(folder.path).messages.size).to.equal(1);
+    expect(server.heard.some((command) => command.startsWith('EXAMINE INBOX.Sent'))).to.equal(true);
+  });
+});
