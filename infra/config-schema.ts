@@ -125,6 +125,10 @@ export const Settings = z.strictObject({
         "Networks (CIDR) of the proxies before the gateway, separated by commas: the right-most other address of Forwarded or X-Forwarded-For is the client's.",
       fallback: "none: the client's address is that of the connection",
     }),
+  MAX_CONNECTIONS: limit(
+    'Connections open at once, more are closed at once. Of callers not known yet each holds 16 KiB of a body at most.',
+    4_096,
+  ),
   LOG_LEVEL: z
     .enum(LEVELS, `must be one of ${LEVELS.join(', ')}`)
     .default('info')

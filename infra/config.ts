@@ -30,6 +30,7 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** As written: `CIDR` or an address. */
   readonly trustedProxies: readonly string[];
+  readonly maxConnections: number;
   readonly logLevel: Level;
   /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
   readonly egressAllowMail: readonly string[];
@@ -159,6 +160,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     storePort: settings.STORE_PORT ?? (runsStoresOnly(settings.ROLES) ? EVENTSTORE_PORT : 0),
     allowedOrigins: settings.ALLOWED_ORIGINS,
     trustedProxies: settings.TRUSTED_PROXIES,
+    maxConnections: settings.MAX_CONNECTIONS,
     logLevel: settings.LOG_LEVEL,
     egressAllowMail: settings.EGRESS_ALLOW_MAIL,
     oauth: oauthOf(settings),

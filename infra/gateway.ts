@@ -63,8 +63,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await core.ports.feed.start();
   const faces = roles.has('api') ? openFaces(ports, config.allowedOrigins, opened) : null;
   const checks = readinessChecks(core, projector);
-  const { trustedProxies } = config;
-  const http = await startHttpServer({ host, port, faces, checks, log, metrics, trustedProxies });
+  const edge = { trustedProxies: config.trustedProxies, maxConnections: config.maxConnections };
+  const http = await startHttpServer({ host, port, faces, checks, log, metrics, ...edge });
   opened.defer(() => http.close());
   // Before the listener waits for the calls that are open.
   opened.defer(() => {

@@ -91,7 +91,8 @@ class McpEndpoint {
     try {
       await this.#serve(request, response, requestId);
     } catch (error) {
-      if (error instanceof ClientGone) return;
+      // Gone, or answered meanwhile by the listener: the body broke off or came too slowly.
+      if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
         log.error('a request to /mcp failed', { request_id: requestId, error: String(error) });
       }

@@ -70,6 +70,7 @@ export const ERROR_TABLE = {
   ),
   method_not_allowed: row(405, 'http', 'The path exists, the method does not; see the Allow header.'),
   not_acceptable: row(406, 'http', 'The Accept header must admit application/json and text/event-stream.'),
+  request_timeout: row(408, 'http', 'The request did not arrive in time; send it again.', retryable),
   message_stale: row(409, 'tool', 'The message moved; details.current_id names it when known.'),
   draft_locked: row(409, 'tool', 'The draft is being sent or was ended.'),
   approval_pending: row(409, 'tool', 'A live approval holds this object.'),
@@ -100,6 +101,11 @@ export const ERROR_TABLE = {
   selection_changed: row(412, 'tool', 'The selection changed since it was approved; nothing ran.'),
   payload_too_large: row(413, 'http', 'The body is larger than the limit.'),
   unsupported_media_type: row(415, 'http', 'The body must be application/json.'),
+  range_not_satisfiable: row(
+    416,
+    'http',
+    'The content has no such bytes; Content-Range says how many it has.',
+  ),
   filter_unsupported: row(
     422,
     'tool',
@@ -109,6 +115,7 @@ export const ERROR_TABLE = {
   idempotency_key_reused: row(422, 'tool', 'The Idempotency-Key was used for another body.', keyUsed),
   target_blocked: row(422, 'tool', 'The host is not a public address and no egress rule opens it.'),
   mailbox_auth_failed: row(424, 'tool', 'The mail server refuses the stored credentials; store new ones.'),
+  header_fields_too_large: row(431, 'http', 'The header fields are larger than the limit.'),
   rate_limited: row(429, 'http', 'Too many requests; wait retry_after_seconds.', retryable),
   quota_exceeded: row(429, 'tool', 'A quota is used up; wait retry_after_seconds.', retryable),
   internal_error: row(500, 'tool', 'The gateway failed; quote the request id.', keyUsed),
@@ -130,6 +137,9 @@ export const ERROR_TABLE = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
+
+/** Unless the error says otherwise. */
+const RETRY_AFTER_SECONDS: Readonly<Partial<Record<number, number>>> = { 408: 1, 503: 2 };
 
 export interface ErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
@@ -153,7 +163,7 @@ export class GatewayError extends Error {
     this.details = options.details ?? {};
     this.replayed = options.replayed ?? false;
     // A retryable error always says when to come back (contract 13).
-    this.retryAfterSeconds = options.retryAfterSeconds ?? (ERROR_TABLE[code].status === 503 ? 2 : undefined);
+    this.retryAfterSeconds = options.retryAfterSeconds ?? RETRY_AFTER_SECONDS[ERROR_TABLE[code].status];
   }
 }
 

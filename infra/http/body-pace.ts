@@ -1,5 +1,7 @@
 /** Bounds the time a request's body may take by what of it has come, so that a slow line is told from a silent client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { refuseRequest } from './refuse-request.ts';
 
 export interface BodyPace {
   /** Any body may take this long. */
@@ -28,7 +30,7 @@ export function holdToPace(request: IncomingMessage, response: ServerResponse, p
     const bytes = response.headersSent ? 0 : socket.bytesRead - before;
     const leftMs = timeForMs(pace, bytes) - (performance.now() - begin);
     if (leftMs > 0) timer = setTimeout(look, leftMs).unref();
-    else end(response, () => socket.destroy());
+    else end(response);
   };
   // A body nobody reads closes with its connection: the timer must not be what keeps an ended process alive.
   let timer = setTimeout(look, pace.graceMs).unref();
@@ -37,7 +39,12 @@ export function holdToPace(request: IncomingMessage, response: ServerResponse, p
   });
 }
 
-function end(response: ServerResponse, destroy: () => void): void {
-  if (response.headersSent) destroy();
-  else response.writeHead(408, { Connection: 'close' }).end(destroy);
+function end(response: ServerResponse): void {
+  const { socket } = response.req;
+  if (response.headersSent) {
+    socket.destroy();
+    return;
+  }
+  response.once('finish', () => socket.destroy());
+  refuseRequest(response, new GatewayError('request_timeout', 'The body came too slowly; send it again.'));
 }

@@ -1,10 +1,10 @@
 /** `/console`: the approver's page and its files (`contract.md` 18). Public: what they show comes from the REST face, for a bearer. */
 import { createHash } from 'node:crypto';
-import express, { type Response, type Router } from 'express';
+import express, { type Router } from 'express';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { PREVIEW_STYLE } from '../../read-api/approvals/render-style.ts';
-import { sendError } from '../../read-api/http/rest-answer.ts';
 import { type ConsoleFiles, readConsoleFiles } from './console-files.ts';
+import { refuseRequest } from './refuse-request.ts';
 
 /** A frame made of a text is under the policy of its page too (CSP 3, 7.8), so the page names the one style of previews. */
 const PREVIEW_STYLE_SOURCE = `'sha256-${createHash('sha256').update(PREVIEW_STYLE).digest('base64')}'`;
@@ -64,11 +64,7 @@ export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router 
   });
   router.all(['/', `/${files.version}/:name`], (_, response) => {
     response.setHeader('Allow', 'GET, HEAD');
-    refuse(response, new GatewayError('method_not_allowed', 'This path takes GET and HEAD.'));
+    refuseRequest(response, new GatewayError('method_not_allowed', 'This path takes GET and HEAD.'));
   });
   return router;
 }
-
-const refuse = (response: Response, error: GatewayError): void => {
-  sendError(response, error, String(response.getHeader('Request-Id')));
-};

@@ -1,18 +1,18 @@
 /** The listener of both faces and of the health checks. */
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import { uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
-import { sendError } from '../../read-api/http/rest-answer.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { BODY_PACE, type BodyPace, holdToPace } from './body-pace.ts';
 import { type Checks, healthRouter } from './health-router.ts';
+import { answerMalformed } from './malformed-requests.ts';
 import { noteRequest } from './note-request.ts';
+import { newRequestId, refuseRequest } from './refuse-request.ts';
 import { trustProxies } from './trusted-proxies.ts';
 
 export interface Faces {
@@ -36,6 +36,8 @@ export interface HttpOptions {
   readonly metrics: Metrics;
   /** Networks of the proxies whose word on a client's address is taken; absent = nobody's. */
   readonly trustedProxies?: readonly string[];
+  /** Absent = as many as the machine lets in. */
+  readonly maxConnections?: number;
   /** Absent = for lines of 128 kbit/s. */
   readonly bodyPace?: BodyPace;
 }
@@ -50,6 +52,8 @@ const GRACE_MS = 10_000;
 /** Longer than the idle time of common proxies, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_WITHIN_MS = 60_000;
+/** However many connections are turned away. */
+const TOLD_EVERY_MS = 60_000;
 
 /** Answers are data: no browser may guess their type, frame them or run what is in them. */
 const SECURITY_HEADERS = new Map([
@@ -63,19 +67,27 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   const { host, port, faces, bodyPace = BODY_PACE } = options;
   const app = assemble(options);
   const proxies = trustProxies(options.trustedProxies ?? []);
-  const server = http.createServer((request, response) => {
+  const answers = new WeakMap<Duplex, ServerResponse>();
+  const serve: http.RequestListener = (request, response) => {
+    answers.set(request.socket, response);
     factsOf(request).address = proxies.clientOf(request.socket.remoteAddress ?? '', request.headers);
     noteRequest(options, request, response);
     holdToPace(request, response, bodyPace);
     response.setHeaders(SECURITY_HEADERS);
+    if (lacksHost(request)) refuseRequest(response.setHeader('Connection', 'close'), noHost());
     // Exactly /mcp: no router stands between the hot path and its handler.
-    if (faces && (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true))
+    else if (faces && (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true))
       faces.mcp(request, response);
     else app(request, response);
     response.once('close', () => {
       if (!server.listening) closeIdle(server);
     });
-  });
+  };
+  // What Node would refuse by itself is refused here, with the id and the body that every refusal has.
+  const server = http.createServer({ requireHostHeader: false }, serve);
+  server.on('checkExpectation', serve);
+  answerMalformed(server, { ...options, answerOn: (socket) => answers.get(socket) });
+  limitConnections(server, options);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_WITHIN_MS;
   // One time for every request would cut off large uploads over slow lines: bodies are held to a pace.
@@ -98,6 +110,27 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   };
 }
 
+/** RFC 9112 3.2. */
+const lacksHost = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  headers.host === undefined && httpVersion === '1.1';
+
+const noHost = (): GatewayError =>
+  new GatewayError('invalid_request', 'The header field Host is missing (RFC 9112 3.2).');
+
+function limitConnections(
+  server: http.Server,
+  { maxConnections, log }: Pick<HttpOptions, 'maxConnections' | 'log'>,
+): void {
+  if (maxConnections === undefined) return;
+  server.maxConnections = maxConnections;
+  let toldAt = -Infinity;
+  server.on('drop', () => {
+    if (performance.now() - toldAt < TOLD_EVERY_MS) return;
+    toldAt = performance.now();
+    log.warn('connections are turned away: MAX_CONNECTIONS are open', { max_connections: maxConnections });
+  });
+}
+
 function assemble({ faces, checks }: HttpOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
@@ -112,8 +145,7 @@ function assemble({ faces, checks }: HttpOptions): Express {
   if (faces) app.get('/', nameFaces);
   app.use((_, response) => {
     const hint = faces ? 'GET / names what is.' : 'this process answers /health/live and /health/ready only.';
-    const nothing = new GatewayError('not_found', `Nothing is served here; ${hint}`);
-    sendError(response, nothing, String(response.getHeader('Request-Id')));
+    refuseRequest(response, new GatewayError('not_found', `Nothing is served here; ${hint}`));
   });
   return app;
 }
@@ -127,8 +159,6 @@ const nameFaces: RequestHandler = (_, response) => {
     console: '/console',
   });
 };
-
-const newRequestId = (): string => uuidToId('req', uuidV7(Date.now(), randomBytes(10)));
 
 /** A connection that has just answered is idle one turn later. */
 const closeIdle = (server: http.Server): void => {

@@ -8,6 +8,9 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
+/** Far more than scrape it. */
+const MAX_CONNECTIONS = 64;
+
 /** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startMetricsServer({
   port,
@@ -26,6 +29,7 @@ export async function startMetricsServer({
       () => response.writeHead(500).end(),
     );
   });
+  server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

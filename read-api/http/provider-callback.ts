@@ -9,12 +9,12 @@ import {
 } from '../../commands/mailboxes/finish-authorization.ts';
 import { Clients } from './clients.ts';
 import { connectedPage, consentPage, PAGE_HEADERS, refusalPage } from './provider-page.ts';
+import { PUBLIC_BODY_BYTES } from './public-face.ts';
 
 /** RFC 6749 4.1.2 and 4.1.2.1, RFC 9207: what an answer may hold beside the state. */
 const PARAMETERS = ['code', 'iss', 'error'] as const;
 /** Codes of large providers have up to 2,000 characters. */
 const MAX_PARAMETER_CHARS = 8_000;
-const MAX_FORM = '32kb';
 
 type Render = (request: Request) => Promise<string>;
 
@@ -47,7 +47,7 @@ export function providerCallback(ports: Ports): Router {
   };
 
   router.get('/', rendered(show));
-  router.post('/', express.urlencoded({ extended: false, limit: MAX_FORM }), rendered(finish));
+  router.post('/', express.urlencoded({ extended: false, limit: PUBLIC_BODY_BYTES }), rendered(finish));
   router.all('/', (request, response) => {
     response.setHeader('Allow', 'GET, POST');
     refuse(ports, clients.sourceOf(request), response, otherMethod());

@@ -9,12 +9,15 @@ import { factsOf } from './request-facts.ts';
 import { RequestInput } from './request-input.ts';
 import { sendOutcome } from './rest-answer.ts';
 
+/** What anybody may have the gateway hold in memory for each connection, before it is known who they are. */
+export const PUBLIC_BODY_BYTES = 16 * 1024;
+
 type Handle = (request: Request, response: Response, requestId: string) => Promise<void>;
 
 /** Answers one route. What is refused is counted by its source (`contract.md` 12); a wrong password is told by its own route. */
 export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
   const clients = new Clients(ports);
-  const input = new RequestInput(route, ports.server.limits.jsonBodyBytes);
+  const input = new RequestInput(route, Math.min(PUBLIC_BODY_BYTES, ports.server.limits.jsonBodyBytes));
   return async (request, response, requestId) => {
     factsOf(request).capability = route.name;
     const source = clients.networkOf(request);

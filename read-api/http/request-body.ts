@@ -59,4 +59,4 @@ export class ClientGone extends Error {
 }
 
 const tooLarge = (maxBytes: number): GatewayError =>
-  new GatewayError('payload_too_large', `A message has at most ${String(maxBytes)} bytes.`);
+  new GatewayError('payload_too_large', `The body may have at most ${String(maxBytes)} bytes.`);

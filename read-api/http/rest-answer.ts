@@ -1,5 +1,5 @@
 /** Answers of the REST face: written at once, headers by the declaration, errors by the table. */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/kernel/errors.ts';
 import { writePosition } from '../../commands/kernel/position.ts';
@@ -46,7 +46,9 @@ export function sendOutcome(
 /** The error body of `interface.md` 7. */
 export function sendError(response: ServerResponse, error: unknown, requestId: string): void {
   const body = toErrorBody(error, requestId);
-  for (const [name, value] of challenge(error)) response.setHeader(name, value);
+  if (endsConnection(error, response.req)) response.setHeader('Connection', 'close');
+  const challenge = challengeOf(error, response.req);
+  if (challenge !== null) response.setHeader('WWW-Authenticate', challenge);
   if (error instanceof GatewayError && error.replayed) response.setHeader('Idempotency-Replayed', 'true');
   if (body.retry_after_seconds !== undefined) {
     response.setHeader('Retry-After', String(Math.ceil(body.retry_after_seconds)));
@@ -54,19 +56,27 @@ export function sendError(response: ServerResponse, error: unknown, requestId: s
   send(response, body.status, jsonPieces({ error: body }));
 }
 
-/** What a client is told beside the body: how to authenticate (RFC 6750 3), or that the connection is at its end. */
-function challenge(error: unknown): [string, string][] {
-  if (!(error instanceof GatewayError)) return [];
-  // The rest of a body that is too large is not read: the connection cannot be used again.
-  if (error.code === 'payload_too_large') return [['Connection', 'close']];
-  // Neither is the fault of a bearer.
-  if (error.code === 'unauthenticated' || error.code === 'invalid_credentials')
-    return [['WWW-Authenticate', 'Bearer realm="api"']];
-  if (ERROR_TABLE[error.code].status === 401) {
-    return [['WWW-Authenticate', 'Bearer realm="api", error="invalid_token"']];
+/**
+ * A body that is too large, or of nobody known, is not read to its end: the connection cannot be used again. Nor can that of a
+ * request whose end was not waited for.
+ */
+function endsConnection(error: unknown, request: IncomingMessage): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  if (error.code === 'payload_too_large' || error.code === 'request_timeout') return true;
+  const isOfNobody = ERROR_TABLE[error.code].status === 401 || error.code === 'origin_not_allowed';
+  return isOfNobody && !request.complete;
+}
+
+/** How to authenticate (RFC 6750 3), where that is what is wrong. */
+function challengeOf(error: unknown, { headers }: IncomingMessage): string | null {
+  if (!(error instanceof GatewayError)) return null;
+  if (error.code === 'insufficient_scope') {
+    const { required } = error.details;
+    const scope = Array.isArray(required) ? required.join(' ') : '';
+    return `Bearer realm="api", error="insufficient_scope", scope="${scope}"`;
   }
-  if (error.code !== 'insufficient_scope') return [];
-  const { required } = error.details;
-  const scope = Array.isArray(required) ? required.join(' ') : '';
-  return [['WWW-Authenticate', `Bearer realm="api", error="insufficient_scope", scope="${scope}"`]];
+  if (ERROR_TABLE[error.code].status !== 401) return null;
+  // Whoever sent no bearer, or a password, is not told that a bearer is wrong.
+  const isOfBearer = error.code !== 'invalid_credentials' && headers.authorization !== undefined;
+  return isOfBearer ? 'Bearer realm="api", error="invalid_token"' : 'Bearer realm="api"';
 }

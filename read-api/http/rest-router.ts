@@ -64,14 +64,15 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
     try {
       if (!door.checkOrigin(request, response)) await handle(request, response, requestId);
     } catch (error) {
-      if (error instanceof ClientGone) return;
+      // Gone, or answered meanwhile by the listener: the body broke off or came too slowly.
+      if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError)) {
         const fields = { request_id: requestId, path: request.path, error: stackOf(error) };
         ports.log.error('a request failed', fields);
       }
       if (!response.headersSent) sendError(response, error, requestId);
       // What was begun cannot be taken back: the client has to see that it did not end well.
-      else if (!response.writableEnded) response.destroy();
+      else response.destroy();
     }
   };
 }
@@ -112,7 +113,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
 
 /** 405 is not recorded, but it counts against the token as any request does. */
 function otherMethod({ door }: RestOptions, methods: readonly string[]): Handle {
-  const allowed = methods.join(', ');
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
   return async (request, response, requestId) => {
     door.admit(await door.authenticate(request, requestId), 'read', response);
     response.setHeader('Allow', allowed);

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
+import { GatewayError } from '../../commands/kernel/errors.ts';
 import { askedRange, type ByteRange, rangeWithin } from './byte-range.ts';
 import { contentDisposition } from './content-disposition.ts';
 import { goneSignal } from './gone-signal.ts';
@@ -12,7 +13,7 @@ const STALLED_MS = 60_000;
 
 /**
  * Sends the answer. Its length is told only where it is known for certain: with a range, or once it has been read to its end.
- * Throws what reading throws – before the first byte left that is an ordinary refusal – and `ClientGone`.
+ * Throws `range_not_satisfiable`, what reading throws – before the first byte left that is an ordinary refusal – and `ClientGone`.
  */
 export async function sendBytes(
   request: IncomingMessage,
@@ -36,9 +37,14 @@ export async function sendBytes(
   const length = await answer.length();
   const range = rangeWithin(asked, length);
   if (range === null) {
-    response.writeHead(416, { 'Content-Range': `bytes */${String(length)}`, 'Content-Length': 0 });
-    response.end();
-    return;
+    response.setHeader('Content-Range', `bytes */${String(length)}`);
+    throw new GatewayError(
+      'range_not_satisfiable',
+      `The content has ${String(length)} bytes, none of them in this range.`,
+      {
+        details: { length },
+      },
+    );
   }
   const { first, last } = range;
   await write(response, cut(answer.read(first), range), () => {

@@ -265,6 +265,10 @@ describe('one message through the whole gateway', function () {
     await range('bytes=100-99999999', 100, FILE.length - 1);
     const beyond = await bytes(path, { range: `bytes=${total}-` });
     expect([beyond.status, beyond.headers.get('content-range')]).to.deep.equal([416, `bytes */${total}`]);
+    expect(JSON.parse(beyond.body.toString()).error).to.deep.include({
+      code: 'range_not_satisfiable',
+      details: { length: Number(total) },
+    });
     for (const whole of ['bytes=0-1,5-6', 'lines=1-2', 'bytes=5-1', 'bytes=x']) {
       const answer = await bytes(path, { range: whole });
       expect([answer.status, answer.body.length], whole).to.deep.equal([200, FILE.length]);

@@ -11,6 +11,16 @@ export const contractHttp = {
     'transport',
     "Behind TRUSTED_PROXIES the right-most untrusted address of Forwarded or X-Forwarded-For is the client's, in audit, logs and limits.",
   ],
+  'contract:20:public-bodies': [
+    'transport',
+    'Without a token a body has at most 16 KiB; a refusal of nobody known closes the connection of a body that is not read.',
+  ],
+  'contract:20:max-connections': ['transport', 'No more than MAX_CONNECTIONS are open at once.'],
+  'contract:20:node-refusals': [
+    'transport',
+    'What the HTTP parser refuses has a Request-Id and the error body, as every refusal has.',
+  ],
+  'contract:20:invalid-token': ['transport', '401 for a bad bearer says error="invalid_token".'],
   'contract:20:access-log': [
     'transport',
     'A line of the access log names token, principal, organisation, user agent and the bytes of the answer.',

@@ -7,6 +7,7 @@ import {
   type RestStage,
   startRestStage,
 } from '../../support/rest/rest-stage.ts';
+import { exchange } from '../../support/raw-http.ts';
 import { verifies } from '../../support/verifies.ts';
 
 const MAX_BYTES = 1_048_576;
@@ -214,7 +215,7 @@ describe('bad requests on REST', () => {
   it('answers 405 with the methods of the path, which is not recorded', async () => {
     const answer = await stage.call('PUT', '/notes/n');
     expect(refused(answer)).to.deep.equal([405, 'method_not_allowed']);
-    expect(answer.headers.allow?.split(', ')).to.have.members(['GET', 'PATCH', 'DELETE']);
+    expect(answer.headers.allow?.split(', ')).to.have.members(['GET', 'HEAD', 'PATCH', 'DELETE']);
     expect(refused(await stage.call('OPTIONS', '/notes'))).to.deep.equal([405, 'method_not_allowed']);
     expect(stage.recorded).to.deep.equal([]);
   });
@@ -232,6 +233,38 @@ describe('bad requests on REST', () => {
       expect(answer.headers).not.to.have.property('allow');
     }
     expect(stage.recorded).to.deep.equal([]);
+  });
+
+  it(`says of a bearer that it is wrong, and nothing of one that is not there ${verifies('contract:20:invalid-token')}`, async () => {
+    for (const authorization of ['Bearer mgw_forged', 'Bearer not a token', 'Bearer', 'Basic eDp5']) {
+      const answer = await stage.call('GET', '/notes/n', { bearer: null, headers: { authorization } });
+      expect(refused(answer), authorization).to.deep.equal([401, 'unauthenticated']);
+      expect(answer.headers['www-authenticate'], authorization).to.equal(
+        'Bearer realm="api", error="invalid_token"',
+      );
+    }
+  });
+
+  it(`closes the connection where nobody known sends a body that is not read ${verifies('contract:20:public-bodies')}`, async () => {
+    const begun = await exchange(
+      stage.server.port,
+      'POST /api/v1/notes HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{',
+    );
+    expect(begun)
+      .to.match(/^HTTP\/1\.1 401 /)
+      .and.to.match(/\r\nConnection: close\r\n/);
+    const bodiless = await stage.call('GET', '/notes/n', { bearer: null });
+    expect(bodiless.status).to.equal(401);
+    expect(bodiless.headers.connection).not.to.equal('close');
+  });
+
+  it(`takes 16 KiB where nobody has to be known ${verifies('contract:20:public-bodies')}`, async () => {
+    const sized = (bytes: number): string => `{"text":"${'x'.repeat(bytes - 11)}"}`;
+    const send = (bytes: number) => stage.call('POST', '/open', { bearer: null, body: sized(bytes) });
+    expect((await send(16_384)).status).to.equal(200);
+    const larger = await send(16_385);
+    expect(refused(larger)).to.deep.equal([413, 'payload_too_large']);
+    expect(errorOf(larger)['message']).to.equal('The body may have at most 16384 bytes.');
   });
 
   it('counts refusals of nobody known without keeping their address', async () => {

@@ -110,7 +110,7 @@ async function readAnswer(response: http.IncomingMessage): Promise<Answer> {
 /** Serves until `close`. Limits are the contract's unless changed. */
 export async function startRestStage(
   limits: Partial<Limits> = {},
-  options: Pick<HttpOptions, 'bodyPace' | 'trustedProxies'> = {},
+  options: Pick<HttpOptions, 'bodyPace' | 'trustedProxies' | 'maxConnections'> = {},
 ): Promise<RestStage> {
   const memory = await startMemoryGateway();
   const recorded: AccessEntry[] = [];

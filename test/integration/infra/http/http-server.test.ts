@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { expect } from 'chai';
 import { startHttpServer } from '../../../../infra/http/http-server.ts';
 import { createMetrics } from '../../../../infra/observability/metrics.ts';
 import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { exchange } from '../../../support/raw-http.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';
@@ -140,6 +143,64 @@ describe('the HTTP server', () => {
     };
     const { message } = await rejection(startHttpServer(options));
     expect(message).to.match(/^Port \d+ on 127\.0\.0\.1 cannot be listened on/);
+  });
+});
+
+describe('the HTTP server before what is no request', () => {
+  let stage: RestStage;
+
+  beforeEach(async () => {
+    stage = await startRestStage({}, { maxConnections: 2 });
+  });
+  afterEach(() => stage.close());
+
+  it(`refuses it with an id and the usual body ${verifies('contract:20:node-refusals')}`, async () => {
+    const bearer = `Authorization: Bearer ${stage.memory.org.restToken}`;
+    const refusals = [
+      ['GET /\u0000 HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
+      ['GET / HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
+      [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'header_fields_too_large'],
+      [
+        `POST /api/v1/notes HTTP/1.1\r\nHost: x\r\n${bearer}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+        400,
+        'invalid_request',
+      ],
+    ] as const;
+    for (const [text, status, code] of refusals) {
+      const answer = await exchange(stage.server.port, text);
+      const [head = '', body = ''] = answer.split('\r\n\r\n');
+      expect(head, text).to.match(new RegExp(`^HTTP/1\\.1 ${String(status)} `));
+      expect(head).to.match(/\r\nConnection: close(\r\n|$)/i);
+      const [, id] = /\r\nRequest-Id: (req_[0-9a-z]{26})(?:\r\n|$)/i.exec(head) ?? [];
+      const { error } = JSON.parse(body) as { error: object };
+      expect(error).to.include({ code, status, request_id: id, retryable: false });
+      const line = stage.lines.find(({ fields }) => fields['request_id'] === id);
+      expect(line?.fields).to.include({ status });
+    }
+    expect(stage.lines.filter(({ level }) => level !== 'info')).to.deep.equal([]);
+  });
+
+  it('serves a request whose expectation it does not know', async () => {
+    const answer = await exchange(
+      stage.server.port,
+      'GET / HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).to.match(/^HTTP\/1\.1 200 /);
+  });
+
+  it(`lets in as many connections as it may, and says so once ${verifies('contract:20:max-connections')}`, async () => {
+    const sockets = [1, 2].map(() => net.connect(stage.server.port, '127.0.0.1'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    for (let n = 0; n < 2; n += 1) {
+      const third = net.connect(stage.server.port, '127.0.0.1');
+      third.on('error', () => undefined);
+      await new Promise((resolve) => third.once('close', resolve));
+    }
+    const told = stage.lines.filter(({ level }) => level === 'warn');
+    expect(told.map(({ fields }) => fields)).to.deep.equal([{ max_connections: 2 }]);
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(sockets.map((socket) => once(socket, 'close')));
+    await eventually(async () => (await stage.call('GET', '/notes/n')).status === 200);
   });
 });
 

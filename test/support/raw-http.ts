@@ -1,0 +1,23 @@
+/** What no HTTP client would send, as it goes over the wire. */
+import net from 'node:net';
+
+/** Writes the text and resolves with all that comes back until the other side closes; rejects when it does not. */
+export function exchange(port: number, text: string, withinMs = 5_000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(text));
+    socket.setTimeout(withinMs, () => {
+      socket.destroy(new Error(`the connection was left open: ${answer}`));
+    });
+    socket.setEncoding('utf8').on('data', (piece: string) => (answer += piece));
+    // A reset after the answer is how a connection with unread bytes ends.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNRESET' && answer !== '') resolve(answer);
+      else reject(error);
+    });
+    socket.on('end', () => {
+      socket.destroy();
+      resolve(answer);
+    });
+  });
+}
