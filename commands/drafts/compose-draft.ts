@@ -50,10 +50,18 @@ export async function messageOf(
   return { envelope, attachments, from, message };
 }
 
+const notSendable = (): GatewayError => {
+  const message =
+    'An address of this draft cannot be written to (% or ! before the @); correct it with patch_draft.';
+  return new GatewayError('invalid_request', message, {
+    details: { issues: [{ path: 'to', code: 'custom', message }] },
+  });
+};
+
 /** Domains in ASCII, but for an address that only SMTPUTF8 can carry anyway. */
 function onTheWire({ name, email }: Address): Address {
   const wire = wireAddress(email);
-  if (wire === null) throw new Error('an address of a draft was not checked');
+  if (wire === null) throw notSendable();
   return { name, email: needsSmtpUtf8(wire) ? email : wire };
 }
 

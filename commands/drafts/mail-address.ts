@@ -9,8 +9,11 @@ const MAX_LOCAL_OCTETS = 64;
 const MAX_DOMAIN_OCTETS = 253;
 const MAX_NAME_CHARS = 200;
 
-/** A dot-atom (RFC 5322 3.2.3), beyond ASCII as RFC 6532 has it. Quoted local parts are refused: nobody has one. */
-const ATOM = String.raw`[A-Za-z0-9!#$%&'*+\-/=?^_\x60{|}~]|[^\x00-\x7f\p{Cc}\p{Cf}\p{Z}\p{Cs}\p{Co}\p{Cn}]`;
+/**
+ * A dot-atom (RFC 5322 3.2.3), beyond ASCII as RFC 6532 has it. Quoted local parts are refused: nobody has one. So are `%`
+ * and `!`: relays take `user%other.example` and `other.example!user` for an address elsewhere (RFC 5321 3.6.1 and appendix C).
+ */
+const ATOM = String.raw`[A-Za-z0-9#$&'*+\-/=?^_\x60{|}~]|[^\x00-\x7f\p{Cc}\p{Cf}\p{Z}\p{Cs}\p{Co}\p{Cn}]`;
 const LOCAL_PART = new RegExp(`^(?:${ATOM})+(?:\\.(?:${ATOM})+)*$`, 'u');
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const DOMAIN = new RegExp(`^(?:${LABEL}\\.)*${LABEL}$`);
@@ -32,7 +35,9 @@ export function wireAddress(email: string): string | null {
   const at = email.lastIndexOf('@');
   const local = email.slice(0, Math.max(0, at));
   const domain = wireDomain(email.slice(at + 1));
-  if (domain === null || !LOCAL_PART.test(local) || Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return null;
+  // Full-width forms are read as the plain ones by whoever normalizes (RFC 8265).
+  const isPlain = LOCAL_PART.test(local) && !/[%!@]/.test(local.normalize('NFKC'));
+  if (domain === null || !isPlain || Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return null;
   return `${local}@${domain}`;
 }
 
@@ -48,7 +53,10 @@ export const addressKey = (email: string): string =>
 const Email = z
   .string()
   .max(320)
-  .refine((email) => wireAddress(email) !== null, 'Not an e-mail address.');
+  .refine(
+    (email) => wireAddress(email) !== null,
+    'Not an e-mail address that mail can be sent to; % and ! may not stand before the @.',
+  );
 
 const AddressObject = z.strictObject({
   name: headerText(MAX_NAME_CHARS).nullable().optional(),

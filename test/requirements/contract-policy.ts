@@ -60,7 +60,23 @@ export const contractPolicy = {
   ],
   'contract:8:recipients': [
     'send_draft',
-    'External is outside the domains of own mailboxes; a first contact that nobody knows of is one.',
+    'External is outside of internal_domains; a first contact that nobody knows of is one.',
+  ],
+  'contract:8:internal-domains': [
+    ['set_policy', 'send_draft'],
+    'internal_domains of the policy alone say what is inside: a domain is itself, *.example.com what lies below; none = all are outside.',
+  ],
+  'contract:8:undo-of-sends': [
+    'set_policy',
+    'undo_seconds in allow holds for sends; where a rule could allow something else the policy is refused with its path.',
+  ],
+  'contract:7:custom-headers': [
+    ['set_policy', 'start_draft', 'send_draft'],
+    'Of X- fields those go out that custom_headers of the policy lists; what relays take for orders is refused in either place.',
+  ],
+  'contract:7:relay-orders': [
+    'start_draft',
+    'A recipient whose local part holds %, ! or a second @ is refused with its path, quoted or not.',
   ],
 
   'contract:3:operation-visibility': [
