@@ -242,6 +242,8 @@ export function denialBy({ streamName, data }: StoredEvent): DirectoryChange {
 const unreadablePolicy = (id: string, { version }: StoredEvent['data']): PolicyEntry => ({
   id,
   version: typeof version === 'number' ? version : 0,
+  internal_domains: [],
+  custom_headers: [],
   rules: [{ id: UNREADABLE, when: {}, then: { decision: 'deny' } }],
   default: null,
 });

@@ -1,5 +1,6 @@
 /** Fields a caller writes a draft with. What could end a header line is refused here, whatever field it stands in. */
 import { z } from 'zod';
+import { isCustomHeader, isStandardHeader } from '../kernel/header-names.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { headerText, MAX_HEADER_CHARS } from './header-text.ts';
 import { AddressInput } from './mail-address.ts';
@@ -13,18 +14,11 @@ const MAX_HEADERS = 20;
 export const MAX_ATTACHMENTS = 100;
 const MAX_FILENAME_CHARS = 150;
 
-/** Fields a sender may add: what tells something to readers, not what routes, dates or signs the message. */
-const ADDABLE =
-  /^(?:x-[a-z0-9-]{1,60}|list-(?:id|help|archive|owner|post|subscribe|unsubscribe|unsubscribe-post)|importance|priority|sensitivity|keywords|organization|auto-submitted|precedence)$/i;
-/** Relays read their orders from these, recipients and all. */
-const ORDERS =
-  /^x-(?:smtpapi|mc-|mailgun-|mailjet-|mj-|ses-|pm-|postmark-|sparkpost-|sg-|bcc|original-|envelope-|rcpt-|forward|mailbox-gateway)/i;
-
 const HeaderName = z
   .string()
   .refine(
-    (name) => ADDABLE.test(name) && !ORDERS.test(name),
-    'This header cannot be set here; X- and List- fields can.',
+    (name) => isStandardHeader(name) || isCustomHeader(name),
+    'This header cannot be set here; List- fields can, and X- fields that the policy lists.',
   );
 
 export const Headers = z
@@ -34,7 +28,7 @@ export const Headers = z
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
   }, 'Each header may be named once.')
-  .describe('Such as X-…, List-… or Importance.');
+  .describe('Such as List-… or Importance; of the X- fields those that the policy lists in custom_headers.');
 
 export const Filename = headerText(MAX_FILENAME_CHARS)
   .min(1)

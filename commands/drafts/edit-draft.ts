@@ -16,6 +16,7 @@ import { endReview } from './sending/leave-review.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';
 import {
+  checkHeaders,
   checkRecipients,
   contentHashOf,
   type EnvelopeFields,
@@ -62,13 +63,18 @@ interface Editing {
 /** Refuses what the state shows before the key is taken; the append refuses what happened since. */
 async function writeEdit(
   context: Context,
-  input: { readonly draft_id: string; readonly expected_version?: number | undefined },
+  input: {
+    readonly draft_id: string;
+    readonly expected_version?: number | undefined;
+    readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  },
   admit: Admit,
   change: (editing: Editing) => Promise<VersionParts>,
 ): Promise<Draft> {
   const { ports, author, writer } = context;
   const loaded = await loadDraft(context, input.draft_id, ['drafts:write']);
   const { id, state, mailbox } = loaded;
+  checkHeaders(context, input.headers);
   const expected = expectedVersionOf(context, input.expected_version);
   assertEditable(state);
   const version = state.current;

@@ -13,6 +13,7 @@ import { loadDraft, mailboxFor } from './load-draft.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { forwardedText, prefixed, readSource, type SourceMessage, threadingOf } from './source-message.ts';
 import {
+  checkHeaders,
   checkRecipients,
   contentHashOf,
   fieldsOf,
@@ -37,6 +38,7 @@ export const scopesToStart = ({
 /** Starts a draft. Throws `not_found`, `insufficient_scope`, `invalid_request`, `payload_too_large`, `message_stale`. */
 export async function startDraft(context: Context, input: StartDraftInput, admit: Admit): Promise<Draft> {
   const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);
+  checkHeaders(context, input.headers);
   const forwarded =
     input.forward_of === undefined ? null : await readSource(context, mailbox, access, input.forward_of);
   const subject = input.subject ?? (forwarded ? prefixed('Fwd', forwarded.message.subject) : '');

@@ -3,8 +3,10 @@ import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
+import { unlistedHeaders } from '../kernel/header-names.ts';
 import type { Address } from '../kernel/mail-port.ts';
 import type { Ids } from '../kernel/ports.ts';
+import { policyInForce } from '../policy/decide-for-caller.ts';
 import type { NextVersion } from './decide-draft.ts';
 import { type DraftBody, storeBody } from './draft-body.ts';
 import { type NamedAttachments, storeAttachments } from './draft-attachments.ts';
@@ -41,6 +43,19 @@ export function checkRecipients(fields: EnvelopeFields): void {
   const count = recipientsOf({ ...fields, attachments: [] }).length;
   if (count <= MAX_RECIPIENTS) return;
   throw invalid('to', `A message has at most ${String(MAX_RECIPIENTS)} recipients, To, Cc and Bcc together.`);
+}
+
+/** Throws `invalid_request` for header fields, as a caller wrote them, that the organisation's policy does not list. */
+export function checkHeaders(
+  { caller, ports }: Pick<Context, 'caller' | 'ports'>,
+  headers: object | null = {},
+): void {
+  const { custom_headers } = policyInForce(ports.directory.state, caller.org.id);
+  const [name] = unlistedHeaders(Object.keys(headers ?? {}), custom_headers);
+  if (name === undefined) return;
+  const message =
+    'The policy does not list this header: leave it out, or have it added to custom_headers of the policy.';
+  throw invalid(`headers.${name}`, message);
 }
 
 /** Null = the mailbox's own address as it is when the message is made. Throws `invalid_request` for any other one. */

@@ -1,6 +1,7 @@
 /** An organisation's policy as it is written down (`contract.md` 8): ordered rules, and what holds where none matches. */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import { CustomHeaderName } from './header-names.ts';
 
 export const POLICY_ACTIONS = [
   'draft_create',
@@ -73,6 +74,10 @@ export function wireForm(domain: string): string {
   return `${star}${domainToASCII(rest) || rest}`;
 }
 
+/** Whether a domain in its wire form is the one named; `*.example.com` is what lies below, not the domain itself. */
+export const isOfDomain = (pattern: string, domain: string): boolean =>
+  pattern.startsWith('*.') ? domain.endsWith(pattern.slice(1)) : domain === pattern;
+
 const Domain = z
   .string()
   .max(255)
@@ -101,7 +106,7 @@ export const PolicyCondition = z.strictObject({
   actors: values(z.enum(['person', 'delegated', 'agent'])),
   principal_ids: values(z.string().max(64)),
   recipient_domains: values(Domain).describe('Of a send: the domain of a recipient.'),
-  external_recipient: z.boolean().optional().describe('Of a send: outside the domains of own mailboxes.'),
+  external_recipient: z.boolean().optional().describe('Of a send: in none of internal_domains.'),
   first_contact: z
     .boolean()
     .optional()
@@ -126,9 +131,26 @@ export type PolicyRule = z.output<typeof PolicyRule>;
 
 export const PolicyRules = z.array(PolicyRule).max(MAX_RULES);
 
+/** Domains that are inside the organisation. Nothing but the policy makes a domain internal. */
+export const InternalDomains = z
+  .array(Domain)
+  .max(MAX_VALUES)
+  .describe(
+    'Recipients here are inside: example.com is that domain alone, *.example.com what lies below it. None = all are outside.',
+  );
+
+/** Fields of the sender's own that may go out. */
+export const CustomHeaders = z
+  .array(CustomHeaderName)
+  .max(MAX_VALUES)
+  .describe('X- fields that mail may carry, such as X-Ticket; none = none. Their case does not matter.');
+
 /** What is in force: version 0 is the built-in policy alone. */
 export interface Policy {
   readonly version: number;
+  readonly internal_domains: readonly string[];
+  /** In lower case. */
+  readonly custom_headers: readonly string[];
   readonly rules: readonly PolicyRule[];
   /** Where no rule matches; null = what the built-in policy says. */
   readonly default: PolicyEffect | null;

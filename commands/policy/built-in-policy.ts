@@ -12,12 +12,21 @@ export const BUILT_IN_RULES: readonly PolicyRule[] = [
 ];
 
 /** Version 0; an organisation's own versions count from 1. */
-export const BUILT_IN_POLICY: Policy = { version: 0, rules: [], default: null };
+export const BUILT_IN_POLICY: Policy = {
+  version: 0,
+  internal_domains: [],
+  custom_headers: [],
+  rules: [],
+  default: null,
+};
 
 /** Names the decision of a policy's own default. */
 export const OWN_DEFAULT = 'default';
 /** Names the decision where the policy in force cannot be read by this gateway. */
 export const UNREADABLE = 'unreadable';
 
+/** Names the refusal of a send with a header field that the policy does not list. */
+export const CUSTOM_HEADERS = 'custom_headers';
+
 export const isReserved = (ruleId: string): boolean =>
-  ruleId === OWN_DEFAULT || ruleId === UNREADABLE || ruleId.startsWith('default.');
+  [OWN_DEFAULT, UNREADABLE, CUSTOM_HEADERS].includes(ruleId) || ruleId.startsWith('default.');

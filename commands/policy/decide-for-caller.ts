@@ -1,7 +1,8 @@
 /** The policy in force, asked for the caller of a request: what every use case calls before its first append. */
 import type { Context } from '../kernel/capability.ts';
 import type { DirectoryState, MailboxEntry } from '../kernel/directory.ts';
-import { type Policy, type PolicyAction, wireForm } from '../kernel/policy-document.ts';
+import { unlistedHeaders } from '../kernel/header-names.ts';
+import { isOfDomain, type Policy, type PolicyAction, wireForm } from '../kernel/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
 import { decidePolicy, type PolicyDecision } from './decide-policy.ts';
 import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';
@@ -39,6 +40,8 @@ export interface SendContent {
   /** Addresses. */
   readonly recipients: readonly string[];
   readonly attachments: readonly AttachmentFacts[];
+  /** Names of the header fields its sender added. */
+  readonly headers: readonly string[];
 }
 
 /** What policy says of sending this from the mailbox. */
@@ -48,32 +51,35 @@ export function decideSendPolicy(
   content: SendContent,
 ): PolicyDecision {
   const { state } = asking.ports.directory;
-  const orgId = asking.caller.org.id;
-  return decidePolicy(
-    policyInForce(state, orgId),
-    factsOfSend(state, orgId, whoAsks(asking, mailbox.id), content),
-  );
+  return decideSend(policyInForce(state, asking.caller.org.id), whoAsks(asking, mailbox.id), content);
 }
 
-/** A send as policy looks at it. Nobody knows yet who was written to before, so all are first contacts. */
-export function factsOfSend(
-  state: DirectoryState,
-  orgId: string,
+/** What a policy says of a send, whoever asks for it. */
+export const decideSend = (policy: Policy, acting: Acting, content: SendContent): PolicyDecision =>
+  decidePolicy(policy, factsOfSend(policy, acting, content));
+
+/** A send as this policy looks at it. Nobody knows yet who was written to before, so all are first contacts. */
+export const factsOfSend = (
+  policy: Pick<Policy, 'internal_domains' | 'custom_headers'>,
   acting: Acting,
-  { recipients, attachments }: SendContent,
-): PolicyFacts {
-  const own = ownDomains(state, orgId);
-  const recipientFacts = recipients.map((address): RecipientFacts => {
-    const domain = domainOf(address);
-    return { domain, external: !own.has(domain), firstContact: true };
-  });
-  return {
-    ...acting,
-    actions: ['send'],
-    bulkCount: 1,
-    send: { recipients: recipientFacts, attachments: attachments.map(bareType) },
-  };
-}
+  { recipients, attachments, headers }: SendContent,
+): PolicyFacts => ({
+  ...acting,
+  actions: ['send'],
+  bulkCount: 1,
+  send: {
+    recipients: recipients.map((address): RecipientFacts => {
+      const domain = domainOf(address);
+      return { domain, external: !isInternal(policy, domain), firstContact: true };
+    }),
+    attachments: attachments.map(bareType),
+    unlistedHeaders: unlistedHeaders(headers, policy.custom_headers),
+  },
+});
+
+/** True for a domain, in its wire form, that the policy names as inside the organisation. */
+export const isInternal = ({ internal_domains }: Pick<Policy, 'internal_domains'>, domain: string): boolean =>
+  internal_domains.some((pattern) => isOfDomain(pattern, domain));
 
 const domainOf = (address: string): string => wireForm(address.slice(address.lastIndexOf('@') + 1));
 
@@ -82,14 +88,3 @@ const bareType = ({ contentType, size }: AttachmentFacts): AttachmentFacts => ({
   contentType: (contentType.split(';', 1)[0] ?? '').trim().toLowerCase(),
   size,
 });
-
-/** Domains of an organisation's mailboxes in their wire form: what lies beyond them is outside. */
-export const ownDomains = (
-  { mailboxes }: Pick<DirectoryState, 'mailboxes'>,
-  orgId: string,
-): ReadonlySet<string> =>
-  new Set(
-    [...mailboxes.values()]
-      .filter((mailbox) => mailbox.orgId === orgId && mailbox.state !== 'removed')
-      .map(({ email }) => domainOf(email)),
-  );

@@ -6,7 +6,7 @@ import {
   type PolicyRule,
   type RequireEffect,
 } from '../kernel/policy-document.ts';
-import { BUILT_IN_RULES, OWN_DEFAULT } from './built-in-policy.ts';
+import { BUILT_IN_RULES, CUSTOM_HEADERS, OWN_DEFAULT } from './built-in-policy.ts';
 import { jointTerms } from './joint-terms.ts';
 import { matches, namesActor, type PolicyCase } from './matches-rule.ts';
 import type { PolicyFacts } from './policy-facts.ts';
@@ -36,10 +36,16 @@ export const decideCases = (policy: Policy, facts: PolicyFacts): readonly Decide
  * do, and a rule that allows must allow all of them.
  */
 export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision =>
-  decisionOver(decideCases(policy, facts));
+  decisionOver(policy, facts, decideCases(policy, facts));
 
-/** What holds for the request that these are the cases of. */
-export function decisionOver(cases: readonly DecidedCase[]): PolicyDecision {
+/** What holds for the request that these are the cases of. With a header field that is not listed nothing goes out. */
+export function decisionOver(
+  { version }: Policy,
+  { send }: PolicyFacts,
+  cases: readonly DecidedCase[],
+): PolicyDecision {
+  const isListed = (send?.unlistedHeaders ?? []).length === 0;
+  if (!isListed) return decisionOf({ decision: 'deny' }, CUSTOM_HEADERS, version);
   const decisions = cases.map(({ decision }) => decision);
   const most = strictest(decisions);
   const wanted = decisions.flatMap(({ terms }) => terms ?? []);

@@ -1,6 +1,11 @@
 /** Whether the conditions of a rule hold for one case. Pure. */
 import type { ActorKind } from '../kernel/access.ts';
-import type { PolicyAction, PolicyCondition, Range } from '../kernel/policy-document.ts';
+import {
+  isOfDomain,
+  type PolicyAction,
+  type PolicyCondition,
+  type Range,
+} from '../kernel/policy-document.ts';
 import type { AttachmentFacts, RecipientFacts } from './policy-facts.ts';
 
 /** One action with one recipient and one attachment of it. */
@@ -31,10 +36,6 @@ const isActor = (when: PolicyCondition, actor: ActorKind): boolean =>
   actor === 'person'
     ? namesActor(when, 'person')
     : namesActor(when, 'agent') || (actor === 'delegated' && namesActor(when, 'delegated'));
-
-/** `*.example.com` is what lies below, not the domain itself. */
-const isOfDomain = (pattern: string, domain: string): boolean =>
-  pattern.startsWith('*.') ? domain.endsWith(pattern.slice(1)) : domain === pattern;
 
 const isOfType = (pattern: string, type: string): boolean =>
   pattern === '*/*' || (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern);

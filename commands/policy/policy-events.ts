@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent } from '../kernel/event.ts';
-import { type Policy, PolicyEffect, PolicyRules } from '../kernel/policy-document.ts';
+import {
+  CustomHeaders,
+  InternalDomains,
+  type Policy,
+  PolicyEffect,
+  PolicyRules,
+} from '../kernel/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
 
 export const PolicySet = defineEvent({
@@ -11,10 +17,14 @@ export const PolicySet = defineEvent({
   data: z.object({
     /** Counts from 1 per organisation. */
     version: z.int().min(1),
+    internal_domains: InternalDomains,
+    custom_headers: CustomHeaders,
     rules: PolicyRules,
     /** Null = where no rule matches, the built-in policy decides. */
     default: PolicyEffect.nullable(),
   }),
+  // Nobody had said what is inside: everybody is outside until somebody does.
+  upcasters: [(data) => ({ ...data, internal_domains: [], custom_headers: [] })],
 });
 
 export const policyEvents = [PolicySet] as const;

@@ -6,7 +6,7 @@ import type { PolicyAction } from '../kernel/policy-document.ts';
 export interface RecipientFacts {
   /** In ASCII and lower case. */
   readonly domain: string;
-  /** Outside the domains of the organisation's own mailboxes. */
+  /** In none of the policy's internal domains. */
   readonly external: boolean;
   readonly firstContact: boolean;
 }
@@ -31,5 +31,7 @@ export interface PolicyFacts {
   readonly send: {
     readonly recipients: readonly RecipientFacts[];
     readonly attachments: readonly AttachmentFacts[];
+    /** Header fields that the policy does not let go out; absent = none. */
+    readonly unlistedHeaders?: readonly string[];
   } | null;
 }

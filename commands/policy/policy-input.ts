@@ -2,7 +2,14 @@
 import { z } from 'zod';
 import type { DirectoryState } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import { PolicyEffect, type PolicyRule, PolicyRules, RuleId } from '../kernel/policy-document.ts';
+import {
+  CustomHeaders,
+  InternalDomains,
+  PolicyEffect,
+  type PolicyRule,
+  PolicyRules,
+  RuleId,
+} from '../kernel/policy-document.ts';
 import { isReserved } from './built-in-policy.ts';
 
 interface Issue {
@@ -17,14 +24,16 @@ const Document = z
       .min(0)
       .optional()
       .describe('The version this one was made from; refused when it is old.'),
+    internal_domains: InternalDomains.default([]),
+    custom_headers: CustomHeaders.default([]),
     rules: PolicyRules,
     default: PolicyEffect.nullable()
       .default(null)
       .describe('Where no rule matches; null = the built-in policy.'),
   })
-  .superRefine(({ rules }, context) => {
-    for (const issue of rules.flatMap((rule, index) => ruleIssues(rule, index, rules)))
-      context.addIssue({ code: 'custom', path: [...issue.path], message: issue.message });
+  .superRefine(({ rules, default: own }, context) => {
+    const issues = [...rules.flatMap((rule, index) => ruleIssues(rule, index, rules)), ...defaultIssues(own)];
+    for (const { path, message } of issues) context.addIssue({ code: 'custom', path: [...path], message });
   });
 
 /** Strict; an issue inside a rule says in its message which one, for a position in a list is hard to find. */
@@ -76,7 +85,11 @@ const OF_A_SEND = [
 ] as const;
 
 /** What makes a rule a mistake although each of its fields is fine. */
-function ruleIssues({ id, when }: PolicyRule, index: number, rules: readonly PolicyRule[]): readonly Issue[] {
+function ruleIssues(
+  { id, when, then }: PolicyRule,
+  index: number,
+  rules: readonly PolicyRule[],
+): readonly Issue[] {
   const issues: Issue[] = [];
   if (isReserved(id))
     issues.push({ path: ['rules', index, 'id'], message: 'This id is kept for the built-in policy.' });
@@ -88,8 +101,25 @@ function ruleIssues({ id, when }: PolicyRule, index: number, rules: readonly Pol
     const message = 'Only a send has recipients and attachments: this rule would never match.';
     issues.push({ path: ['rules', index, 'when', condition], message });
   }
+  if (holdsBack(then) && !isOfSendsOnly(when)) {
+    issues.push({ path: ['rules', index, 'then', 'undo_seconds'], message: ONLY_SENDS_WAIT });
+  }
   return issues;
 }
+
+const ONLY_SENDS_WAIT =
+  'What is allowed runs at once unless it is a send: name the action send, or take undo_seconds away.';
+
+/** An effect that would let something wait which nobody approves. */
+const holdsBack = (effect: PolicyEffect): boolean =>
+  effect.decision === 'allow' && (effect.undo_seconds ?? 0) > 0;
+
+const isOfSendsOnly = (when: PolicyRule['when']): boolean =>
+  OF_A_SEND.some((name) => when[name] !== undefined) ||
+  when.actions?.every((action) => action === 'send') === true;
+
+const defaultIssues = (own: PolicyEffect | null): readonly Issue[] =>
+  own !== null && holdsBack(own) ? [{ path: ['default', 'undo_seconds'], message: ONLY_SENDS_WAIT }] : [];
 
 /** Ids that name nobody and nothing: a rule about a misspelt mailbox would silently protect none. */
 function unknownIds(state: DirectoryState, orgId: string, { rules }: PolicyDocument): readonly Issue[] {

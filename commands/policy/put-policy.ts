@@ -4,7 +4,7 @@ import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { policy, type PolicyVersion } from './policy-events.ts';
 import { assertIdsKnown, PolicyDocument } from './policy-input.ts';
 import { describePolicy, OrgPolicy } from './policy-payload.ts';
-import { newVersion, setPolicy } from './set-policy.ts';
+import { newVersion, saysTheSame, setPolicy } from './set-policy.ts';
 
 export const putPolicy = defineCapability<PolicyDocument, OrgPolicy>({
   name: 'set_policy',
@@ -19,8 +19,11 @@ export const putPolicy = defineCapability<PolicyDocument, OrgPolicy>({
   tool: null,
   idempotency: {
     kind: 'claim',
-    replay: (_, __, context, settled) =>
-      settled ? inForce(context).then(describePolicy) : Promise.resolve(null),
+    replay: async (_, document, context, settled) => {
+      const now = await inForce(context);
+      // Cut off after its append, it is in force already, and the version it was made from is not any more.
+      return settled || saysTheSame(now, document) ? describePolicy(now) : null;
+    },
   },
   input: PolicyDocument,
   output: OrgPolicy,

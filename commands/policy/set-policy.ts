@@ -20,12 +20,11 @@ export function readPolicyDocument(state: DirectoryState, orgId: string, written
 /** A document, and the `If-Match` it came with; null and `*` match every version. */
 export type PolicyChange = PolicyDocument & { readonly ifMatch?: string | null };
 
-/** Pure. Nothing when the policy says what is in force; throws `version_conflict` like `setPolicy`. */
+/** Pure. Throws `version_conflict` like `setPolicy`, also when the policy says what is in force; of that one nothing else comes. */
 export function newVersion(inForce: Policy, change: PolicyChange): readonly Fact<typeof PolicySet>[] {
-  if (contentOf(inForce) === contentOf(change)) return [];
   assertMadeFrom(inForce, change);
-  const { rules, default: own } = change;
-  return [{ type: 'PolicySet', data: { version: inForce.version + 1, rules, default: own } }];
+  if (saysTheSame(inForce, change)) return [];
+  return [{ type: 'PolicySet', data: { version: inForce.version + 1, ...contentOf(change) } }];
 }
 
 export type PolicyPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'directory'>;
@@ -57,8 +56,18 @@ export async function setPolicy(
   return { version: state.version, changed: appended !== null, position };
 }
 
-const contentOf = ({ rules, default: own }: Pick<Policy, 'rules' | 'default'>): string =>
-  canonicalJson({ rules, default: own });
+type PolicyContent = Omit<PolicyDocument, 'version'>;
+
+const contentOf = <Content extends PolicyContent | Policy>(of: Content) => ({
+  internal_domains: [...of.internal_domains],
+  custom_headers: [...of.custom_headers],
+  rules: [...of.rules],
+  default: of.default,
+});
+
+/** True when one would put in force what the other says, whatever their versions. */
+export const saysTheSame = (a: PolicyContent | Policy, b: PolicyContent | Policy): boolean =>
+  canonicalJson(contentOf(a)) === canonicalJson(contentOf(b));
 
 function assertMadeFrom(
   { version }: Policy,

@@ -34,8 +34,8 @@ export async function policyCommand(ports: PolicyPorts, { file, org }: PolicyArg
 
 /** As a file that could be put in force again. */
 function inForce(state: DirectoryState, orgId: string): object {
-  const { version, rules, default: own } = policyInForce(state, orgId);
-  return { version, rules, default: own };
+  const { version, internal_domains, custom_headers, rules, default: own } = policyInForce(state, orgId);
+  return { version, internal_domains, custom_headers, rules, default: own };
 }
 
 function readJson(file: string): unknown {

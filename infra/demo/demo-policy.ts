@@ -8,5 +8,6 @@ export async function setDemoPolicy(ports: PolicyPorts, orgId: string, domain: s
   if (state.policies.has(orgId)) return;
   const when = { actions: ['send'], actors: ['delegated'], recipient_domains: [domain] };
   const rules = [{ id: 'demo-own-domain', when, then: { decision: 'allow' } }];
-  await setPolicy(ports, systemAuthor(ports, orgId), orgId, readPolicyDocument(state, orgId, { rules }));
+  const document = readPolicyDocument(state, orgId, { internal_domains: [domain], rules });
+  await setPolicy(ports, systemAuthor(ports, orgId), orgId, document);
 }

@@ -12,10 +12,11 @@ import {
 } from '../../commands/operations/approvals/approval-status.ts';
 import { Manifest, openManifest, type SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
-import { ownDomains } from '../../commands/policy/decide-for-caller.ts';
+import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
 import { Change, changesBetween, renderChanges } from './approval-changes.ts';
 import { type FrozenSend, loadFrozenSend } from './frozen-send.ts';
 import { messagesNow } from './messages-now.ts';
+import { domainsOf } from './render-address.ts';
 import { describeActions } from './render-actions.ts';
 import { type PreviewDocument, renderDocument } from './render-document.ts';
 import { describeSend, type SendContent } from './render-send.ts';
@@ -57,7 +58,7 @@ export async function approvalPreview(
   }
   const common = {
     mailboxAddress: mailbox.email,
-    ownDomains: ownDomains(ports.directory.state, mailbox.orgId),
+    domains: domainsOf(policyInForce(ports.directory.state, mailbox.orgId), mailbox.email),
   };
   if (manifest.kind === 'message_actions') {
     const messages = await messagesNow(ports, mailbox, manifest);

@@ -1,7 +1,7 @@
 /** What a check of message actions will do, in words, and the messages it will do it to as they are now. Pure. */
 import type { Address } from '../../commands/kernel/mail-port.ts';
 import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
-import { addressFact } from './render-address.ts';
+import { addressFact, type Domains } from './render-address.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
 import { counted } from './render-numbers.ts';
 
@@ -17,7 +17,7 @@ export type MessageNow =
 
 export interface ActionsContent {
   readonly mailboxAddress: string;
-  readonly ownDomains: ReadonlySet<string>;
+  readonly domains: Domains;
   /** In the order of the manifest's items; null = the mail server could not be asked. */
   readonly messages: readonly MessageNow[] | null;
 }
@@ -117,10 +117,10 @@ function warningsOf({ messages }: ActionsContent): readonly string[] {
 
 type Item = ActionsManifest['items'][number];
 
-function messageRow(item: Item, at: number, { messages, ownDomains }: ActionsContent): Row {
+function messageRow(item: Item, at: number, { messages, domains }: ActionsContent): Row {
   return {
     label: `Message ${String(at + 1)}`,
-    facts: messageFacts(item, messages?.[at] ?? null, ownDomains),
+    facts: messageFacts(item, messages?.[at] ?? null, domains),
   };
 }
 
@@ -131,7 +131,7 @@ const short = (text: string): string => (text.length > SHORT ? `${text.slice(0, 
 function messageFacts(
   { folder, rfc_message_id }: Item,
   now: MessageNow | null,
-  ownDomains: ReadonlySet<string>,
+  domains: Domains,
 ): readonly Fact[] {
   const place = `in ${quoted(folder)}`;
   const named = rfc_message_id === null ? place : `${place}, Message-ID ${short(rfc_message_id)}`;
@@ -149,7 +149,7 @@ function messageFacts(
       : [
           addressFact(
             { name: sender.name && short(sender.name), email: short(sender.email) },
-            { ownDomains, outside: false },
+            { domains, outside: false },
           ),
         ]),
   ];

@@ -1,24 +1,41 @@
 /** Addresses as a person has to see them before anything goes out: the real one first, and what is odd about it. */
 import type { Address } from '../../commands/kernel/mail-port.ts';
+import type { Policy } from '../../commands/kernel/policy-document.ts';
+import { isInternal } from '../../commands/policy/decide-for-caller.ts';
 import type { Fact } from './render-document.ts';
 import { lookAtDomain, mixesScripts } from './render-look-alikes.ts';
 
 const domainOf = (email: string): string => email.slice(email.lastIndexOf('@') + 1);
 const ADDRESS_LIKE = /[^\s<>"'(),;:@]+@[^\s<>"'(),;:@]+/gu;
 
-/** Outside of the organisation's own domains (in their ASCII form). */
-export const isOutside = (email: string, ownDomains: ReadonlySet<string>): boolean =>
-  !ownDomains.has(lookAtDomain(domainOf(email)).ascii);
+/** Domains as the organisation sees them, in their ASCII form. */
+export interface Domains {
+  /** The policy names it as inside. */
+  isInside(domain: string): boolean;
+  /** Those that no other may be mistaken for: internal ones, and the mailbox's own. */
+  readonly known: ReadonlySet<string>;
+}
 
-/** `ownDomains`: of the organisation's mailboxes, ASCII. `outside`: say so of those beyond them. */
+export const domainsOf = (policy: Pick<Policy, 'internal_domains'>, mailboxAddress: string): Domains => ({
+  isInside: (domain) => isInternal(policy, domain),
+  known: new Set([
+    ...policy.internal_domains.map((pattern) => pattern.replace(/^\*\./, '')),
+    lookAtDomain(domainOf(mailboxAddress)).ascii,
+  ]),
+});
+
+export const isOutside = (email: string, domains: Domains): boolean =>
+  !domains.isInside(lookAtDomain(domainOf(email)).ascii);
+
+/** `outside`: say so of an address that is. */
 export function addressFact(
   { name, email }: Address,
-  { ownDomains, outside }: { readonly ownDomains: ReadonlySet<string>; readonly outside: boolean },
+  { domains, outside }: { readonly domains: Domains; readonly outside: boolean },
 ): Fact {
-  const { ascii, unicode, warning } = lookAtDomain(domainOf(email), ownDomains);
+  const { ascii, unicode, warning } = lookAtDomain(domainOf(email), domains.known);
   const local = email.slice(0, email.lastIndexOf('@') + 1);
   const readsAs = unicode === ascii ? [] : [`reads as ${local}${unicode}`];
-  const isStranger = outside && !ownDomains.has(ascii);
+  const isStranger = outside && !domains.isInside(ascii);
   return {
     text: `${local}${ascii}`,
     notes: [

@@ -1,14 +1,14 @@
 /** What a check of a send will send, and to whom: nothing of the message is left out, and what is odd about it is said. */
 import type { ShownMail, ShownParts } from '../../commands/kernel/markup.ts';
 import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
-import { addressFact, isOutside } from './render-address.ts';
+import { addressFact, type Domains, isOutside } from './render-address.ts';
 import { attachmentFact } from './render-attachment.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
 import { bytesText, counted } from './render-numbers.ts';
 
 export interface SendContent {
   readonly mailboxAddress: string;
-  readonly ownDomains: ReadonlySet<string>;
+  readonly domains: Domains;
   /** Of the version the manifest names; null = erased. */
   readonly body: ShownParts | 'altered' | 'too_costly' | null;
   /** The message kept for sending, compared with the manifest's hash; `gone` is no fault once the check has ended. */
@@ -46,8 +46,8 @@ const fenced = (title: string, { html, text }: Pick<ShownMail, 'html' | 'text'>)
   body: { html, text },
 });
 
-function headlineOf({ envelope }: SendManifest, { ownDomains }: SendContent): string {
-  const outside = envelope.to.filter((email) => isOutside(email, ownDomains)).length;
+function headlineOf({ envelope }: SendManifest, { domains }: SendContent): string {
+  const outside = envelope.to.filter((email) => isOutside(email, domains)).length;
   const whom = counted(envelope.to.length, 'recipient');
   const beyond =
     outside === 0
@@ -58,12 +58,10 @@ function headlineOf({ envelope }: SendManifest, { ownDomains }: SendContent): st
   return `One message will be sent to ${whom}, ${beyond}.`;
 }
 
-function rowsOf(manifest: SendManifest, { ownDomains, mailboxAddress }: SendContent): readonly Row[] {
+function rowsOf(manifest: SendManifest, { domains, mailboxAddress }: SendContent): readonly Row[] {
   const { headers, envelope, attachments } = manifest;
   const people = (label: string, list: SendManifest['headers']['to'], outside: boolean): readonly Row[] =>
-    list.length === 0
-      ? []
-      : [{ label, facts: list.map((each) => addressFact(each, { ownDomains, outside })) }];
+    list.length === 0 ? [] : [{ label, facts: list.map((each) => addressFact(each, { domains, outside })) }];
   const row = (label: string, value: string | null): readonly Row[] =>
     value === null ? [] : [{ label, facts: [fact(value)] }];
   const stray = strayRecipients(manifest);

@@ -71,8 +71,8 @@ export const simulatePolicy = defineCapability<Input, Simulation>({
   output: Simulation,
   handle: async ({ policy: candidate, ...asked }, context) => {
     const policy = policyToAsk(context, candidate);
-    const facts = await simulatedFacts(context, asked);
-    return simulationOf(facts, decideCases(policy, facts));
+    const facts = await simulatedFacts(context, policy, asked);
+    return simulationOf(policy, facts);
   },
 });
 
@@ -82,11 +82,12 @@ function policyToAsk({ ports, caller }: Context, candidate: PolicyDocument | und
   const inForce = policyInForce(state, caller.org.id);
   if (candidate === undefined) return inForce;
   assertIdsKnown(state, caller.org.id, candidate, ['policy']);
-  return { version: inForce.version + 1, rules: candidate.rules, default: candidate.default };
+  return { ...candidate, version: inForce.version + 1 };
 }
 
-function simulationOf(facts: PolicyFacts, cases: readonly DecidedCase[]): Simulation {
-  const decision = decisionOver(cases);
+function simulationOf(policy: Policy, facts: PolicyFacts): Simulation {
+  const cases = decideCases(policy, facts);
+  const decision = decisionOver(policy, facts, cases);
   return {
     ...verdictOf(decision),
     version: decision.version,

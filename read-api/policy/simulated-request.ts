@@ -8,6 +8,7 @@ import { loadDraft } from '../../commands/drafts/load-draft.ts';
 import { AddressInput, addressOf } from '../../commands/drafts/mail-address.ts';
 import { sendContentOf } from '../../commands/drafts/sending/send-content.ts';
 import { ActOperation } from '../../commands/email/act-operations.ts';
+import type { Policy } from '../../commands/kernel/policy-document.ts';
 import { type Acting, factsOfSend } from '../../commands/policy/decide-for-caller.ts';
 import type { PolicyFacts } from '../../commands/policy/policy-facts.ts';
 
@@ -58,10 +59,14 @@ const invalid = (path: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { details: { issues: [{ path, code: 'custom', message }] } });
 
 /**
- * What policy would look at. A draft is read with the caller's own rights. Throws `not_found` for a mailbox, principal or draft
+ * What the policy would look at. A draft is read with the caller's own rights. Throws `not_found` for a mailbox, principal or draft
  * that is not there, `insufficient_scope` for a draft that may not be read, and `invalid_request`.
  */
-export async function simulatedFacts(context: Context, asked: Simulated): Promise<PolicyFacts> {
+export async function simulatedFacts(
+  context: Context,
+  policy: Policy,
+  asked: Simulated,
+): Promise<PolicyFacts> {
   const { state } = context.ports.directory;
   const orgId = context.caller.org.id;
   if (state.mailboxes.get(asked.mailbox_id)?.orgId !== orgId) throw notFound('mailbox');
@@ -79,15 +84,16 @@ export async function simulatedFacts(context: Context, asked: Simulated): Promis
       };
     case 'send': {
       const { recipients, attachments } = operation;
-      return factsOfSend(state, orgId, acting, {
+      return factsOfSend(policy, acting, {
         recipients: recipients.map((recipient) => addressOf(recipient).email),
         attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
+        headers: [],
       });
     }
     case 'draft_send': {
       const draft = await loadDraft(context, operation.draft_id, ['drafts:read']);
       if (draft.mailbox.id !== asked.mailbox_id) throw notFound('draft');
-      return factsOfSend(state, orgId, acting, await sendContentOf(context.ports.personal, draft.state));
+      return factsOfSend(policy, acting, await sendContentOf(context.ports.personal, draft.state));
     }
     default:
       return { ...acting, actions: [operation.type], bulkCount: 1, send: null };

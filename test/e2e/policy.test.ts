@@ -88,6 +88,7 @@ describe("the organisation's policy over REST", function () {
       recipient_count: 2,
     });
     const policy = {
+      internal_domains: ['example.com'],
       rules: [
         rule('outside', { external_recipient: true }, { decision: 'require', quorum: 2 }),
         rule('inside', FORM, 'allow'),

@@ -197,7 +197,8 @@ export class ApprovalWorld {
   /** The policy with these rules, in force for this process when this resolves, and since when it is. */
   async setPolicy(ports: Ports, rules: readonly PolicyRule[]): Promise<Position> {
     this.#policyVersion += 1;
-    const data = { version: this.#policyVersion, rules: [...rules], default: null };
+    const said = { internal_domains: [], custom_headers: [], default: null };
+    const data = { ...said, version: this.#policyVersion, rules: [...rules] };
     return await this.#write(ports, `policy-${ORG}`, [{ type: 'PolicySet', data }]);
   }
 

@@ -2,7 +2,6 @@
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import type { PersonEntry, PolicyEntry } from '../../commands/kernel/directory.ts';
-import { PolicyRules } from '../../commands/kernel/policy-document.ts';
 import { ROLE_SCOPES, type Role, type Scope } from '../../commands/kernel/scopes.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
@@ -10,6 +9,7 @@ import { operation, type OperationReply, type OperationState } from '../../comma
 import type { Approval } from '../../commands/operations/approvals/approval-payload.ts';
 import { WORLD_NOW } from './access-world.ts';
 import { type OperationRig, operationRig, type RigOptions } from './operation-rig.ts';
+import { policyEntry } from './policy-entry.ts';
 
 export interface CheckRig extends OperationRig {
   /** Sets the clock so many seconds after the beginning. */
@@ -42,7 +42,7 @@ export function checkRig(options: RigOptions = {}): CheckRig {
   let version = 0;
   const rules: CheckRig['rules'] = (...all) => {
     version += 1;
-    const entry: PolicyEntry = { id: 'org_1', version, rules: PolicyRules.parse(all), default: null };
+    const entry = policyEntry(all, { version });
     policies.set(entry.id, entry);
   };
   rules(CHECKED);

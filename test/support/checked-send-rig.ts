@@ -1,6 +1,5 @@
 /** An agent whose sends wait for a person, on the rig of a send, and the ways a check goes. */
 import type { PolicyEntry } from '../../commands/kernel/directory.ts';
-import { PolicyRules } from '../../commands/kernel/policy-document.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import type { Role } from '../../commands/kernel/scopes.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
@@ -14,6 +13,7 @@ import { sendCommit } from '../../commands/drafts/sending/commit-send.ts';
 import { releaseDraftOf } from '../../commands/drafts/sending/leave-review.ts';
 import { sampleAuthor } from './event-author.ts';
 import { SendRig, type SendRigOptions } from './send-rig.ts';
+import { policyEntry } from './policy-entry.ts';
 
 const ONE_APPROVER = [{ id: 'checked', when: { actions: ['send'] }, then: { decision: 'require' } }];
 
@@ -94,9 +94,4 @@ export class CheckedSendRig extends SendRig {
   }
 }
 
-const policyOf = (rules: readonly unknown[], version = 1): PolicyEntry => ({
-  id: 'org_1',
-  version,
-  rules: PolicyRules.parse(rules),
-  default: null,
-});
+const policyOf = (rules: readonly unknown[], version = 1): PolicyEntry => policyEntry(rules, { version });

@@ -49,6 +49,8 @@ const sparse = fc
 
 export const policyArbitrary: fc.Arbitrary<Policy> = fc.record({
   version: fc.nat(9),
+  internal_domains: fc.subarray([...DOMAINS]),
+  custom_headers: fc.constant([]),
   default: fc.option(effect),
   rules: fc
     .array(fc.record({ when: sparse, then: effect }), { maxLength: 6 })

@@ -67,6 +67,8 @@ export const SAMPLE_EVENTS: Samples = {
   TokenRevoked: {},
   PolicySet: {
     version: 1,
+    internal_domains: ['example.com', '*.example.com'],
+    custom_headers: ['x-ticket'],
     rules: [
       {
         id: 'own-domain',

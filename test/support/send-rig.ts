@@ -20,13 +20,11 @@ import { FakeSubmission } from './fake-submission.ts';
 import { memoryLeases, memoryPorts } from './memory-gateway.ts';
 import { MemoryContentStore } from './memory-content-store.ts';
 import { shortSleep } from './short-sleep.ts';
+import { policyEntry } from './policy-entry.ts';
 
-const ALLOW_ALL: PolicyEntry = {
-  id: 'pol_1',
-  version: 1,
-  rules: [{ id: 'all', when: {}, then: { decision: 'allow' } }],
-  default: null,
-};
+const ALLOW_ALL = policyEntry([{ id: 'all', when: {}, then: { decision: 'allow' } }], {
+  custom_headers: ['x-ticket'],
+});
 const MAILBOX = 'mbx_0';
 
 export interface SendRigOptions {

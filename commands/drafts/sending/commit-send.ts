@@ -12,8 +12,7 @@ import type { SendManifest } from '../../operations/approvals/manifest.ts';
 import { replyOfCheck } from '../../operations/approvals/reply-of-check.ts';
 import type { OperationState } from '../../operations/operation.ts';
 import { assertNotPaused } from '../../operations/prepare-operation.ts';
-import { factsOfSend, policyInForce } from '../../policy/decide-for-caller.ts';
-import { decidePolicy } from '../../policy/decide-policy.ts';
+import { decideSend, policyInForce } from '../../policy/decide-for-caller.ts';
 import { isFrozenFor } from '../decide-draft.ts';
 import { draft, type DraftState } from '../draft.ts';
 import { draftPayload } from '../draft-payload.ts';
@@ -31,14 +30,12 @@ type Ready = Committable<SendManifest>;
 export const sendCommit: CommitKind<SendManifest> = {
   kind: 'send_draft',
   scopes: () => ['drafts:send'],
-  decide: ({ directory: { state } }, { acting, orgId, manifest: { envelope, attachments } }) =>
-    decidePolicy(
-      policyInForce(state, orgId),
-      factsOfSend(state, orgId, acting, {
-        recipients: envelope.to,
-        attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
-      }),
-    ),
+  decide: ({ directory: { state } }, { acting, orgId, manifest: { envelope, attachments, headers } }) =>
+    decideSend(policyInForce(state, orgId), acting, {
+      recipients: envelope.to,
+      attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
+      headers: headers.other.map(({ name }) => name),
+    }),
   execute,
 };
 

@@ -2,8 +2,7 @@
 import type { Ports } from '../../kernel/ports.ts';
 import { requesterNow } from '../../operations/approvals/requester-now.ts';
 import type { OperationState } from '../../operations/operation.ts';
-import { factsOfSend, policyInForce } from '../../policy/decide-for-caller.ts';
-import { decidePolicy } from '../../policy/decide-policy.ts';
+import { decideSend, policyInForce } from '../../policy/decide-for-caller.ts';
 import type { DraftState } from '../draft.ts';
 import { sendContentOf } from './send-content.ts';
 
@@ -20,7 +19,7 @@ export async function refusedToday(
   if (typeof standing === 'string' || asked.submitted === null) return 'insufficient_scope';
   const { by, orgId } = asked.submitted;
   const acting = { mailboxId: standing.mailbox.id, actor: by.type, principalId: by.id };
-  const facts = factsOfSend(state, orgId ?? '', acting, await sendContentOf(personal, draft));
-  const { decision } = decidePolicy(policyInForce(state, orgId ?? ''), facts);
+  const content = await sendContentOf(personal, draft);
+  const { decision } = decideSend(policyInForce(state, orgId ?? ''), acting, content);
   return decision === 'allow' ? null : 'policy_denied';
 }

@@ -16,5 +16,6 @@ export async function sendContentOf(personal: PersonalData, { current }: DraftSt
       contentType: content_type,
       size,
     })),
+    headers: Object.keys(envelope.headers),
   };
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { domainsOf } from '../../../read-api/approvals/render-address.ts';
 import { renderDocument } from '../../../read-api/approvals/render-document.ts';
 import { markupWork } from '../../../infra/markup/markup-work.ts';
 import { describeSend } from '../../../read-api/approvals/render-send.ts';
@@ -53,7 +54,11 @@ describe('a preview in a real browser', function () {
     const person = await browser.newPerson(ORIGIN, { viewport: { width: 700, height: 900 } });
     for (const html of HOSTILE) {
       const content = {
-        ...{ mailboxAddress: 'anna@example.com', ownDomains: new Set(['example.com']), isOpen: true },
+        ...{
+          mailboxAddress: 'anna@example.com',
+          domains: domainsOf({ internal_domains: ['example.com'] }, 'anna@example.com'),
+          isOpen: true,
+        },
         ...{ body: await markupWork.show({ html, text: html }), message: 'same' as const },
       };
       const document = describeSend(sendManifest(), content);

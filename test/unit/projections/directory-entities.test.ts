@@ -172,12 +172,13 @@ describe('directory', () => {
 
   it('holds the newest policy, and one that denies in the place of one it cannot read', async () => {
     const events = new MemoryEventStore();
+    const emptied = { version: 2, internal_domains: [], custom_headers: [], rules: [], default: null };
     await happened(events, `policy-${ORG}`, [
       { type: 'PolicySet', data: SAMPLE_EVENTS.PolicySet },
-      { type: 'PolicySet', data: { version: 2, rules: [], default: null } },
+      { type: 'PolicySet', data: emptied },
     ]);
     const { state } = await directoryAfter(events);
-    expect(state.policies.get(ORG)).to.deep.equal({ id: ORG, version: 2, rules: [], default: null });
+    expect(state.policies.get(ORG)).to.deep.equal({ id: ORG, ...emptied });
     const [stored] = await events.readStream(`policy-${ORG}`);
     const { put: [denied] = [] } = stored ? denialBy(stored) : {};
     expect(denied).to.deep.include({ kind: 'policy' });

@@ -12,6 +12,8 @@ import { verifies } from '../../support/verifies.ts';
 const START = Date.parse('2026-03-01T12:00:00.000Z');
 const at = (millisecond: number): Date => new Date(START + millisecond);
 
+const EMPTY = { internal_domains: [], custom_headers: [], rules: [], default: null };
+
 /** A policy whose versions were set at these milliseconds, in this order. */
 async function setAt(milliseconds: readonly number[]): Promise<MemoryEventStore> {
   const events = new MemoryEventStore();
@@ -20,7 +22,7 @@ async function setAt(milliseconds: readonly number[]): Promise<MemoryEventStore>
       stream: 'policy-org_a',
       expected: index === 0 ? 'no-stream' : BigInt(index - 1),
       catalogue: policy.catalogue,
-      facts: [{ type: 'PolicySet', data: { version: index + 1, rules: [], default: null } }],
+      facts: [{ type: 'PolicySet', data: { ...EMPTY, version: index + 1 } }],
       occurredAt: at(millisecond),
     });
   }

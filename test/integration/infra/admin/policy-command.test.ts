@@ -45,7 +45,13 @@ describe('admin policy', function () {
 
     it(`shows what is in force, sets a file, and adds nothing for the same again ${verifies('contract:8:versions')}`, async () => {
       const before = await admin('policy');
-      expect(JSON.parse(before.stdout)).to.deep.equal({ version: 0, rules: [], default: null });
+      expect(JSON.parse(before.stdout)).to.deep.equal({
+        version: 0,
+        internal_domains: [],
+        custom_headers: [],
+        rules: [],
+        default: null,
+      });
       const file = await fileWith({ rules: [RULE] });
       expect((await admin('policy', file)).stdout).to.equal('Policy version 1 is in force.\n');
       const { orgId } = gateway.tokens;

@@ -6,6 +6,7 @@ import { getOperation } from '../../../../read-api/operations/read-operations.ts
 import { rejection } from '../../../support/rejection.ts';
 import { SendRig, type SendRigOptions } from '../../../support/send-rig.ts';
 import { verifies } from '../../../support/verifies.ts';
+import { policyEntry } from '../../../support/policy-entry.ts';
 
 const NOTES = {
   filename: 'notes.txt',
@@ -21,12 +22,7 @@ const CHECK = {
   commit_ttl: 3_600,
 } as const;
 const wants = (then: typeof CHECK | { readonly decision: 'deny' }): SendRigOptions => ({
-  policy: {
-    id: 'pol_1',
-    version: 1,
-    rules: [{ id: 'drafts', when: { actions: ['draft_edit'] }, then }],
-    default: null,
-  },
+  policy: policyEntry([{ id: 'drafts', when: { actions: ['draft_edit'] }, then }]),
 });
 
 describe('a draft written by email.act', () => {

@@ -4,13 +4,13 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { PolicyEntry } from '../../../../commands/kernel/directory.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import { PolicyRules } from '../../../../commands/kernel/policy-document.ts';
 import type { Role } from '../../../../commands/kernel/scopes.ts';
 import { type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ACTION_TYPES } from '../../../../commands/operations/operation-events.ts';
 import { SendRig } from '../../../support/send-rig.ts';
 import { verifies } from '../../../support/verifies.ts';
+import { policyEntry } from '../../../support/policy-entry.ts';
 
 const DECISIONS = ['allow', 'require', 'deny'] as const;
 type Decision = (typeof DECISIONS)[number];
@@ -54,12 +54,8 @@ const DRAFT: Table = {
 const tableOf = (type: Type): Table =>
   type === 'expunge' ? EXPUNGE : (DRAFT_TYPES as readonly string[]).includes(type) ? DRAFT : TABLE;
 
-const policyThat = (decision: Decision): PolicyEntry => ({
-  id: 'org_1',
-  version: 7,
-  rules: PolicyRules.parse([{ id: 'the-rule', when: {}, then: { decision } }]),
-  default: null,
-});
+const policyThat = (decision: Decision): PolicyEntry =>
+  policyEntry([{ id: 'the-rule', when: {}, then: { decision } }], { version: 7 });
 
 function rigFor(actor: Actor, decision: Decision): SendRig {
   const rig = new SendRig({

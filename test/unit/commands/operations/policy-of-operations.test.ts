@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { PolicyEntry } from '../../../../commands/kernel/directory.ts';
-import { PolicyRules } from '../../../../commands/kernel/policy-document.ts';
 import { moveMessages } from '../../../../commands/messages/act-on-messages.ts';
 import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
+import { policyEntry } from '../../../support/policy-entry.ts';
 
 /** A rig whose organisation has these rules, as version 4. */
 function under(...rules: readonly unknown[]): OperationRig {
   const rig = operationRig();
-  const entry: PolicyEntry = { id: 'org_1', version: 4, rules: PolicyRules.parse(rules), default: null };
+  const entry = policyEntry(rules, { version: 4 });
   (rig.ports.directory.state.policies as Map<string, PolicyEntry>).set(entry.id, entry);
   return rig;
 }

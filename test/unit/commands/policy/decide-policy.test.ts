@@ -4,12 +4,12 @@ import {
   type Policy,
   POLICY_ACTIONS,
   type PolicyAction,
-  PolicyRules,
 } from '../../../../commands/kernel/policy-document.ts';
 import { BUILT_IN_POLICY } from '../../../../commands/policy/built-in-policy.ts';
 import { compareStrictness, decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import type { PolicyFacts } from '../../../../commands/policy/policy-facts.ts';
 import { verifies } from '../../../support/verifies.ts';
+import { policyEntry } from '../../../support/policy-entry.ts';
 
 const acting = (actor: ActorKind, ...actions: readonly PolicyAction[]): PolicyFacts => ({
   actions,
@@ -33,11 +33,8 @@ const sending = (actor: ActorKind, ...domains: readonly string[]): PolicyFacts =
 });
 
 /** As it would lie in a file, the defaults filled in. */
-const policyOf = (rules: readonly unknown[], own: Policy['default'] = null): Policy => ({
-  version: 3,
-  rules: PolicyRules.parse(rules),
-  default: own,
-});
+const policyOf = (rules: readonly unknown[], own: Policy['default'] = null): Policy =>
+  policyEntry(rules, { version: 3, default: own });
 
 const told = (policy: Policy, facts: PolicyFacts): string => {
   const { decision, ruleId, version } = decidePolicy(policy, facts);

@@ -29,7 +29,15 @@ describe('PUT /org/policy', () => {
 
   it(`begins with the built-in policy, its rules shown, as version 0 ${verifies('contract:17:policy')}`, async () => {
     const { built_in_rules: rules, ...policy } = await read();
-    expect(policy).to.deep.equal({ version: 0, rules: [], default: null, set_at: null, set_by: null });
+    expect(policy).to.deep.equal({
+      version: 0,
+      internal_domains: [],
+      custom_headers: [],
+      rules: [],
+      default: null,
+      set_at: null,
+      set_by: null,
+    });
     expect(rules.map(({ id }) => id)).to.deep.equal([
       'default.person',
       'default.irreversible',
@@ -51,11 +59,14 @@ describe('PUT /org/policy', () => {
       [{ rules: [rule('b')] }, { ifMatch: '0' }],
       [{ version: 0, rules: [rule('b')] }, {}],
       [{ version: 1, rules: [rule('b')] }, { ifMatch: '2' }],
+      // Also when it says what is in force.
+      [{ rules: [rule('a')] }, { ifMatch: '0' }],
+      [{ version: 0, rules: [rule('a')] }, {}],
     ] as const) {
       const refused = await rejection(put(document, { key: 'k', ...options }));
       expect(refused).to.deep.include({ code: 'version_conflict', details: { version: 1 } });
     }
-    expect(await put({ rules: [rule('a')] }, { ifMatch: '0' })).to.include({ version: 1 });
+    expect(await put({ rules: [rule('a')] }, { ifMatch: '1' })).to.include({ version: 1 });
     expect(await put({ version: 1, rules: [rule('b')] }, { key: 'k', ifMatch: '1' })).to.include({
       version: 2,
     });

@@ -32,7 +32,13 @@ describe('setting the policy', () => {
 
   it(`is an event whose versions count from 1; the same policy adds none ${verifies('contract:8:versions')}`, async () => {
     const inForce = () => policyInForce(gateway.ports.directory.state, gateway.org.orgId);
-    expect(inForce()).to.deep.equal({ version: 0, rules: [], default: null });
+    expect(inForce()).to.deep.equal({
+      version: 0,
+      internal_domains: [],
+      custom_headers: [],
+      rules: [],
+      default: null,
+    });
     expect(await set({ rules: [] })).to.deep.equal({ version: 0, changed: false, position: null });
     const rules = [rule({ actions: ['send'], recipient_domains: ['Example.COM'] })];
     expect(await set({ rules })).to.include({ version: 1, changed: true });
@@ -90,17 +96,53 @@ describe('setting the policy', () => {
   });
 
   it(`takes an undo of up to an hour where something may run ${verifies('contract:8:undo-range')}`, () => {
+    const sends = { actions: ['send'] };
     for (const decision of ['allow', 'require']) {
-      const [taken] = read({ rules: [rule({}, { decision, undo_seconds: 3_600 })] }).rules;
+      const [taken] = read({ rules: [rule(sends, { decision, undo_seconds: 3_600 })] }).rules;
       expect(taken?.then).to.include({ decision, undo_seconds: 3_600 });
       for (const undo_seconds of [3_601, -1, 0.5]) {
-        const issues = issuesOf({ rules: [rule({}, { decision, undo_seconds })] });
+        const issues = issuesOf({ rules: [rule(sends, { decision, undo_seconds })] });
         expect(Object.keys(issues)).to.deep.equal(['rules.0.then.undo_seconds']);
       }
     }
     expect(issuesOf({ rules: [rule({}, { decision: 'deny', undo_seconds: 5 })] })).to.have.property(
       'rules.0.then.undo_seconds',
     );
+  });
+
+  it(`refuses an undo where something else than a send would be allowed ${verifies('contract:8:undo-of-sends')}`, () => {
+    const held = { decision: 'allow', undo_seconds: 5 };
+    for (const when of [{}, { actions: ['send', 'trash'] }, { bulk_count: { min: 2 } }]) {
+      expect(Object.keys(issuesOf({ rules: [rule(when, held)] }))).to.deep.equal([
+        'rules.0.then.undo_seconds',
+      ]);
+      expect(read({ rules: [rule(when, { ...held, decision: 'require' })] }).rules).to.have.length(1);
+      expect(read({ rules: [rule(when, { ...held, undo_seconds: 0 })] }).rules).to.have.length(1);
+    }
+    expect(read({ rules: [rule({ recipient_count: { max: 3 } }, held)] }).rules).to.have.length(1);
+    expect(Object.keys(issuesOf({ rules: [], default: held }))).to.deep.equal(['default.undo_seconds']);
+  });
+
+  it(`names inner domains and own header fields, and refuses what is neither ${verifies('contract:8:internal-domains', 'contract:7:custom-headers')}`, async () => {
+    const said = { internal_domains: ['Bücher.Example', '*.Example.COM'], custom_headers: ['X-Ticket'] };
+    expect(read({ ...said, rules: [] })).to.deep.include({
+      internal_domains: ['xn--bcher-kva.example', '*.example.com'],
+      custom_headers: ['x-ticket'],
+    });
+    expect(read({ rules: [] })).to.deep.include({ internal_domains: [], custom_headers: [] });
+    const wrong = {
+      internal_domains: ['example.com', 'a b', '*'],
+      custom_headers: ['X-Ticket', 'X-SMTPAPI', 'x-bcc', 'Received', 'Bcc', 'X-Mailbox-Gateway-Draft'],
+      rules: [],
+    };
+    expect(Object.keys(issuesOf(wrong))).to.deep.equal([
+      ...['internal_domains.1', 'internal_domains.2'],
+      ...[1, 2, 3, 4, 5].map((at) => `custom_headers.${String(at)}`),
+    ]);
+    const { version } = await set({ ...said, rules: [] });
+    expect(await set({ ...said, rules: [] })).to.include({ version, changed: false });
+    expect(await set({ internal_domains: said.internal_domains, rules: [] })).to.include({ changed: true });
+    expect(await set({ rules: [] })).to.include({ version: version + 2, changed: true });
   });
 
   it('knows the mailboxes, members and agents of the organisation, and no others', async () => {

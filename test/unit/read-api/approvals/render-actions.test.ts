@@ -5,6 +5,7 @@ import {
   describeActions,
   type MessageNow,
 } from '../../../../read-api/approvals/render-actions.ts';
+import { domainsOf } from '../../../../read-api/approvals/render-address.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
 
 type Step = ActionsManifest['steps'][number];
@@ -23,6 +24,7 @@ const there = (changes: object = {}): MessageNow => ({
   ...changes,
 });
 
+const ANNA = 'anna@example.com';
 const render = (steps: readonly Step[], messages: ActionsContent['messages'], items = [item(1)]): Rendered =>
   renderDocument(
     describeActions(
@@ -34,7 +36,7 @@ const render = (steps: readonly Step[], messages: ActionsContent['messages'], it
         steps: [...steps],
         items,
       },
-      { mailboxAddress: 'anna@example.com', ownDomains: new Set(['example.com']), messages },
+      { mailboxAddress: ANNA, domains: domainsOf({ internal_domains: ['example.com'] }, ANNA), messages },
     ),
     { approvalId: 'chk_1', contentHash: 'c' },
   );

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { SendManifest } from '../../../../commands/operations/approvals/manifest.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
+import { domainsOf } from '../../../../read-api/approvals/render-address.ts';
 import { describeSend, type SendContent } from '../../../../read-api/approvals/render-send.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';
 import { sendManifest } from '../../../support/send-manifest.ts';
@@ -18,7 +19,7 @@ async function render(
 ): Promise<Rendered> {
   const document = describeSend(manifest, {
     mailboxAddress: 'anna@example.com',
-    ownDomains: new Set(['example.com']),
+    domains: domainsOf({ internal_domains: ['example.com'] }, 'anna@example.com'),
     body: body === null || body === 'altered' ? body : await markupWork.show(body),
     message: 'same',
     isOpen: true,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import type { PolicyEffect } from '../../../../commands/kernel/policy-document.ts';
 import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
@@ -19,6 +20,10 @@ interface Simulation {
   readonly terms: object | null;
   readonly cases: readonly { readonly rule_id: string; readonly recipient: { domain: string } | null }[];
 }
+
+/** Allowed after a while: a policy takes that of sends alone. */
+const isHeldBack = (effect: PolicyEffect | null): boolean =>
+  effect?.decision === 'allow' && effect.undo_seconds !== undefined;
 
 describe('simulating the policy', () => {
   let gateway: MemoryGateway;
@@ -90,7 +95,14 @@ describe('simulating the policy', () => {
     expect(told.cases.map(({ rule_id, recipient }) => [recipient?.domain, rule_id])).to.deep.equal([
       ['partner.example', 'partners'],
       ['else.example', 'outside'],
+      ['own.example', 'outside'],
+    ]);
+    const inside = await simulate(sending('anna@own.example', 'b@else.example'), {
+      policy: { ...policy, internal_domains: ['own.example'] },
+    });
+    expect(inside.cases.map(({ rule_id, recipient }) => [recipient?.domain, rule_id])).to.deep.equal([
       ['own.example', 'default.person'],
+      ['else.example', 'outside'],
     ]);
     expect(gateway.events.all.length).to.equal(before);
   });
@@ -105,20 +117,23 @@ describe('simulating the policy', () => {
           { content_type: 'image/png', size: 50 },
           { content_type: 'application/pdf', size: 5 },
         ]),
-        async ({ rules, default: otherwise }, domains, attachments) => {
+        async ({ rules, default: own, internal_domains }, domains, attachments) => {
+          const otherwise = isHeldBack(own) ? null : own;
           const here = rules.map(({ when, ...rule }) => ({
             ...rule,
             when: {
+              ...(isHeldBack(rule.then) && { recipient_count: { min: 1 } }),
               ...when,
               ...(when.mailbox_ids && { mailbox_ids: ofHere.mailbox_ids }),
               ...(when.principal_ids && { principal_ids: ofHere.principal_ids }),
               ...(when.actions && { actions: [...new Set([...when.actions, 'send' as const])] }),
             },
           }));
-          const policy = { version: 1, rules: here, default: otherwise };
+          const candidate = { internal_domains: [...internal_domains], rules: here, default: otherwise };
+          const policy = { ...candidate, version: 1, custom_headers: [] };
           const told = await simulate(
             { ...sending(...domains.map((domain) => `x@${domain}`)), attachments },
-            { principal_id: gateway.org.agentId, policy: { rules: here, default: otherwise } },
+            { principal_id: gateway.org.agentId, policy: candidate },
           );
           const decided = decidePolicy(policy, {
             actions: ['send'],
@@ -129,7 +144,7 @@ describe('simulating the policy', () => {
             send: {
               recipients: domains.map((domain) => ({
                 domain,
-                external: domain !== 'own.example',
+                external: !internal_domains.includes(domain),
                 firstContact: true,
               })),
               attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),

@@ -2,24 +2,19 @@ import { expect } from 'chai';
 import { discardDraftCapability } from '../../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../../commands/drafts/edit-draft.ts';
 import { settleSend } from '../../../../../commands/drafts/sending/settle-send.ts';
-import { PolicyRules } from '../../../../../commands/kernel/policy-document.ts';
 import type { Ports } from '../../../../../commands/kernel/ports.ts';
 import { ProcessGone } from '../../../../support/breaking-mailbox.ts';
 import { dyingAfter } from '../../../../support/dying-ports.ts';
 import { rejection } from '../../../../support/rejection.ts';
 import { SendRig, type SendRigOptions } from '../../../../support/send-rig.ts';
 import { verifies } from '../../../../support/verifies.ts';
+import { policyEntry } from '../../../../support/policy-entry.ts';
 
 const KEY = 'key-1';
 const HELD_FOR_MS = 60_000;
-const POLICY = {
-  id: 'org_1',
-  version: 1,
-  rules: PolicyRules.parse([
-    { id: 'held', when: {}, then: { decision: 'allow', undo_seconds: HELD_FOR_MS / 1_000 } },
-  ]),
-  default: null,
-};
+const POLICY = policyEntry([
+  { id: 'held', when: {}, then: { decision: 'allow', undo_seconds: HELD_FOR_MS / 1_000 } },
+]);
 
 describe('a direct send that policy holds back', () => {
   const world = async (options: SendRigOptions = {}) => {

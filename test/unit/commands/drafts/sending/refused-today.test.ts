@@ -1,22 +1,18 @@
 import { expect } from 'chai';
 import type { PolicyEntry, TokenEntry } from '../../../../../commands/kernel/directory.ts';
-import { PolicyRules } from '../../../../../commands/kernel/policy-document.ts';
 import { settleSend } from '../../../../../commands/drafts/sending/settle-send.ts';
 import { dyingAfter } from '../../../../support/dying-ports.ts';
 import { LATER_AT_ENVELOPE } from '../../../../support/fake-submission.ts';
 import { rejection } from '../../../../support/rejection.ts';
 import { SendRig } from '../../../../support/send-rig.ts';
 import { verifies } from '../../../../support/verifies.ts';
+import { policyEntry } from '../../../../support/policy-entry.ts';
 
 const KEY = 'key-1';
 const MINUTE_MS = 60_000;
 
-const policyOf = (decision: string, more: object = {}): PolicyEntry => ({
-  id: 'org_1',
-  version: 2,
-  rules: PolicyRules.parse([{ id: 'all', when: {}, then: { decision, ...more } }]),
-  default: null,
-});
+const policyOf = (decision: string, more: object = {}): PolicyEntry =>
+  policyEntry([{ id: 'all', when: {}, then: { decision, ...more } }], { version: 2 });
 
 const policies = (rig: SendRig) => rig.ports.directory.state.policies as Map<string, PolicyEntry>;
 

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { actOnEmail } from '../../../../../commands/email/act-on-email.ts';
 import { loadAggregate } from '../../../../../commands/kernel/decide-and-append.ts';
 import type { PolicyEntry } from '../../../../../commands/kernel/directory.ts';
-import { PolicyRules } from '../../../../../commands/kernel/policy-document.ts';
 import { MAILBOX_SCOPES, type Role } from '../../../../../commands/kernel/scopes.ts';
 import { contentHashOf, openManifest } from '../../../../../commands/operations/approvals/manifest.ts';
 import { operation, type OperationReply } from '../../../../../commands/operations/operation.ts';
 import { type OperationRig, operationRig, type RigOptions } from '../../../../support/operation-rig.ts';
 import { rejection } from '../../../../support/rejection.ts';
 import { verifies } from '../../../../support/verifies.ts';
+import { policyEntry } from '../../../../support/policy-entry.ts';
 
 /** A rig with these rules; who asks is a plain member, and `approvers` are beside him. */
 function under(
@@ -17,7 +17,7 @@ function under(
   options: RigOptions = {},
 ): OperationRig {
   const rig = operationRig(options);
-  const entry: PolicyEntry = { id: 'org_1', version: 4, rules: PolicyRules.parse(rules), default: null };
+  const entry = policyEntry(rules, { version: 4 });
   const { policies, roles } = rig.ports.directory.state;
   (policies as Map<string, PolicyEntry>).set(entry.id, entry);
   for (const [index, role] of approvers.entries())
