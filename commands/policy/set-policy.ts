@@ -56,9 +56,9 @@ export async function setPolicy(
   return { version: state.version, changed: appended !== null, position };
 }
 
-type PolicyContent = Omit<PolicyDocument, 'version'>;
+type PolicyContent = Omit<Policy, 'version'>;
 
-const contentOf = <Content extends PolicyContent | Policy>(of: Content) => ({
+const contentOf = (of: PolicyContent) => ({
   internal_domains: [...of.internal_domains],
   custom_headers: [...of.custom_headers],
   rules: [...of.rules],
@@ -66,7 +66,7 @@ const contentOf = <Content extends PolicyContent | Policy>(of: Content) => ({
 });
 
 /** True when one would put in force what the other says, whatever their versions. */
-export const saysTheSame = (a: PolicyContent | Policy, b: PolicyContent | Policy): boolean =>
+export const saysTheSame = (a: PolicyContent, b: PolicyContent): boolean =>
   canonicalJson(contentOf(a)) === canonicalJson(contentOf(b));
 
 function assertMadeFrom(

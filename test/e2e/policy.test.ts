@@ -126,6 +126,38 @@ describe("the organisation's policy over REST", function () {
     expect(line.actor.id).to.equal(world.gateway.tokens.userId);
   });
 
+  it(`says which header fields go out; they and recipients are refused by their path ${verifies('contract:7:custom-headers', 'contract:7:relay-orders')}`, async () => {
+    const allow = [PEOPLE];
+    const set = await owner.rest('PUT', '/org/policy', { rules: allow, custom_headers: ['X-Ticket'] });
+    expect(set.body.custom_headers).to.deep.equal(['x-ticket']);
+    const start = (fields: object): Promise<Answer> =>
+      world.gateway.rest('POST', `/mailboxes/${world.mailboxId}/start_draft`, fields, {
+        headers: { 'idempotency-key': randomUUID() },
+      });
+    const { body: written } = await start({ to: ['bob@example.com'], headers: { 'X-Ticket': 'T-2' } });
+    expect(written.headers).to.deep.equal({ 'X-Ticket': 'T-2' });
+    for (const [path, fields] of [
+      ['headers.X-Other', { headers: { 'X-Ticket': 'T-3', 'X-Other': 'a' } }],
+      ['headers.X-SMTPAPI', { headers: { 'X-SMTPAPI': '{}' } }],
+      ['to.0', { to: ['eve%evil.test@example.com'] }],
+      ['cc.1.email', { cc: ['bob@example.com', { email: 'evil.test!eve@example.com' }] }],
+      ['bcc.0', { bcc: ['"eve@evil.test"@example.com'] }],
+    ] as const) {
+      for (const refused of [
+        await start(fields),
+        await world.gateway.rest('POST', `/drafts/${String(written.id)}/patch_draft`, fields),
+      ]) {
+        expect(refused.status, path).to.equal(400);
+        const { code, details } = refused.body.error;
+        expect([code, details.issues[0].path], path).to.deep.equal(['invalid_request', path]);
+      }
+    }
+    await put(allow);
+    const refused = await world.send(String(written.id), randomUUID());
+    expect([refused.status, refused.body.error.code]).to.deep.equal([403, 'policy_denied']);
+    expect(refused.body.error.details).to.have.nested.property('policy.rule_id', 'custom_headers');
+  });
+
   it(`bounds what a grant lets an agent send in an hour ${verifies('contract:3:grant-quotas')}`, async () => {
     await put([rule('all', FORM, 'allow')]);
     const { tokens } = world.gateway;
