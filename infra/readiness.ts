@@ -8,12 +8,15 @@ import type { Projector } from './projector/projector.ts';
 const MOST_LAG_SECONDS = 30;
 
 /** Named checks; each resolves with facts or throws with what is wrong. */
-export const readinessChecks = ({ ports }: Core, projector: Projector): Checks => ({
+export const readinessChecks = ({ ports, storage }: Core, projector: Projector): Checks => ({
   database: async () => {
     await ports.sql.query('select 1');
     return {};
   },
-  event_store: async () => ({ head: String(await ports.events.headPosition()) }),
+  event_store: async () => {
+    if (storage.events.trouble !== null) throw new Error(storage.events.trouble);
+    return { head: String(await ports.events.headPosition()) };
+  },
   directory: async () => {
     if (!ports.directory.isCurrent) throw new Error('this process may lack a change of rights');
     return {};

@@ -7,6 +7,7 @@ import { contractCallers } from './requirements/contract-callers.ts';
 import { contractConsole } from './requirements/contract-console.ts';
 import { contractDrafts } from './requirements/contract-drafts.ts';
 import { contractHttp } from './requirements/contract-http.ts';
+import { contractEventStore } from './requirements/contract-event-store.ts';
 import { contractMail } from './requirements/contract-mail.ts';
 import { contractPolicy } from './requirements/contract-policy.ts';
 import { contractWaiting } from './requirements/contract-waiting.ts';
@@ -27,6 +28,7 @@ const table = {
   ...contractConsole,
   ...contractDrafts,
   ...contractHttp,
+  ...contractEventStore,
   ...contractMail,
   ...contractPolicy,
   ...contractWaiting,

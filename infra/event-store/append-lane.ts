@@ -7,7 +7,10 @@ import type { AppendResult, EventStoreDBClient, JSONEventData } from '@eventstor
 import { WrongExpectedRevision } from '../../commands/kernel/ports.ts';
 import type { ExpectedRevision, Log } from '../../commands/kernel/ports.ts';
 import { Backoff } from './backoff.ts';
+import { LogReplaced } from './known-log.ts';
+import type { KnownLog } from './known-log.ts';
 import { Slots } from './slots.ts';
+import type { StoreConnection } from './store-connection.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';
@@ -15,6 +18,7 @@ import type { StoreFailure } from './store-errors.ts';
 export interface AppendLaneOptions {
   readonly url: string;
   readonly log: Log;
+  readonly known: KnownLog;
   /** In all, with every resend. */
   readonly timeoutMs: number;
   /** For one try; on expiry the outcome is unknown. */
@@ -55,7 +59,7 @@ export class AppendLane {
    * Appends, resending the identical append while its outcome is unknown: same ids, same expectation. So the answer is
    * true even when the first try was written and others appended since. Throws `WrongExpectedRevision`; the client's error
    * for what the store refuses (too large, stream deleted: defects of ours); `store_unavailable` after the deadline,
-   * when it may have been written or still be, and at once when the store denies access.
+   * when it may have been written or still be, and at once when the store denies access; `LogReplaced`.
    */
   async append(stream: string, expected: ExpectedRevision, events: JSONEventData[]): Promise<AppendResult> {
     const giveUpAt = performance.now() + this.#options.timeoutMs;
@@ -81,10 +85,7 @@ export class AppendLane {
       if (leftMs <= 0 || this.#closed.signal.aborted) throw storeUnavailable(cause);
       const connection = this.#connections.acquire();
       try {
-        return await within(
-          Math.min(leftMs, this.#options.tryTimeoutMs),
-          this.#send(connection.client, append),
-        );
+        return await within(Math.min(leftMs, this.#options.tryTimeoutMs), this.#try(connection, append));
       } catch (error) {
         cause = error;
         if (this.#decide(error, append) === 'again-elsewhere') this.#connections.discard(connection);
@@ -96,7 +97,22 @@ export class AppendLane {
   }
 
   /**
-   * One try. The server is told the deadline of the whole append: it compares it with its own clock, and a short one would
+   * One try. The log is looked at before when the connection is new, and again when it was made anew meanwhile: what
+   * another log has taken is not acknowledged.
+   */
+  async #try(connection: StoreConnection, append: OneAppend): Promise<AppendResult> {
+    const { known } = this.#options;
+    await known.confirm(connection);
+    const result = await this.#send(connection.client, append);
+    await known.confirm(connection);
+    const last = append.events.at(-1);
+    if (result.position && last)
+      known.appended(connection, { id: last.id, position: result.position.commit });
+    return result;
+  }
+
+  /**
+   * The server is told the deadline of the whole append: it compares it with its own clock, and a short one would
    * refuse everything once the two clocks differ by as much.
    */
   #send(
@@ -115,6 +131,7 @@ export class AppendLane {
    * end there. Its own end then rejects every pending append of the process, and those are sent again too.
    */
   #decide(error: unknown, { stream, expected }: OneAppend): StoreFailure {
+    if (error instanceof LogReplaced) throw error;
     if (error instanceof WrongExpectedVersionError) {
       throw new WrongExpectedRevision(stream, actualRevision(error, expected));
     }

@@ -3,6 +3,7 @@ import type { Appended, EventStore, Log, StoredEvent } from '../../commands/kern
 import { requireEvents, requireStreamName } from './append-checks.ts';
 import { AppendLane } from './append-lane.ts';
 import { followAll } from './follow-all.ts';
+import { KnownLog } from './known-log.ts';
 import { toJsonEvent } from './recorded-events.ts';
 import { StoreConnections } from './store-connections.ts';
 import { StreamReader } from './stream-reader.ts';
@@ -26,6 +27,8 @@ export interface EventStoreOptions {
 }
 
 export interface ConnectedEventStore extends EventStore {
+  /** Why what this store tells cannot be trusted, or null: it holds another log, or a subscription hears nothing new. */
+  readonly trouble: string | null;
   /** Ends every call and subscription; what still waits fails with `store_unavailable`. */
   close(): Promise<void>;
 }
@@ -37,53 +40,68 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     // The client then reports a revision of 1 whatever the stream is at.
     throw new TypeError('EVENTSTORE_URL must not set throwOnAppendFailure=false');
   }
-  const lane = new AppendLane({
-    url,
-    log,
-    timeoutMs: options.appendTimeoutMs ?? 10_000,
-    tryTimeoutMs: options.appendTryTimeoutMs ?? 3_000,
-    forceUnary: options.forceUnary ?? false,
-  });
   const reader = new StreamReader({
     url,
     log,
     timeoutMs: options.readTimeoutMs ?? 10_000,
     silenceMs: options.readSilenceMs ?? 3_000,
   });
+  const known = new KnownLog(reader, log);
+  const lane = new AppendLane({
+    url,
+    log,
+    known,
+    timeoutMs: options.appendTimeoutMs ?? 10_000,
+    tryTimeoutMs: options.appendTryTimeoutMs ?? 3_000,
+    forceUnary: options.forceUnary ?? false,
+  });
   const connections = new StoreConnections(url, log);
   const closed = new AbortController();
+  const parts = { connections, reader, known, log, confirmMs: options.confirmTimeoutMs ?? 5_000 };
   return {
+    get trouble() {
+      return known.trouble;
+    },
     append: async (streamName, expected, events): Promise<Appended> => {
       requireStreamName(streamName);
       requireEvents(events);
-      const { nextExpectedRevision, position } = await lane.append(
-        streamName,
-        expected,
-        events.map(toJsonEvent),
-      );
+      const jsonEvents = events.map(toJsonEvent);
+      const { nextExpectedRevision, position } = await lane.append(streamName, expected, jsonEvents);
       // Left out only for the repeat of an append to a stream deleted since; waiting for the end is enough then.
       return { revision: nextExpectedRevision, position: position?.commit ?? (await reader.endPosition()) };
     },
-    readStream: async (streamName, from = 0n): Promise<readonly StoredEvent[]> => {
-      requireStreamName(streamName);
-      return reader.stream(streamName, from);
-    },
-    readLast: async (streamName): Promise<StoredEvent | null> => {
-      requireStreamName(streamName);
-      return reader.last(streamName);
-    },
-    headPosition: () => reader.headPosition(),
-    readAll: (after, most) => reader.allAfter(after, most),
+    ...readsOf(reader, known),
     subscribeToAll: (from, signal, filter) =>
-      followAll(
-        { connections, reader, log, confirmMs: options.confirmTimeoutMs ?? 5_000 },
-        from,
-        AbortSignal.any([signal, closed.signal]),
-        filter,
-      ),
+      followAll(parts, from, AbortSignal.any([signal, closed.signal]), filter),
     close: async (): Promise<void> => {
       closed.abort();
       await Promise.all([lane.close(), reader.close(), connections.close()]);
     },
   };
 }
+
+type Reads = Pick<EventStore, 'readStream' | 'readLast' | 'headPosition' | 'readAll'>;
+
+/** Nothing is decided on what another log holds. */
+const readsOf = (reader: StreamReader, known: KnownLog): Reads => ({
+  readStream: async (streamName, from = 0n): Promise<readonly StoredEvent[]> => {
+    requireStreamName(streamName);
+    known.refuseOther();
+    return reader.stream(streamName, from);
+  },
+  readLast: async (streamName): Promise<StoredEvent | null> => {
+    requireStreamName(streamName);
+    known.refuseOther();
+    return reader.last(streamName);
+  },
+  headPosition: async () => {
+    known.refuseOther();
+    const head = await reader.head();
+    known.begin(head);
+    return head?.position ?? -1n;
+  },
+  readAll: async (after, most) => {
+    known.refuseOther();
+    return reader.allAfter(after, most);
+  },
+});

@@ -1,10 +1,13 @@
 /** A subscription that outlives its connections. */
 import type { EventFilter, Log, Position, SubscriptionItem } from '../../commands/kernel/ports.ts';
 import { Backoff } from './backoff.ts';
+import { LogReplaced } from './known-log.ts';
+import type { KnownLog } from './known-log.ts';
 import type { StoreConnections } from './store-connections.ts';
 import { classifyFailure, reportFailure } from './store-errors.ts';
 import type { StreamReader } from './stream-reader.ts';
 import { SubscriptionFeed } from './subscription-feed.ts';
+import type { Place } from './subscription-feed.ts';
 
 /** The checkpoint is newer than the log, or names no event of it: the store was restored from a backup, or is another. */
 export class CheckpointNotInLog extends Error {
@@ -20,6 +23,7 @@ export class CheckpointNotInLog extends Error {
 export interface FollowParts {
   readonly connections: StoreConnections;
   readonly reader: StreamReader;
+  readonly known: KnownLog;
   readonly log: Log;
   /** How long a subscription may take to be confirmed. */
   readonly confirmMs: number;
@@ -27,7 +31,8 @@ export interface FollowParts {
 
 /**
  * Every item after `from`, resubscribing after any error from the last item handed out. Ends when the signal aborts.
- * Throws `CheckpointNotInLog`: beyond the end of its log a server stays silent for ever.
+ * Throws `CheckpointNotInLog`: beyond the end of its log a server stays silent for ever. While the store holds another log
+ * than before, nothing is handed out; it goes on when the log is back.
  */
 export async function* followAll(
   parts: FollowParts,
@@ -35,7 +40,8 @@ export async function* followAll(
   signal: AbortSignal,
   filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
-  const progress: Progress = { last: from, backoff: new Backoff() };
+  const place = from === null ? null : { commit: from, prepare: from };
+  const progress: Progress = { place, backoff: new Backoff() };
   let checked = from === null;
   while (!signal.aborted) {
     try {
@@ -44,9 +50,12 @@ export async function* followAll(
       yield* oneSubscription(parts, progress, signal, filter);
     } catch (error) {
       if (error instanceof CheckpointNotInLog) throw error;
+      const last = progress.place?.commit ?? null;
       if (classifyFailure(error) === 'refused')
-        throw new CheckpointNotInLog(progress.last, `is refused (${String(error)})`);
-      reportFailure(parts.log, 'subscription is opened again', { from: String(progress.last) }, error);
+        throw new CheckpointNotInLog(last, `is refused (${String(error)})`);
+      // Another log is told of once, by whoever compares.
+      if (!(error instanceof LogReplaced))
+        reportFailure(parts.log, 'subscription is opened again', { from: String(last) }, error);
       await progress.backoff.pause(signal);
     }
   }
@@ -54,8 +63,8 @@ export async function* followAll(
 
 /** What outlives a subscription. */
 interface Progress {
-  /** Where the last item handed out stood. */
-  last: Position | null;
+  /** Behind everything that was handed out or looked through. */
+  place: Place | null;
   readonly backoff: Backoff;
 }
 
@@ -66,27 +75,35 @@ async function refuseBeyondEnd(reader: StreamReader, from: Position): Promise<vo
 
 /** Items of one subscription until it fails (throws) or the signal aborts. */
 async function* oneSubscription(
-  { connections, log, confirmMs }: FollowParts,
+  { connections, known, log, confirmMs }: FollowParts,
   progress: Progress,
   signal: AbortSignal,
   filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
   const connection = connections.acquire();
-  const feed = new SubscriptionFeed(connection.client, { from: progress.last, filter, log, confirmMs });
+  const setDeaf = (isDeaf: boolean): void => {
+    known.setDeaf(progress, isDeaf);
+  };
+  const options = { from: progress.place, filter, log, confirmMs, setDeaf };
+  const feed = new SubscriptionFeed(connection.client, options);
   const stop = (): void => {
     feed.close();
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
+    await feed.confirmed();
+    // Not before: only now it is certain which server this is.
+    await known.compare();
     while (!signal.aborted) {
       const item = feed.take();
+      progress.place = feed.place;
       if (item === null) {
         await feed.changed();
         continue;
       }
       progress.backoff.reset();
-      if (item.kind === 'event') progress.last = item.event.position;
-      else if (item.kind === 'checkpoint') progress.last = item.position;
+      if (item.kind === 'event') known.hold(item.event);
+      else if (item.kind === 'checkpoint') known.reach(item.position);
       yield item;
     }
   } catch (error) {

@@ -5,6 +5,7 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
+import { connectivityState } from '@grpc/grpc-js';
 import type { Channel } from '@grpc/grpc-js';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { guardSharedAppendCall } from './shared-append-call.ts';
@@ -56,6 +57,7 @@ export class StoreConnection {
   readonly #number = takeNumber();
   #isRetired = false;
   #channel: Channel | null = null;
+  #epoch = 0;
 
   constructor(url: string, log: Log) {
     this.client = EventStoreDBClient.connectionString(withOwnConnection(url, this.#number));
@@ -81,6 +83,14 @@ export class StoreConnection {
   }
 
   /**
+   * Grows each time the connection is made anew, before anything is heard over it: behind a new connection may be another
+   * server.
+   */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /**
    * Ends its calls and its connection. What still waits inside the client, for the feature probe say, fails when its turn
    * comes, instead of sending an append that was given up long ago.
    */
@@ -94,7 +104,19 @@ export class StoreConnection {
 
   #pass(client: GrpcClient): void {
     if (this.#isRetired) throw new Error('the connection to the event store was given up');
-    this.#channel = client.getChannel();
+    const channel = client.getChannel();
+    if (channel === this.#channel) return;
+    this.#channel = channel;
+    this.#epoch += 1;
+    this.#watch(channel, channel.getConnectivityState(false));
+  }
+
+  #watch(channel: Channel, state: connectivityState): void {
+    if (state === connectivityState.SHUTDOWN || this.#channel !== channel) return;
+    channel.watchConnectivityState(state, Infinity, () => {
+      this.#epoch += 1;
+      this.#watch(channel, channel.getConnectivityState(false));
+    });
   }
 }
 

@@ -71,10 +71,21 @@ export class StreamReader {
     }
   }
 
-  /** The newest position that is not a system event's, or the newest of all when only those are near; -1n when empty. */
-  async headPosition(): Promise<Position> {
+  /** The newest event that is not a system event, or the newest of all when only those are near; null when empty. */
+  async head(): Promise<StoredEvent | null> {
     const newest = await this.#newestOfAll(SYSTEM_EVENTS_SKIPPED);
-    return (newest.find(({ type }) => !type.startsWith('$')) ?? newest[0])?.position ?? -1n;
+    return newest.find(({ type }) => !type.startsWith('$')) ?? newest[0] ?? null;
+  }
+
+  /** The event at a position, null where there is none: behind the end, or beside every event. From the leader. */
+  async eventAt(position: Position): Promise<StoredEvent | null> {
+    const fromPosition = { commit: position, prepare: position };
+    const one = { direction: FORWARDS, fromPosition, maxCount: 1, requiresLeader: true } as const;
+    const found = await this.#read((client) => client.readAll(one)).catch((error: unknown) => {
+      if (classifyFailure(error) === 'refused') return []; // an invalid position
+      throw error;
+    });
+    return found[0]?.position === position ? found[0] : null;
   }
 
   /** The last position of all, system events included. */

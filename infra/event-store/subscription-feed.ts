@@ -11,13 +11,7 @@ import type {
   Filter,
   Position as StorePosition,
 } from '@eventstore/db-client';
-import type {
-  EventFilter,
-  Log,
-  Position,
-  StoredEvent,
-  SubscriptionItem,
-} from '../../commands/kernel/ports.ts';
+import type { EventFilter, Log, StoredEvent, SubscriptionItem } from '../../commands/kernel/ports.ts';
 import { toStoredEvent } from './recorded-events.ts';
 
 /** Events read ahead of the consumer. */
@@ -27,33 +21,54 @@ const READ_AHEAD = 1_000;
 const SEARCH_WINDOW = 256;
 const CHECKPOINT_WINDOWS = 4;
 
+/** Positions from here on are none: servers 24.2.0 to 24.10.4 end a catch-up that found nothing with 2⁶⁴ − 1. */
+const NO_POSITION = 2n ** 63n;
+
+/** So many events that come again one after the other are no repetition: the place followed from is wrong. */
+const MOST_REPEATED = 10;
+
+/**
+ * A place in the log as a server names it. At an event both numbers are its position. With a smaller `prepare` it lies
+ * before the event at `commit`, behind all others up to there: a server that looked through pages without a match says so.
+ */
+export type Place = StorePosition;
+
 export interface FeedOptions {
-  /** Where the last item handed out stood; null = from the start. */
-  readonly from: Position | null;
+  /** Behind what was handed out or looked through; null = from the start. */
+  readonly from: Place | null;
   readonly filter: EventFilter | undefined;
   readonly log: Log;
   /** How long the server may take to confirm the subscription. */
   readonly confirmMs: number;
+  /** Told when nothing but events from before come, and when new ones come again. Once it is closed, it hears again. */
+  readonly setDeaf: (isDeaf: boolean) => void;
 }
+
+const isBehind = (place: Place, other: Place | null): boolean =>
+  other === null ||
+  place.commit > other.commit ||
+  (place.commit === other.commit && place.prepare > other.prepare);
 
 export class SubscriptionFeed {
   readonly #subscription: AllStreamSubscription;
   readonly #log: Log;
+  readonly #setDeaf: (isDeaf: boolean) => void;
   readonly #confirmation: NodeJS.Timeout;
+  #isConfirmed = false;
   #wake: (() => void) | null = null;
-  #checkpoint: Position | null = null;
+  #checkpoint: Place | null = null;
   #caughtUp = false;
   #failure: Error | null = null;
-  #handedOut: Position;
+  #place: Place | null;
+  /** Events left out since the last new one. */
+  #repeated = 0;
 
-  constructor(client: EventStoreDBClient, { from, filter, log, confirmMs }: FeedOptions) {
+  constructor(client: EventStoreDBClient, { from, filter, log, confirmMs, setDeaf }: FeedOptions) {
     this.#log = log;
-    this.#handedOut = from ?? -1n;
+    this.#setDeaf = setDeaf;
+    this.#place = from;
     const subscription = client.subscribeToAll(
-      {
-        fromPosition: from === null ? START : { commit: from, prepare: from },
-        filter: this.#serverFilter(filter),
-      },
+      { fromPosition: from ?? START, filter: this.#serverFilter(filter) },
       { highWaterMark: READ_AHEAD },
     );
     this.#subscription = subscription;
@@ -62,6 +77,8 @@ export class SubscriptionFeed {
     }, confirmMs);
     subscription.on('confirmation', () => {
       clearTimeout(this.#confirmation);
+      this.#isConfirmed = true;
+      this.#ring();
     });
     subscription.on('readable', () => {
       this.#ring();
@@ -80,6 +97,19 @@ export class SubscriptionFeed {
     }
   }
 
+  /** Behind everything handed out, and behind what the server has looked through since. */
+  get place(): Place | null {
+    return this.#place;
+  }
+
+  /** Resolves once the server has confirmed. Throws what ended the subscription before. */
+  async confirmed(): Promise<void> {
+    while (!this.#isConfirmed) {
+      if (this.#failure) throw this.#failure;
+      await this.changed();
+    }
+  }
+
   /** The next item, or null when nothing is here yet. Throws what ended the subscription, after its last event. */
   take(): SubscriptionItem | null {
     for (;;) {
@@ -91,9 +121,11 @@ export class SubscriptionFeed {
     // An empty buffer: every event that came before the checkpoint has been taken.
     const checkpoint = this.#checkpoint;
     this.#checkpoint = null;
-    if (checkpoint !== null && checkpoint > this.#handedOut) {
-      this.#handedOut = checkpoint;
-      return { kind: 'checkpoint', position: checkpoint };
+    if (checkpoint !== null && isBehind(checkpoint, this.#place)) {
+      this.#place = checkpoint;
+      // Beside an event one number would not lead back there: it is for the next subscription only.
+      if (checkpoint.commit === checkpoint.prepare)
+        return { kind: 'checkpoint', position: checkpoint.commit };
     }
     if (this.#caughtUp) {
       this.#caughtUp = false;
@@ -112,6 +144,7 @@ export class SubscriptionFeed {
 
   /** Ends the subscription and whoever waits for it. */
   close(): void {
+    this.#setDeaf(false);
     this.#fail(new Error('closed'));
     void this.#subscription.unsubscribe().catch(() => undefined); // it may never have been opened, or not yet
     this.#subscription.destroy();
@@ -122,13 +155,28 @@ export class SubscriptionFeed {
     const recorded = event ?? link;
     if (!recorded) return null;
     const stored = toStoredEvent(recorded);
-    if (stored.position <= this.#handedOut) {
-      const place = { position: String(stored.position), after: String(this.#handedOut) };
-      this.#log.warn('an event that came again was left out', place);
+    const place = { commit: stored.position, prepare: stored.position };
+    if (!isBehind(place, this.#place)) {
+      this.#leaveOut(stored);
       return null;
     }
-    this.#handedOut = stored.position;
+    if (this.#repeated >= MOST_REPEATED) this.#setDeaf(false);
+    this.#repeated = 0;
+    this.#place = place;
     return stored;
+  }
+
+  #leaveOut({ position }: StoredEvent): void {
+    const line = { position: String(position), after: String(this.#place?.commit) };
+    this.#repeated += 1;
+    if (this.#repeated < MOST_REPEATED) this.#log.warn('an event that came again was left out', line);
+    if (this.#repeated !== MOST_REPEATED) return;
+    this.#setDeaf(true);
+    this.#log.error(
+      'The event store sends nothing but events from before the place that is followed from: this gateway sees no change. ' +
+        'Restart it; if that does not help, compare the event store with the database.',
+      line,
+    );
   }
 
   #serverFilter(filter: EventFilter | undefined): Filter {
@@ -136,9 +184,9 @@ export class SubscriptionFeed {
       maxSearchWindow: SEARCH_WINDOW,
       checkpointInterval: CHECKPOINT_WINDOWS,
       checkpointReached: (_subscription: AllStreamSubscription, { commit, prepare }: StorePosition): void => {
-        // Elsewhere than at an event the pair differs, and one number would not lead back there. 0/0 is before the first.
-        if (commit !== prepare || commit === 0n) return;
-        this.#checkpoint = commit;
+        // 0/0 is before the first.
+        if (commit === 0n || commit >= NO_POSITION) return;
+        this.#checkpoint = { commit, prepare };
         this.#ring();
       },
     };

@@ -6,7 +6,7 @@ export class CheckpointAheadOfLog extends Error {
   constructor(checkpoint: Position, head: Position) {
     super(
       `The read models hold events up to ${String(checkpoint)} but the event log ends at ${String(head)}: restore the ` +
-        'event store and the database of the same time, or drop the schema "read", which is built again from the log.',
+        'event store and the database of the same time, or build the read models again from this log: npm run rebuild -- all',
     );
     this.name = 'CheckpointAheadOfLog';
   }

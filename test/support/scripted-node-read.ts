@@ -12,8 +12,12 @@ export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
 export class ScriptedRead {
   readonly call: ReadCall;
   readonly isSubscription: boolean;
+  /** It asks for one event of `$all` at a position. */
+  readonly isLook: boolean;
   /** Where it starts: a position of `$all` or a revision; -1 = at the start. */
   readonly from: number;
+  /** The second number of a position of `$all`. */
+  readonly prepare: number;
   /** The stream, or null for `$all`. */
   readonly stream: string | null;
   /** The connection it came over. */
@@ -26,11 +30,12 @@ export class ScriptedRead {
     this.peer = call.getPeer();
     this.#log = log;
     this.#options = call.request.getOptions() ?? new ReadReq.Options();
-    const [all, one] = [this.#options.getAll(), this.#options.getStream()];
-    const place = all?.getPosition()?.getCommitPosition() ?? (one?.hasRevision() ? one.getRevision() : '-1');
-    this.from = Number(place);
-    this.stream = one ? Buffer.from(one.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString() : null;
+    const { stream, from, prepare } = placeOf(this.#options);
+    this.stream = stream;
+    this.from = from;
+    this.prepare = prepare ?? from;
     this.isSubscription = this.#options.hasSubscription();
+    this.isLook = prepare !== null && this.#options.getCount() === '1';
   }
 
   /** Answers as a well-behaved node does. */
@@ -48,7 +53,7 @@ export class ScriptedRead {
     this.call.write(new ReadResp().setCaughtUp(new ReadResp.CaughtUp()));
   }
 
-  checkpoint(commit: number, prepare = commit): void {
+  checkpoint(commit: number | bigint, prepare = commit): void {
     const checkpoint = new ReadResp.Checkpoint().setCommitPosition(String(commit));
     this.call.write(new ReadResp().setCheckpoint(checkpoint.setPreparePosition(String(prepare))));
   }
@@ -94,7 +99,7 @@ export class ScriptedRead {
   }
 
   #follow(): void {
-    let last = this.from;
+    let last = this.prepare < this.from ? this.from - 1 : this.from;
     const send = (): void => {
       for (const event of this.#log.events.filter(({ position }) => position > last)) {
         last = event.position;
@@ -107,4 +112,23 @@ export class ScriptedRead {
     const stop = this.#log.onWritten(send);
     for (const ending of ['cancelled', 'close']) this.call.once(ending, stop);
   }
+}
+
+function placeOf(options: streams.ReadReq.Options): {
+  readonly stream: string | null;
+  readonly from: number;
+  readonly prepare: number | null;
+} {
+  const one = options.getStream();
+  if (one) {
+    const stream = Buffer.from(one.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString();
+    return { stream, from: one.hasRevision() ? Number(one.getRevision()) : -1, prepare: null };
+  }
+  const place = options.getAll()?.getPosition();
+  if (!place) return { stream: null, from: -1, prepare: null };
+  return {
+    stream: null,
+    from: Number(place.getCommitPosition()),
+    prepare: Number(place.getPreparePosition()),
+  };
 }

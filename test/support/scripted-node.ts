@@ -41,18 +41,28 @@ export class Scripts<Call> {
     this.calls.push(call);
     (this.#next.shift() ?? this.#usual)(call);
   }
+
+  /** Without taking a script. */
+  asUsual(call: Call): void {
+    this.#usual(call);
+  }
 }
 
 export type FeatureProbe = sendUnaryData<features.SupportedMethods>;
 
 export class ScriptedNode {
-  readonly log = new ScriptedLog();
+  /** Put another in its place for a store that was replaced. */
+  log = new ScriptedLog();
   readonly probes: Scripts<FeatureProbe>;
   readonly appends = new Scripts<ScriptedAppend>((append) => {
     this.write(append);
   });
   readonly reads = new Scripts<ScriptedRead>((read) => {
     read.answer();
+  });
+  /** Looks at one event of `$all`: whether it is still where the client knows it. They go as other reads usually do. */
+  readonly looks = new Scripts<ScriptedRead>((read) => {
+    this.reads.asUsual(read);
   });
   /** Shared append calls, newest last. */
   readonly sharedCalls: SharedCall[] = [];
@@ -99,7 +109,8 @@ export class ScriptedNode {
     });
     server.addService(streamsService.StreamsService, {
       read: (call: ReadCall) => {
-        this.reads.run(new ScriptedRead(call, this.log));
+        const read = new ScriptedRead(call, this.log);
+        (read.isLook ? this.looks : this.reads).run(read);
       },
       append: (call: Parameters<typeof unaryAppend>[0], reply: Parameters<typeof unaryAppend>[1]) => {
         unaryAppend(call, reply, (append) => {

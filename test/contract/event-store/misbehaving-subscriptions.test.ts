@@ -10,6 +10,7 @@ import { systemClock } from '../../../infra/system-clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';
 import { ScriptedNode } from '../../support/scripted-node.ts';
+import { verifies } from '../../support/verifies.ts';
 import { freshStream, rejection } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'FollowTested', data: { n }, metadata: {} });
@@ -161,13 +162,12 @@ describe('subscriptions to a misbehaving node', () => {
     expect(subscriptions()).to.have.length(1);
   });
 
-  it('take no checkpoint that leads nowhere: before any event, or beside one', async () => {
+  it('take no checkpoint that leads nowhere: before any event, or behind an event that was handed out', async () => {
     const [first, second] = node.log.events;
     const items: SubscriptionItem[] = [];
     node.reads.once((read) => {
       read.confirm();
       read.checkpoint(0, 0);
-      read.checkpoint(700, 0);
       send(read, 0, 1);
       read.checkpoint(second?.position ?? 0);
       read.checkpoint(first?.position ?? 0);
@@ -176,6 +176,60 @@ describe('subscriptions to a misbehaving node', () => {
     });
     expect(await followUntil(3, items)).to.deep.equal([0, 1, 2, 3]);
     expect(places(items)).to.deep.equal([]);
+  });
+
+  it(`take the checkpoint 2^64 - 1 of a catch-up that found nothing for none ${verifies('contract:20:no-such-position')}`, async () => {
+    const items: SubscriptionItem[] = [];
+    node.reads.once((read) => {
+      read.confirm();
+      read.checkpoint(2n ** 64n - 1n);
+      read.caughtUp();
+      setTimeout(send, 100, read, 0, 1, 2, 3);
+    });
+    expect(await followUntil(3, items)).to.deep.equal([0, 1, 2, 3]);
+    expect(places(items)).to.deep.equal([]);
+    expect(store.trouble).to.equal(null);
+  });
+
+  it(`go on from a checkpoint beside an event, with that event ${verifies('contract:20:checkpoint-beside-event')}`, async () => {
+    const third = node.log.events[2]?.position ?? 0;
+    const items: SubscriptionItem[] = [];
+    node.reads.once((read) => {
+      read.confirm();
+      read.checkpoint(third, 0);
+      setTimeout(() => {
+        read.fail(status.UNAVAILABLE, 'Connection dropped');
+      }, 100);
+    });
+    expect(await followUntil(3, items)).to.deep.equal([2, 3]);
+    expect(subscriptions().map(({ from, prepare }) => [from, prepare])).to.deep.equal([
+      [-1, -1],
+      [third, 0],
+    ]);
+    // One number would not lead back there, so nobody else is told.
+    expect(places(items)).to.deep.equal([]);
+  });
+
+  it('make the store untrusted while nothing but old events come, and trusted with the next new one', async () => {
+    const items = store.subscribeToAll(BigInt(node.log.events[2]?.position ?? 0), end.signal);
+    let read: ScriptedRead | undefined;
+    node.reads.once(
+      (look) => {
+        look.answer();
+      },
+      (subscription) => {
+        read = subscription;
+        subscription.confirm();
+        send(subscription, ...Array.from({ length: 10 }, (_unused, n) => n % 3));
+      },
+    );
+    const next = items[Symbol.asyncIterator]().next();
+    await eventually(() => store.trouble !== null);
+    expect(stores.lines('error')).to.have.length(1);
+    expect(stores.lines('error')[0]).to.match(/nothing but events from before/);
+    if (read) send(read, 3);
+    expect(await next).to.have.nested.property('value.event.data.n', 3);
+    expect(store.trouble).to.equal(null);
   });
 
   it('hold a checkpoint back until the slow consumer has had every event before it', async () => {

@@ -88,7 +88,7 @@ describe('projector', () => {
     const { message } = await rejection(rig.start({ events: restored }));
     expect(message)
       .to.match(/ahead|ends at -1/)
-      .and.to.match(/drop the schema "read"/);
+      .and.to.match(/npm run rebuild -- all/);
   });
 
   it('takes over within seconds when the leader dies, and counts nothing twice', async () => {

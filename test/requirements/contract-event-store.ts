@@ -1,0 +1,14 @@
+import type { RequirementTable } from './requirement.ts';
+
+/** The event store, embedded or another: section 20. */
+export const contractEventStore = {
+  'contract:20:no-such-position': ['kernel', 'A checkpoint above 2^63 is none.'],
+  'contract:20:checkpoint-beside-event': [
+    'kernel',
+    'A checkpoint commit/0 of a filtered catch-up is progress: the next subscription begins there.',
+  ],
+  'contract:20:another-log': [
+    'kernel',
+    'After every reconnect the log is compared: a shorter one, or another event at the place, stops writes with 503 and an error line.',
+  ],
+} as const satisfies RequirementTable;
