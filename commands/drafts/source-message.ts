@@ -2,7 +2,7 @@
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
-import { notFound } from '../kernel/errors.ts';
+import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { Address, FetchedMessage } from '../kernel/mail-port.ts';
 import type { Markup } from '../kernel/markup.ts';
 import { assertFolderAllowed } from '../kernel/searched-folders.ts';
@@ -13,6 +13,7 @@ import type { Appendix } from './render-body.ts';
 
 /** What is quoted of a long message; the rest is in the mailbox. */
 const MAX_QUOTED_CHARS = 100_000;
+const RETRY_SECONDS = 5;
 
 export interface SourceMessage {
   readonly id: string;
@@ -23,7 +24,7 @@ export interface SourceMessage {
 
 /**
  * Reads the message, its text only for who may read bodies: that read is recorded. Throws `not_found` for an id of another
- * mailbox or a deleted message, and `message_stale` when it moved.
+ * mailbox or a deleted message, `message_stale` when it moved, and `mailbox_unavailable` when the server keeps its text back.
  */
 export async function readSource(
   context: Context,
@@ -48,6 +49,13 @@ export async function readSource(
 
 async function textOf(markup: Markup, { text }: FetchedMessage): Promise<string> {
   if (text === undefined) return '';
+  if (text.isMissing) {
+    throw new GatewayError(
+      'mailbox_unavailable',
+      'The mail server did not give the text of this message, asked twice; try again.',
+      { retryAfterSeconds: RETRY_SECONDS },
+    );
+  }
   const content = text.isHtml ? (await markup.read(text.content, 'text', {})).content : text.content;
   const isCut = text.truncated || content.length > MAX_QUOTED_CHARS;
   return isCut ? `${content.slice(0, MAX_QUOTED_CHARS)}\n[…]` : content;

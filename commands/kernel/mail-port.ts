@@ -4,6 +4,7 @@
  */
 import type { AuthenticationResults } from './authentication-results.ts';
 import type { ConnectionReport } from './connection-report.ts';
+import type { FetchedText } from './fetched-text.ts';
 import type { Filter } from './mail-filter.ts';
 import type { Position } from './position.ts';
 import type { ServerCapabilities } from './server-capabilities.ts';
@@ -66,8 +67,10 @@ export interface AttachmentPart {
   readonly part: number;
   readonly filename: string | null;
   readonly contentType: string;
-  /** Bytes; of a base64 part computed from the encoded size, which can be a few bytes off. */
+  /** Decoded octets; without `sizeExact` computed from the encoded size, and off by as much as its lines differ from the usual. */
   readonly size: number;
+  /** Absent in copies from before it was told: not known. */
+  readonly sizeExact?: boolean;
   readonly inline: boolean;
   readonly contentId: string | null;
 }
@@ -109,26 +112,11 @@ export interface FetchedMessage {
 /** Which alternative of a message is read first; the other one where it has no such. */
 export type BodySource = 'plain' | 'html';
 
-/** Decoded text of a message, cut at the number of characters asked for. */
-export interface FetchedText {
-  readonly content: string;
-  readonly truncated: boolean;
-  readonly totalChars: number;
-  /** The content is the sender's HTML as it came, not cut: only `readHtml` may make something of it. */
-  readonly isHtml?: true;
-  /** The message has more than is ever read of it. */
-  readonly isCutOff?: true;
-  /** Characters that style hides, left out of a text made of HTML. */
-  readonly hiddenChars?: number;
-  /** Its HTML takes more time or memory than a mail may; nothing of it is shown. */
-  readonly isUnreadable?: true;
-}
-
 /** One leaf of a message, before its bytes are read. */
 export interface PartDescription extends AttachmentPart {
   /** How the mail server names it (RFC 3501 6.4.5). */
   readonly path: string;
-  readonly encoding: 'identity' | 'base64' | 'quoted-printable';
+  readonly encoding: 'identity' | 'base64' | 'quoted-printable' | 'uuencode';
   readonly charset: string | null;
   /** Bytes as they lie on the server. */
   readonly encodedSize: number;

@@ -20,6 +20,7 @@ export function decodePiece(
 ): DecodedPiece {
   if (encoding === 'identity') return { bytes: piece, carry: NOTHING };
   if (encoding === 'base64') return decodeBase64(carry, piece, isLast);
+  if (encoding === 'uuencode') return decodeUuencode(Buffer.concat([carry, piece]), isLast);
   return decodeQuotedPrintable(Buffer.concat([carry, piece]), isLast);
 }
 
@@ -116,4 +117,34 @@ function afterBlanks(encoded: Buffer, from: number): number {
     at += 1;
   }
   return at;
+}
+
+/** Longer lines are none of uuencode, whose first character counts at most 63 bytes. */
+const MAX_UU_LINE = 1_000;
+
+/** Lines of a length and groups of four characters (POSIX uuencode); `begin` and `end` are none of them. */
+function decodeUuencode(encoded: Buffer, isLast: boolean): DecodedPiece {
+  const lastEnd = encoded.lastIndexOf(LF) + 1;
+  const isOpen = !isLast && encoded.length - lastEnd <= MAX_UU_LINE;
+  const whole = encoded.subarray(0, isOpen ? lastEnd : encoded.length);
+  const lines = whole.toString('latin1').split(/\r?\n/);
+  return {
+    bytes: Buffer.concat(lines.flatMap((line) => uuLine(line) ?? [])),
+    carry: isOpen ? encoded.subarray(lastEnd) : NOTHING,
+  };
+}
+
+const uuBits = (line: string, at: number): number => ((line.charCodeAt(at) || SPACE) - SPACE) & 0x3f;
+
+/** Spaces at its end may have been lost on the way. Null for a line that is no data. */
+function uuLine(line: string): Uint8Array | null {
+  const length = uuBits(line, 0);
+  // `begin` and `end` are written in small letters, data never is.
+  if (!/^[ -`]+$/.test(line) || length === 0) return null;
+  const bytes = new Uint8Array(Math.ceil(length / 3) * 3);
+  for (let group = 0; group * 3 < length; group += 1) {
+    const bits = [1, 2, 3, 4].reduce((sum, at) => (sum << 6) | uuBits(line, group * 4 + at), 0);
+    bytes.set([bits >> 16, (bits >> 8) & 0xff, bits & 0xff], group * 3);
+  }
+  return bytes.subarray(0, length);
 }

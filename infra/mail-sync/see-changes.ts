@@ -1,6 +1,7 @@
 /** What a mail server tells of a folder since the copy was brought forward last. */
 import type { FetchMessageObject } from 'imapflow';
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import { fetchEnvelopes } from '../mail/fetch-envelopes.ts';
 import { FETCH_ITEMS, isDeleted, toFetchedMessage } from '../mail/fetched-message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { searchUids } from '../mail/search-uids.ts';
@@ -124,9 +125,7 @@ export async function fetchMirrored(
 ): Promise<readonly MirroredMessage[]> {
   if (uids.length === 0) return [];
   const asked = new Set(uids);
-  const fetched = await connection.run((client) =>
-    client.fetchAll(uidSet(uids), FETCH_ITEMS.structure, { uid: true }),
-  );
+  const fetched = await fetchEnvelopes(connection, uids, FETCH_ITEMS.structure);
   const mirrored = (message: FetchMessageObject): MirroredMessage => ({
     ...toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders),
     deleted: isDeleted(message),

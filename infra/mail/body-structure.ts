@@ -2,6 +2,7 @@
 import type { MessageStructureObject } from 'imapflow';
 import { cleanText } from '../../commands/kernel/clean-text.ts';
 import type { AttachmentPart, BodySource, PartDescription } from '../../commands/kernel/mail-port.ts';
+import type { TransferEncoding } from '../../commands/kernel/transfer-decoding.ts';
 
 /** A part to show as text, and how it is encoded. */
 export interface TextPart {
@@ -11,7 +12,7 @@ export interface TextPart {
   /** `format=flowed` (RFC 3676) and `delsp`, kept for the decoder. */
   readonly format: string | null;
   readonly delSp: string | null;
-  readonly encoding: string;
+  readonly encoding: TransferEncoding;
   /** Encoded bytes. */
   readonly size: number;
 }
@@ -42,22 +43,41 @@ const filenameOf = (node: MessageStructureObject): string | null => {
   return name === undefined ? null : cleanText(name);
 };
 
-function isBody(node: MessageStructureObject): boolean {
-  const isText = node.type === 'text/plain' || node.type === 'text/html';
-  return isText && dispositionOf(node) !== 'attachment' && filenameOf(node) === null;
+const isShownText = (node: MessageStructureObject): boolean =>
+  (node.type === 'text/plain' || node.type === 'text/html') && dispositionOf(node) !== 'attachment';
+
+/**
+ * The leaves that are the message's own text. One with a file name is, when it is the first text there is, or stands beside
+ * that one as its alternative: some programs name every part.
+ */
+function bodyLeaves(root: MessageStructureObject): ReadonlySet<MessageStructureObject> {
+  const texts = leavesOf(root).filter(isShownText);
+  const [first] = texts;
+  const beginning = first === undefined ? [] : leavesOf(alternativeAround(root, first) ?? first);
+  return new Set(texts.filter((node) => filenameOf(node) === null || beginning.includes(node)));
+}
+
+/** The outermost multipart/alternative around a leaf. */
+function alternativeAround(
+  node: MessageStructureObject,
+  leaf: MessageStructureObject,
+): MessageStructureObject | null {
+  if (!isMultipart(node) || !leavesOf(node).includes(leaf)) return null;
+  if (node.type === 'multipart/alternative') return node;
+  const around = (node.childNodes ?? []).map((child) => alternativeAround(child, leaf));
+  return around.find((each) => each !== null) ?? null;
 }
 
 /** Part numbers start at 1, also where the message is a single part (RFC 3501 6.4.5). */
 const pathOf = (node: MessageStructureObject): string => node.part ?? '1';
 
-type Encoding = PartDescription['encoding'];
-
-function encodingOf(node: MessageStructureObject): Encoding {
+function encodingOf(node: MessageStructureObject): TransferEncoding {
   const encoding = node.encoding?.trim().toLowerCase();
-  return encoding === 'base64' || encoding === 'quoted-printable' ? encoding : 'identity';
+  if (encoding === 'base64' || encoding === 'quoted-printable') return encoding;
+  return encoding !== undefined && /^(?:x-)?uu(?:e|encode)?$/.test(encoding) ? 'uuencode' : 'identity';
 }
 
-/** Base64 is written in lines of 76 characters and a line end (RFC 2045 6.8), four characters for three bytes. */
+/** Lines of 76 characters and a line end (RFC 2045 6.8), four characters for three bytes. */
 function decodedSize(node: MessageStructureObject): number {
   const size = node.size ?? 0;
   return encodingOf(node) === 'base64' ? Math.floor(((size - 2 * Math.floor(size / 78)) / 4) * 3) : size;
@@ -69,14 +89,17 @@ function attachmentOf(node: MessageStructureObject, index: number): AttachmentPa
     filename: filenameOf(node),
     contentType: node.type,
     size: decodedSize(node),
+    sizeExact: encodingOf(node) === 'identity',
     inline: dispositionOf(node) === 'inline' || (dispositionOf(node) === '' && node.id !== undefined),
     contentId: node.id?.replace(/^<(.*)>$/, '$1') ?? null,
   };
 }
 
 /** Every leaf that is not the message's own text, in order. */
-export const attachmentsOf = (root: MessageStructureObject): readonly AttachmentPart[] =>
-  leavesOf(root).flatMap((node, index) => (isBody(node) ? [] : [attachmentOf(node, index)]));
+export function attachmentsOf(root: MessageStructureObject): readonly AttachmentPart[] {
+  const body = bodyLeaves(root);
+  return leavesOf(root).flatMap((node, index) => (body.has(node) ? [] : [attachmentOf(node, index)]));
+}
 
 /** The leaf with this ordinal, counted from 1; null when there is none. */
 export function partOf(root: MessageStructureObject, ordinal: number): PartDescription | null {
@@ -93,30 +116,73 @@ export function partOf(root: MessageStructureObject, ordinal: number): PartDescr
 
 /**
  * The parts that make the readable text, in order: of alternatives (RFC 2046 5.1.4) the one that holds text of the kind
- * asked for, else the first that holds any. Empty for a message without text.
+ * asked for, else the first that holds any. `blank`: paths of parts known to hold none. Empty for a message without text.
  */
-export function textPartsOf(root: MessageStructureObject, source: BodySource): readonly TextPart[] {
+export function textPartsOf(
+  root: MessageStructureObject,
+  source: BodySource,
+  blank: ReadonlySet<string> = new Set(),
+): readonly TextPart[] {
   const wanted = source === 'html' ? 'text/html' : 'text/plain';
+  const body = bodyLeaves(root);
+  const hasText = (node: MessageStructureObject): boolean => (node.size ?? 0) > 0 && !blank.has(pathOf(node));
   const chosen = (node: MessageStructureObject): readonly MessageStructureObject[] => {
-    if (!isMultipart(node)) return isBody(node) ? [node] : [];
+    if (!isMultipart(node)) return body.has(node) ? [node] : [];
     const children = (node.childNodes ?? []).slice(0, MAX_PARTS).map(chosen);
     if (node.type !== 'multipart/alternative') return children.flat();
-    const filled = children.filter((leaves) => leaves.some(({ size }) => (size ?? 0) > 0));
+    const filled = children.filter((leaves) => leaves.some(hasText));
     return filled.find((leaves) => leaves.some(({ type }) => type === wanted)) ?? filled[0] ?? [];
   };
-  const withText = chosen(root).filter(({ size }) => (size ?? 0) > 0);
-  return withText.slice(0, MAX_TEXT_PARTS).map(toTextPart);
+  return chosen(root)
+    .filter(hasText)
+    .slice(0, MAX_TEXT_PARTS)
+    .map((node) => toTextPart(node));
 }
 
+/** What a mail without text of its own can be read by: reports, invitations, and the text of attached messages. */
+const READABLE =
+  /^(?:message\/(?:delivery-status|disposition-notification|feedback-report|rfc822-headers)|text\/[\w.+-]+)$/;
+
+/** Those parts, in order; a sender's files are none of them. */
+export function substitutePartsOf(root: MessageStructureObject, source: BodySource): readonly TextPart[] {
+  const substitutes = leavesOf(root).flatMap((node): readonly TextPart[] => {
+    const inner = node.type === 'message/rfc822' ? node.childNodes?.[0] : undefined;
+    if (inner !== undefined) return textPartsOf(renumbered(inner, pathOf(node)), source);
+    const isShown = dispositionOf(node) !== 'attachment' && READABLE.test(node.type);
+    return isShown && (node.size ?? 0) > 0 ? [toTextPart(node)] : [];
+  });
+  return substitutes.slice(0, MAX_TEXT_PARTS);
+}
+
+/** The structure of an attached message with its parts named as a server names them (RFC 3501 6.4.5): below its own. */
+function renumbered(node: MessageStructureObject, path: string): MessageStructureObject {
+  if (!isMultipart(node)) return { ...node, part: `${path}.1` };
+  const below = (each: MessageStructureObject, at: string): MessageStructureObject => {
+    const { childNodes } = each;
+    if (childNodes === undefined) return { ...each, part: at };
+    return {
+      ...each,
+      part: at,
+      childNodes: childNodes.map((child, index) => below(child, partBelow(at, index))),
+    };
+  };
+  return below(node, path);
+}
+const partBelow = (path: string, index: number): string => `${path}.${String(index + 1)}`;
+
+/** True when the server found nothing in a message of parts: it may not have understood how they are divided. */
+export const isHollow = (root: MessageStructureObject): boolean =>
+  isMultipart(root) && leavesOf(root).every(({ size }) => (size ?? 0) === 0);
+
 function toTextPart(node: MessageStructureObject): TextPart {
-  const { parameters = {}, encoding = '7bit', size = 0 } = node;
+  const { parameters = {}, size = 0 } = node;
   return {
     part: pathOf(node),
     contentType: node.type === 'text/html' ? 'text/html' : 'text/plain',
     charset: parameters['charset'] ?? null,
     format: parameters['format'] ?? null,
     delSp: parameters['delsp'] ?? null,
-    encoding,
+    encoding: encodingOf(node),
     size,
   };
 }

@@ -114,14 +114,26 @@ const flagsOf = ({ flags }: FetchMessageObject): ReadonlySet<string> =>
 /** Another client marked it for removal; it is not listed any more. */
 export const isDeleted = (fetched: FetchMessageObject): boolean => flagsOf(fetched).has('\\deleted');
 
-/** imapflow leaves a date it cannot read as text. */
-const dateOf = (value: Date | string | undefined): Date | null =>
-  value instanceof Date && !Number.isNaN(value.getTime()) ? value : null;
+/** imapflow leaves a date it cannot read as text; some programs write dots into the time. */
+function dateOf(value: Date | string | undefined): Date | null {
+  const date =
+    typeof value === 'string'
+      ? new Date(value.replace(/\b(\d{1,2})\.(\d{2})(?:\.(\d{2}))?\b/, dottedTime))
+      : value;
+  return date === undefined || Number.isNaN(date.getTime()) ? null : date;
+}
 
-/** Group names (RFC 5322 3.4) have no address and are left out. */
+const dottedTime = (_: string, hour: string, minute: string, second = '00'): string =>
+  `${hour}:${minute}:${second}`;
+
+/** What Dovecot, Cyrus and UW imapd put where a header has no domain or no mailbox. */
+const MADE_BY_SERVER =
+  /^missing_mailbox@|@(?:missing_domain|unspecified-domain|\.missing-host-name\.|\.syntax-error\.)$/i;
+
+/** Group names (RFC 5322 3.4) and words that are no address have none, and are left out. */
 const addressesOf = (list: readonly MessageAddressObject[] | undefined): readonly Address[] =>
   (list ?? []).flatMap(({ name, address }) =>
-    address
+    address && !MADE_BY_SERVER.test(address)
       ? [{ name: name === undefined || name === '' ? null : cleanText(name), email: cleanText(address) }]
       : [],
   );

@@ -2,13 +2,14 @@
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { compareKeysets } from '../../commands/kernel/message-order.ts';
 import { leafName, matches, type MatchContext, type ServerLeaf } from '../../commands/kernel/matches.ts';
+import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { type Depth, FETCH_ITEMS, isDeleted, toFetchedMessage } from './fetched-message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { ReceivedDates } from './received-dates.ts';
 import { bothOf } from './search-narrowing.ts';
 import { searchUids } from './search-uids.ts';
-import { inPieces, uidSet } from './uid-set.ts';
+import { inPieces } from './uid-set.ts';
 
 /** Scattered UIDs of one FETCH; more would make long command lines. */
 const UIDS_PER_FETCH = 500;
@@ -94,9 +95,7 @@ export async function fetchUids(
   const asked = new Set(uids);
   const messages: FetchedMessage[] = [];
   for (const piece of inPieces(uids, UIDS_PER_FETCH)) {
-    const fetched = await connection.run((client) =>
-      client.fetchAll(uidSet(piece), FETCH_ITEMS[depth], { uid: true }),
-    );
+    const fetched = await fetchEnvelopes(connection, piece, FETCH_ITEMS[depth]);
     for (const message of fetched) {
       if (asked.has(message.uid) && !isDeleted(message)) {
         messages.push(toFetchedMessage(message, { folder, uidValidity }, connection.sharedFolders));

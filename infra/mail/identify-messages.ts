@@ -1,10 +1,11 @@
 /** The messages an action is meant for, found with as few questions as it takes. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Identified, MessageRef } from '../../commands/kernel/mail-port.ts';
+import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { isDeleted, messageIdOf, subjectOf } from './fetched-message.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { openIfThere } from './open-folder.ts';
-import { inPieces, uidSet } from './uid-set.ts';
+import { inPieces } from './uid-set.ts';
 
 type Found = ReadonlyMap<number, Identified>;
 
@@ -52,9 +53,7 @@ async function identifyUids(connection: ImapConnection, uids: readonly number[])
   const asked = new Set(uids);
   const found = new Map<number, Identified>();
   for (const piece of inPieces(uids, UIDS_PER_FETCH)) {
-    const fetched = await connection.run((client) =>
-      client.fetchAll(uidSet(piece), { uid: true, flags: true, envelope: true }, { uid: true }),
-    );
+    const fetched = await fetchEnvelopes(connection, piece, { uid: true, flags: true, envelope: true });
     for (const message of fetched) {
       if (!asked.has(message.uid) || isDeleted(message)) continue;
       found.set(message.uid, { messageId: messageIdOf(message), subject: subjectOf(message) });

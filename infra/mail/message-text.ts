@@ -1,11 +1,15 @@
 /** Fetches and decodes the readable text of messages in the open folder. */
-import { simpleParser } from 'mailparser';
+import type { MessageStructureObject } from 'imapflow';
+import type { FetchedText, TextNote } from '../../commands/kernel/fetched-text.ts';
 import { escapeText } from '../../commands/kernel/html/html-markup.ts';
 import { MAX_HTML_CHARS, type ReadHtml, upToLastTag } from '../../commands/kernel/html/read-html.ts';
-import type { BodySource, FetchedText } from '../../commands/kernel/mail-port.ts';
+import type { BodySource } from '../../commands/kernel/mail-port.ts';
 import { markupThreads } from '../markup/markup-threads.ts';
-import { type TextPart, textPartsOf } from './body-structure.ts';
+import { isHollow, substitutePartsOf, type TextPart, textPartsOf } from './body-structure.ts';
+import { decodeText } from './decode-text.ts';
+import { fetchPart, type PartPlace } from './fetch-part.ts';
 import type { ImapConnection } from './imap-connection.ts';
+import { readSource } from './source-text.ts';
 import { inPieces, uidSet } from './uid-set.ts';
 
 /** Encoded bytes read for one answer, shared by its messages; a single message may have all of it. */
@@ -16,6 +20,10 @@ const BYTES_PER_CHAR = 6;
 const BYTES_PER_HTML = MAX_HTML_CHARS * BYTES_PER_CHAR;
 /** Messages whose parts are held in memory at once. */
 const AT_ONCE = 10;
+/** An alternative that turns out blank is replaced by the next one, this often. */
+const MOST_CHOICES = 3;
+/** Spaces and characters without width: what newsletters put where the text should be. */
+const BLANK = /^[\s\u00ad\u034f\u200b-\u200f\u2060\ufeff]*$/;
 
 /** How much text is wanted, and from which alternative. */
 export interface TextRequest {
@@ -31,6 +39,8 @@ interface DecodedPart {
   readonly ratio: number;
   /** No request reads more of it. */
   readonly isMost: boolean;
+  /** The server told of it and gave nothing, or less than it told of. */
+  readonly lacks: 'nothing' | 'some' | 'all';
 }
 
 interface WantedPart {
@@ -38,9 +48,17 @@ interface WantedPart {
   readonly part: TextPart;
 }
 
+/** The parts one message is read by. */
+interface Choice {
+  readonly uid: number;
+  readonly parts: readonly TextPart[];
+  readonly notes: readonly TextNote[];
+}
+
 /**
  * The text of each message by UID, cut at `chars`; of HTML as the source it is not cut. Of a part that is longer than what
- * may be read `totalChars` is an estimate. Throws like `ImapConnection.run`.
+ * may be read `totalChars` is an estimate. Bytes the server did not give are asked for again; what it still keeps back makes
+ * a text `isMissing`. Throws like `ImapConnection.run`.
  */
 export async function fetchTexts(
   connection: ImapConnection,
@@ -51,76 +69,153 @@ export async function fetchTexts(
   const maxBytes = Math.min(BYTES_PER_ANSWER, Math.max(share, request.chars * BYTES_PER_CHAR));
   const texts = new Map<number, FetchedText>();
   for (const piece of inPieces(uids, AT_ONCE)) {
-    const wanted = await textParts(connection, piece, request.source);
-    const decoded = await fetchDecoded(connection, wanted, maxBytes);
+    const structures = await fetchStructures(connection, piece);
+    const reader = new PartReader(connection, maxBytes);
+    for (const { uid, parts, notes } of await chosenParts(reader, structures, request.source)) {
+      const decoded = parts.flatMap((part) => reader.decoded({ uid, part }) ?? []);
+      texts.set(uid, await textOf(decoded, notes, request));
+    }
     for (const uid of piece) {
-      const parts = wanted.flatMap((each) => (each.uid === uid ? (decoded.get(each) ?? []) : []));
-      texts.set(uid, await textOf(parts, request));
+      const structure = structures.get(uid);
+      if (structure !== undefined && !isHollow(structure)) continue;
+      const source = await readSource(connection, uid, request.source, maxBytes);
+      const found = source === null ? [] : [wholePart(source)];
+      texts.set(uid, await textOf(found, source === null ? [] : ['not_parsed'], request));
     }
   }
   return texts;
 }
 
-async function textParts(
-  connection: ImapConnection,
-  uids: readonly number[],
-  source: BodySource,
-): Promise<readonly WantedPart[]> {
+type Structures = ReadonlyMap<number, MessageStructureObject>;
+
+async function fetchStructures(connection: ImapConnection, uids: readonly number[]): Promise<Structures> {
   const query = { uid: true, bodyStructure: true };
   const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
-  return fetched.flatMap(({ uid, bodyStructure }) =>
-    bodyStructure ? textPartsOf(bodyStructure, source).map((part) => ({ uid, part })) : [],
-  );
+  return new Map(fetched.flatMap(({ uid, bodyStructure }) => (bodyStructure ? [[uid, bodyStructure]] : [])));
 }
 
-/** Messages whose text is at the same place are fetched together. */
-async function fetchDecoded(
-  connection: ImapConnection,
-  wanted: readonly WantedPart[],
-  maxBytes: number,
-): Promise<ReadonlyMap<WantedPart, DecodedPart>> {
-  const decoded = new Map<WantedPart, DecodedPart>();
-  const alike = ({ part }: WantedPart): string => `${part.part} ${part.contentType}`;
-  for (const group of Map.groupBy(wanted, alike).values()) {
-    const [first] = group;
-    if (first === undefined) continue;
-    const { part: key, contentType } = first.part;
-    const limit = contentType === 'text/html' ? Math.min(maxBytes, BYTES_PER_HTML) : maxBytes;
-    const members = group.map(({ uid }) => uid);
-    const bytes = await fetchPart(connection, members, key, limit);
-    for (const each of group) {
-      decoded.set(each, await decodedPart(each.part, bytes.get(each.uid) ?? Buffer.alloc(0), limit));
+/** Reads what each message is read by; where that is blank, the alternative to it. */
+async function chosenParts(
+  reader: PartReader,
+  structures: Structures,
+  source: BodySource,
+): Promise<readonly Choice[]> {
+  const chosen = new Map<number, Choice>();
+  const blank = new Map<number, ReadonlySet<string>>();
+  let open = [...structures.keys()];
+  for (let round = 0; round < MOST_CHOICES && open.length > 0; round += 1) {
+    const choices = open.flatMap((uid) => {
+      const structure = structures.get(uid);
+      const choice = structure && choiceOf(uid, structure, source, blank.get(uid));
+      // Where all alternatives are blank the first one stays.
+      return choice === undefined || (choice.parts.length === 0 && chosen.has(uid)) ? [] : [choice];
+    });
+    await reader.read(choices.flatMap(({ uid, parts }) => parts.map((part) => ({ uid, part }))));
+    for (const choice of choices) chosen.set(choice.uid, choice);
+    open = choices.flatMap(({ uid, parts }) => {
+      const blanks = parts.filter((part) => reader.isBlank({ uid, part })).map(({ part }) => part);
+      blank.set(uid, new Set([...(blank.get(uid) ?? []), ...blanks]));
+      return blanks.length > 0 ? [uid] : [];
+    });
+  }
+  return [...chosen.values()];
+}
+
+function choiceOf(
+  uid: number,
+  structure: MessageStructureObject,
+  source: BodySource,
+  blank: ReadonlySet<string> | undefined,
+): Choice {
+  const parts = textPartsOf(structure, source, blank);
+  if (parts.length > 0 || blank !== undefined) return { uid, parts, notes: [] };
+  const substitutes = substitutePartsOf(structure, source);
+  return { uid, parts: substitutes, notes: substitutes.length > 0 ? ['attached_text'] : [] };
+}
+
+/** Parts read once, however often they are asked for. */
+class PartReader {
+  readonly #connection: ImapConnection;
+  readonly #maxBytes: number;
+  readonly #decoded = new Map<string, DecodedPart>();
+
+  constructor(connection: ImapConnection, maxBytes: number) {
+    this.#connection = connection;
+    this.#maxBytes = maxBytes;
+  }
+
+  decoded(wanted: WantedPart): DecodedPart | undefined {
+    return this.#decoded.get(keyOf(wanted));
+  }
+
+  isBlank(wanted: WantedPart): boolean {
+    const part = this.decoded(wanted);
+    if (part?.lacks !== 'nothing' || part.ratio > 1) return false;
+    return BLANK.test(part.isHtml ? withoutTags(part.text) : part.text);
+  }
+
+  /** Messages whose text is at the same place are fetched together. Throws like `ImapConnection.run`. */
+  async read(wanted: readonly WantedPart[]): Promise<void> {
+    const unread = wanted.filter((each) => !this.#decoded.has(keyOf(each)));
+    const alike = ({ part }: WantedPart): string => `${part.part} ${part.contentType}`;
+    for (const group of Map.groupBy(unread, alike).values()) {
+      const [first] = group;
+      if (first === undefined) continue;
+      const { part: path, contentType } = first.part;
+      const maxLength =
+        contentType === 'text/html' ? Math.min(this.#maxBytes, BYTES_PER_HTML) : this.#maxBytes;
+      const places = group.map(({ uid, part }): PartPlace => ({ uid, size: part.size }));
+      const bytes = await fetchPart(this.#connection, places, { path, maxLength });
+      for (const each of group) {
+        const given = bytes.get(each.uid) ?? new Uint8Array();
+        this.#decoded.set(keyOf(each), await decodedPart(each.part, given, maxLength));
+      }
     }
   }
-  return decoded;
 }
 
-async function fetchPart(
-  connection: ImapConnection,
-  uids: readonly number[],
-  key: string,
-  maxLength: number,
-): Promise<ReadonlyMap<number, Buffer>> {
-  const query = { uid: true, bodyParts: [{ key, start: 0, maxLength }] };
-  const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
-  return new Map(
-    fetched.flatMap(({ uid, bodyParts }): [number, Buffer][] => {
-      const bytes = bodyParts?.get(key.toLowerCase());
-      return bytes ? [[uid, bytes]] : [];
-    }),
-  );
-}
+const keyOf = ({ uid, part }: WantedPart): string => `${String(uid)}/${part.part}`;
 
-async function decodedPart(part: TextPart, bytes: Buffer, maxBytes: number): Promise<DecodedPart> {
-  const text = await decode(part, bytes);
+/** What is left of short HTML that shows nothing; a picture is something. */
+const withoutTags = (html: string): string =>
+  html.length > 10_000 ? html : html.replaceAll(/<(?!img\b)[^>]*>/gi, '').replaceAll('&nbsp;', ' ');
+
+async function decodedPart(part: TextPart, bytes: Uint8Array, maxBytes: number): Promise<DecodedPart> {
+  const text = await decodeText(part, bytes);
   const isHtml = part.contentType === 'text/html';
   const ratio = bytes.length >= maxBytes ? Math.max(1, part.size / Math.max(1, bytes.length)) : 1;
   const isMost = maxBytes >= (isHtml ? BYTES_PER_HTML : BYTES_PER_ANSWER);
-  return { isHtml, text: isHtml && ratio > 1 ? upToLastTag(text) : text, ratio, isMost };
+  const isShort = bytes.length < Math.min(part.size, maxBytes);
+  const lacks = bytes.length === 0 ? 'all' : isShort ? 'some' : 'nothing';
+  return { isHtml, text: isHtml && ratio > 1 ? upToLastTag(text) : text, ratio, isMost, lacks };
 }
 
+const wholePart = ({ text, isHtml }: { readonly text: string; readonly isHtml: boolean }): DecodedPart => ({
+  isHtml,
+  text,
+  ratio: 1,
+  isMost: true,
+  lacks: 'nothing',
+});
+
 /** All parts as one text, or as one HTML where that was asked for and there is any. */
-async function textOf(parts: readonly DecodedPart[], { chars, source }: TextRequest): Promise<FetchedText> {
+async function textOf(
+  parts: readonly DecodedPart[],
+  known: readonly TextNote[],
+  request: TextRequest,
+): Promise<FetchedText> {
+  const isMissing = parts.length > 0 && parts.every(({ lacks }) => lacks === 'all');
+  if (isMissing) return { content: '', truncated: false, totalChars: 0, isMissing };
+  const notes: readonly TextNote[] = parts.some(({ lacks }) => lacks !== 'nothing')
+    ? [...known, 'text_missing']
+    : known;
+  return { ...(await contentOf(parts, request)), ...(notes.length > 0 ? { notes } : {}) };
+}
+
+async function contentOf(
+  parts: readonly DecodedPart[],
+  { chars, source }: TextRequest,
+): Promise<FetchedText> {
   if (source === 'html' && parts.some(({ isHtml }) => isHtml)) {
     const content = parts
       .map(({ isHtml, text }) => (isHtml ? text : `<pre>${escapeText(text)}</pre>`))
@@ -155,28 +250,3 @@ function lengthOf(parts: readonly DecodedPart[], read: number): Length {
   if (cut.every(({ isMost }) => isMost)) return { truncated: false, totalChars: read, isCutOff: true };
   return { truncated: true, totalChars: Math.max(read + 1, Math.round(read * ratio)) };
 }
-
-/** Transfer encoding and charset, by mailparser on a message that is nothing but this part. */
-async function decode(part: TextPart, bytes: Buffer): Promise<string> {
-  const parameters = [
-    parameter('charset', part.charset ?? 'utf-8'),
-    parameter('format', part.format),
-    parameter('delsp', part.delSp),
-  ];
-  const header =
-    `Content-Type: ${part.contentType}${parameters.join('')}\r\n` +
-    `Content-Transfer-Encoding: ${token(part.encoding)}\r\n\r\n`;
-  const { text, html } = await simpleParser(Buffer.concat([Buffer.from(header), bytes]), {
-    skipHtmlToText: true,
-    skipImageLinks: true,
-    skipTextToHtml: true,
-    skipTextLinks: true,
-  });
-  const content = part.contentType === 'text/html' ? (html === false ? '' : (html ?? '')) : (text ?? '');
-  return content.replaceAll('\r\n', '\n');
-}
-
-/** The server's words are its sender's: nothing of them may become a header of its own. */
-const token = (text: string): string => text.replaceAll(/[^\w.+-]/g, '');
-const parameter = (name: string, value: string | null): string =>
-  value === null || token(value) === '' ? '' : `; ${name}=${token(value)}`;

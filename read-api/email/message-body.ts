@@ -1,7 +1,7 @@
 /** The readable body of a message: a window of its text, with quoted history marked and never removed. */
 import { z } from 'zod';
+import { type FetchedText, TEXT_NOTES, type TextNote } from '../../commands/kernel/fetched-text.ts';
 import { htmlToText } from '../../commands/kernel/html/html-text.ts';
-import type { FetchedText } from '../../commands/kernel/mail-port.ts';
 import type { InlineImages, Markup } from '../../commands/kernel/markup.ts';
 import { BODY_FORMATS, type BodyFormat, type BodyWindow } from './body-choice.ts';
 import { quotedElements, quotedLines, type Range, within, withoutQuotes } from './quoted-ranges.ts';
@@ -22,13 +22,21 @@ export const Body = z.object({
 });
 export type Body = z.output<typeof Body>;
 
-export const WARNINGS = ['hidden_text', 'remote_content', 'misleading_link', 'unreadable'] as const;
+export const WARNINGS = [
+  'hidden_text',
+  'remote_content',
+  'misleading_link',
+  'unreadable',
+  ...TEXT_NOTES,
+] as const;
 export const Warning = z.object({
   code: z
     .enum(WARNINGS)
     .describe(
       'hidden_text: characters that style hides, left out. remote_content: resources not loaded. misleading_link: links whose text names another host. ' +
-        'unreadable: the HTML takes too long to read, and nothing of it is shown.',
+        'unreadable: the HTML takes too long to read, and nothing of it is shown. ' +
+        'not_parsed: parts of the message could not be told apart, the text is from its source. attached_text: no text of its own, ' +
+        'this is of its reports or attached messages. text_missing: the mail server did not give one of several parts.',
     ),
   count: z.int().min(1),
 });
@@ -42,6 +50,8 @@ export interface ShownText {
   readonly isCutOff: boolean;
   readonly quoted: readonly Range[];
   readonly warnings: readonly Warning[];
+  /** The mail server did not give it. */
+  readonly isMissing?: true;
 }
 
 /** Fetched text in the format asked for; text where there is no HTML. */
@@ -51,11 +61,25 @@ export async function showText(
   format: BodyWindow['format'],
   images: InlineImages,
 ): Promise<ShownText> {
-  const isCutOff = text.isCutOff === true;
+  const notes = countsOf(text.notes);
+  const isCutOff = text.isCutOff === true || notes.text_missing !== undefined;
   if (!text.isHtml || format === 'preview' || format === 'text') {
     const { content, totalChars, hiddenChars = 0 } = text;
-    const warnings = warningsOf({ hidden_text: hiddenChars, unreadable: text.isUnreadable ? 1 : 0 });
-    return { format: 'text', content, totalChars, isCutOff, quoted: quotedLines(content), warnings };
+    const warnings = warningsOf({
+      hidden_text: hiddenChars,
+      unreadable: text.isUnreadable ? 1 : 0,
+      ...notes,
+    });
+    const missing = text.isMissing ? { isMissing: true as const } : {};
+    return {
+      format: 'text',
+      content,
+      totalChars,
+      isCutOff,
+      quoted: quotedLines(content),
+      warnings,
+      ...missing,
+    };
   }
   const read = await markup.read(text.content, format, images);
   const { content } = read;
@@ -71,6 +95,7 @@ export async function showText(
       remote_content: read.remoteResources,
       misleading_link: read.misleadingLinks,
       unreadable: read.isUnreadable ? 1 : 0,
+      ...notes,
     }),
   };
 }
@@ -84,11 +109,30 @@ const warningsOf = (counts: Partial<Record<Warning['code'], number>>): readonly 
     return count > 0 ? [{ code, count }] : [];
   });
 
+const countsOf = (notes: readonly TextNote[] = []): Partial<Record<TextNote, number>> =>
+  Object.fromEntries(notes.map((note) => [note, 1]));
+
+/** Why there is neither body nor preview: not because the sender wrote nothing. */
+export const BodyError = z.object({ code: z.string(), message: z.string() });
+const NOT_GIVEN: z.output<typeof BodyError> = {
+  code: 'mailbox_unavailable',
+  message:
+    'The mail server told of a text in this message and gave none of it, asked twice. Read it again later, or its raw source.',
+};
+
 /** What a window shows of a text: `preview` always, `body` unless only the preview was asked for. */
 export function bodyOf(
   text: ShownText,
   window: BodyWindow,
-): { readonly preview: string; readonly body?: Body } {
+): {
+  readonly preview: string | null;
+  readonly body?: Body | null;
+  readonly body_error?: z.output<typeof BodyError>;
+} {
+  if (text.isMissing) {
+    const body = window.format === 'preview' ? {} : { body: null };
+    return { preview: null, ...body, body_error: NOT_GIVEN };
+  }
   const preview = previewOf(text);
   if (window.format === 'preview') return { preview };
   const content = text.content.slice(window.offset, window.offset + window.maxChars).toWellFormed();

@@ -14,8 +14,9 @@ import {
 import { isFolderAllowed } from '../../commands/kernel/searched-folders.ts';
 import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
 import { safeFilename } from '../../commands/kernel/safe-filename.ts';
+import { readLength } from '../messages/read-parts.ts';
 import type { BodyWindow } from './body-choice.ts';
-import { Body, bodyOf, type ShownText, Warning } from './message-body.ts';
+import { Body, BodyError, bodyOf, type ShownText, Warning } from './message-body.ts';
 
 export const VIEWS = ['ids', 'summary', 'headers', 'full', 'threads', 'count'] as const;
 export type View = (typeof VIEWS)[number];
@@ -83,14 +84,16 @@ export const Message = z.object({
         id: z.string(),
         filename: z.string().nullable().describe('Without path, controls and marks that turn text around.'),
         content_type: z.string(),
-        size: z.int().describe('Bytes; of base64 a close estimate, the download has the exact number.'),
+        size: z.int().describe('Decoded octets; an estimate unless size_exact.'),
+        size_exact: z.boolean(),
         inline: z.boolean(),
         content_id: z.string().nullable(),
       }),
     )
     .optional(),
-  preview: z.string().optional(),
-  body: Body.optional(),
+  preview: z.string().nullable().optional().describe('null: see body_error.'),
+  body: Body.nullable().optional().describe('null: see body_error.'),
+  body_error: BodyError.optional().describe('The text could not be read; it is not empty.'),
   security: Security.optional(),
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
@@ -198,11 +201,16 @@ const attachments = (
   { mailbox, locators }: Viewing,
   { ref, attachments: parts }: FetchedMessage,
 ): NonNullable<Message['attachments']> =>
-  parts.map(({ part, filename, contentType, size, inline, contentId }) => ({
-    id: locators.attachment(placeOf(mailbox, ref), part),
-    filename: safeFilename(filename),
-    content_type: contentType,
-    size,
-    inline,
-    content_id: contentId,
-  }));
+  parts.map(({ part, filename, contentType, size, sizeExact = false, inline, contentId }) => {
+    const id = locators.attachment(placeOf(mailbox, ref), part);
+    const read = readLength(id);
+    return {
+      id,
+      filename: safeFilename(filename),
+      content_type: contentType,
+      size: read ?? size,
+      size_exact: sizeExact || read !== null,
+      inline,
+      content_id: contentId,
+    };
+  });

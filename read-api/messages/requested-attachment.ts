@@ -2,8 +2,8 @@
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import type { PartDescription } from '../../commands/kernel/mail-port.ts';
-import { ReceivedPart } from '../../commands/kernel/received-part.ts';
 import { mailboxOf } from '../email/read-messages.ts';
+import { partOf } from './read-parts.ts';
 import { orStale, readable, requestedMessage } from './requested-message.ts';
 
 export interface RequestedAttachment {
@@ -12,19 +12,6 @@ export interface RequestedAttachment {
   readonly read: (from: number) => AsyncIterable<Uint8Array>;
   readonly length: () => Promise<number>;
   readonly knownLength: number | null;
-}
-
-/** Parts with places to go on from, the one used last at the end; a message never changes, so they hold for ever. */
-const known = new Map<string, ReceivedPart>();
-const MOST_KNOWN = 200;
-
-function partOf(attachmentId: string, description: PartDescription): ReceivedPart {
-  const part = known.get(attachmentId) ?? new ReceivedPart(description);
-  known.delete(attachmentId);
-  known.set(attachmentId, part);
-  const [oldest] = known.keys();
-  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
-  return part;
 }
 
 /**

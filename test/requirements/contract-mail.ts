@@ -18,6 +18,31 @@ export const contractMail = {
     ['get_message', ...READS],
     'include_body is none, preview, text, markdown or html; preview comes without a body.',
   ],
+  'contract:4:text-not-given': [
+    ['get_message', ...READS],
+    'Text the server did not give is fetched again, then body and preview are null with body_error; "" is what the sender wrote.',
+  ],
+  'contract:4:text-choice': [
+    ['get_message', ...READS],
+    'A text part with a name is body when it is the root or the first text; a blank alternative does not hide the other.',
+  ],
+  'contract:4:flowed-text': [
+    ['get_message', ...READS],
+    'format=flowed is unstuffed and its quote marks removed before lines are joined (RFC 3676 4.5).',
+  ],
+  'contract:4:undeclared-charset': [
+    ['get_message', ...READS],
+    'Without a charset: byte order mark, HTML meta, detection; never U+FFFD where a byte can be shown, in headers too.',
+  ],
+  'contract:4:rare-charsets': [['get_message', ...READS], 'ISO-2022-KR, HZ and UTF-7 are decoded.'],
+  'contract:4:text-told': [
+    ['get_message', ...READS],
+    'warnings tell of a message that could not be parsed, and of text that is from reports or attached messages.',
+  ],
+  'contract:4:attachment-size': [
+    ['get_message', 'email_query', 'download_attachment'],
+    'Attachments tell decoded octets, size_exact false until known; downloads carry Content-Length when it is known.',
+  ],
   'contract:4:html-cleaned': [
     ['get_message', ...READS],
     'HTML has no script, style sheet, form, frame, handler or remote resource; cid: is the attachment id; a link shows its host.',

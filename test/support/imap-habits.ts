@@ -20,6 +20,8 @@ export interface ImapHabits {
    * path by then is shown instead.
    */
   readonly goneWhileOpen: 'kept' | 'refused' | 'by path';
+  /** What is handed out of a piece of the message that is the `nth` of those asked for together, from 0; null = NIL. */
+  readonly gives: (piece: Buffer, nth: number) => Buffer | null;
 }
 
 export const GMAIL_LIKE: ImapHabits = {
@@ -35,6 +37,7 @@ export const GMAIL_LIKE: ImapHabits = {
   mostConnections: Infinity,
   tooManyConnections: '[LIMIT] Maximum number of connections from user+IP exceeded',
   goneWhileOpen: 'kept',
+  gives: (piece) => piece,
 };
 
 /** A server with all that the gateway makes use of. */

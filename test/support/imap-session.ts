@@ -248,9 +248,12 @@ export class ImapTestSession {
   #fetch([set, items, modifier]: readonly Word[]): undefined {
     const since = Array.isArray(modifier) ? Number((modifier as readonly Word[])[1]) : 0;
     const names = typeof items === 'string' ? [items] : (items ?? []).map(String);
-    for (const [uid, message] of this.#inSet(String(set))) {
+    const { account } = this.#server;
+    const { gives } = this.#habits;
+    for (const [nth, [uid, message]] of this.#inSet(String(set)).entries()) {
       if (message.modseq <= since) continue;
-      const at = { account: this.#server.account, open: this.#folder(), uid, message };
+      const given = (piece: Buffer): Buffer | null => gives(piece, nth);
+      const at = { account, open: this.#folder(), uid, message, given };
       const told = [...new Set([...names, 'UID'])].map((name) => item(at, name));
       this.#say(`${this.#sequence(uid)} FETCH (${told.join(' ')})`);
     }

@@ -54,7 +54,7 @@ function labels(account: LabelledAccount, open: LabelFolder, message: LabelledMe
   return `(${all.flatMap(({ label }) => (label === null ? [] : [quoted(label)])).join(' ')})`;
 }
 
-function section(name: string, { raw }: LabelledMessage): string {
+function section(name: string, { raw }: LabelledMessage, given: Shown['given']): string {
   const [, what = '', from, length] = /^BODY(?:\.PEEK)?\[(.*?)\](?:<(\d+)\.(\d+)>)?$/i.exec(name) ?? [];
   const cut = (bytes: Buffer): Buffer =>
     from === undefined ? bytes : bytes.subarray(Number(from), Number(from) + Number(length));
@@ -63,7 +63,8 @@ function section(name: string, { raw }: LabelledMessage): string {
   const head = Buffer.from(`${wanted.map(([key, value]) => `${key}: ${value}\r\n`).join('')}\r\n`);
   const bytes = what === '' ? raw : what.toUpperCase().startsWith('HEADER') ? head : bodyOf(raw);
   const told = name.replace(/\.PEEK/i, '').replace(/<(\d+)\.\d+>$/, '<$1>');
-  return `${told} ${literal(cut(bytes))}`;
+  const piece = from === undefined ? bytes : given(cut(bytes));
+  return `${told} ${piece === null ? 'NIL' : literal(piece)}`;
 }
 
 export interface Shown {
@@ -71,6 +72,8 @@ export interface Shown {
   readonly open: LabelFolder;
   readonly uid: number;
   readonly message: LabelledMessage;
+  /** What the server hands out of a piece of the message; null = NIL. */
+  readonly given: (piece: Buffer) => Buffer | null;
 }
 
 const ITEMS: Readonly<Record<string, (shown: Shown) => string>> = {
@@ -88,7 +91,7 @@ const ITEMS: Readonly<Record<string, (shown: Shown) => string>> = {
 /** One item of a FETCH answer. */
 export function item(shown: Shown, name: string): string {
   const known = ITEMS[name.toUpperCase()];
-  return known === undefined ? section(name, shown.message) : `${name} ${known(shown)}`;
+  return known === undefined ? section(name, shown.message, shown.given) : `${name} ${known(shown)}`;
 }
 
 type Test = (uid: number, message: LabelledMessage) => boolean;

@@ -1,0 +1,98 @@
+/** Characters of received text: what a declared charset says (RFC 2046 4.1.2), or what the bytes look like where none does. */
+import { isAscii, isUtf8 } from 'node:buffer';
+import chardet from 'chardet';
+import { decodeSevenBit } from './seven-bit-charsets.ts';
+
+/** Names that tell nothing: what is beyond ASCII in such a text has no charset. */
+const UNDECLARED =
+  /^(?:|(?:us-?)?ascii|ansi_x3\.4-19\d\d|[78]bit|binary|unknown(?:-8bit)?|x-unknown|default|none)$/;
+
+/** Of the words of the detector those that are right in short texts; it takes Western words for any Latin charset. */
+const DETECTED: ReadonlyMap<string, string> = new Map([
+  ['Shift_JIS', 'shift_jis'],
+  ['EUC-JP', 'euc-jp'],
+  ['EUC-KR', 'euc-kr'],
+  ['Big5', 'big5'],
+  ['GB18030', 'gb18030'],
+  ['ISO-2022-JP', 'iso-2022-jp'],
+  ['ISO-2022-KR', 'iso-2022-kr'],
+  ['KOI8-R', 'koi8-r'],
+  ['windows-1251', 'windows-1251'],
+  ['ISO-8859-5', 'iso-8859-5'],
+  ['ISO-8859-6', 'windows-1256'],
+  ['windows-1256', 'windows-1256'],
+  ['ISO-8859-7', 'windows-1253'],
+  ['windows-1253', 'windows-1253'],
+  ['ISO-8859-8', 'windows-1255'],
+  ['windows-1255', 'windows-1255'],
+]);
+const LEAST_CONFIDENCE = 30;
+/** More does not make the detector any surer. */
+const SAMPLE_BYTES = 16_384;
+/** Where a document says its charset (HTML 13.2.3.2). */
+const META_BYTES = 4_096;
+const META = /<meta\b[^>]{0,500}?charset\s*=\s*["']?\s*([\w:.+-]{1,40})/i;
+const REPLACED = '\ufffd';
+
+/** The declared charset in lower case; null where none, or none that says anything, is declared. */
+export function declaredCharset(name: string | null): string | null {
+  const lower = name?.trim().toLowerCase() ?? '';
+  return UNDECLARED.test(lower) ? null : lower;
+}
+
+/** The text; null where nobody here knows the charset. A byte order mark is not part of it. */
+export function decodeCharset(bytes: Uint8Array, charset: string): string | null {
+  const sevenBit = decodeSevenBit(bytes, charset);
+  if (sevenBit !== null) return sevenBit;
+  // Without a byte order in its name it is told by the first bytes, which this decoder does not look at.
+  if (charset === 'utf-16') return null;
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** The text of bytes that nobody declared a charset of; of HTML its `meta` is heard. Shows every byte. */
+export function decodeUndeclared(bytes: Uint8Array, isHtml = false): string {
+  const candidates = [byteOrderMark(bytes), isHtml ? metaCharset(bytes) : null, utf8(bytes), detected(bytes)];
+  for (const charset of candidates) {
+    const text = charset === null ? null : decodeCharset(bytes, charset);
+    if (text !== null && !withoutCutEnd(text).includes(REPLACED)) return text;
+  }
+  return new TextDecoder('windows-1252').decode(bytes);
+}
+
+/** True when the charset fits none of the characters beyond ASCII: it was not the one the text was written in. */
+export const isMisread = (text: string): boolean =>
+  text.includes(REPLACED) && !/[^\u0000-\u007f\ufffd]/.test(text);
+
+function byteOrderMark([first, second, third]: Uint8Array): string | null {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : null;
+}
+
+function metaCharset(bytes: Uint8Array): string | null {
+  const head = Buffer.from(bytes.subarray(0, META_BYTES)).toString('latin1');
+  const charset = declaredCharset(META.exec(head)?.[1] ?? null);
+  // The tag itself was read byte by byte, so two bytes to a character it cannot be (HTML 13.2.3.3).
+  return charset?.startsWith('utf-16') === true ? 'utf-8' : charset;
+}
+
+/** Text is read up to a number of bytes: its last character may be cut where others show that it is UTF-8. */
+function utf8(bytes: Uint8Array): string | null {
+  for (let cut = 0; cut < 4 && cut < bytes.length; cut += 1) {
+    const whole = bytes.subarray(0, bytes.length - cut);
+    if (isUtf8(whole)) return cut === 0 || !isAscii(whole) ? 'utf-8' : null;
+  }
+  return null;
+}
+
+const withoutCutEnd = (text: string): string => text.replace(/\ufffd{1,3}$/, '');
+
+function detected(bytes: Uint8Array): string | null {
+  const [best] = chardet.analyse(bytes.subarray(0, SAMPLE_BYTES));
+  return best === undefined || best.confidence < LEAST_CONFIDENCE ? null : (DETECTED.get(best.name) ?? null);
+}

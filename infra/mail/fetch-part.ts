@@ -1,0 +1,50 @@
+/** One part of several messages, and of those a server kept back, alone. */
+import type { ImapConnection } from './imap-connection.ts';
+import { uidSet } from './uid-set.ts';
+
+/** A message, and the encoded bytes its BODYSTRUCTURE tells of. */
+export interface PartPlace {
+  readonly uid: number;
+  readonly size: number;
+}
+
+export interface PartRange {
+  readonly path: string;
+  readonly maxLength: number;
+}
+
+/**
+ * The first bytes of the part at `path` of each message. Where the server gives fewer than it told of – NIL, nothing or a shorter
+ * piece, as some do for all but the first message of a FETCH – that message is asked for once more, alone; the longer answer
+ * counts. Throws like `ImapConnection.run`.
+ */
+export async function fetchPart(
+  connection: ImapConnection,
+  places: readonly PartPlace[],
+  range: PartRange,
+): Promise<ReadonlyMap<number, Uint8Array>> {
+  const uids = places.map(({ uid }) => uid);
+  const found = new Map(await fetchTogether(connection, uids, range));
+  for (const { uid, size } of places) {
+    const length = found.get(uid)?.length ?? 0;
+    if (length >= Math.min(size, range.maxLength)) continue;
+    const alone = (await fetchTogether(connection, [uid], range)).get(uid);
+    if (alone !== undefined && alone.length > length) found.set(uid, alone);
+  }
+  return found;
+}
+
+async function fetchTogether(
+  connection: ImapConnection,
+  uids: readonly number[],
+  { path, maxLength }: PartRange,
+): Promise<ReadonlyMap<number, Uint8Array>> {
+  const query = { uid: true, bodyParts: [{ key: path, start: 0, maxLength }] };
+  const fetched = await connection.run((client) => client.fetchAll(uidSet(uids), query, { uid: true }));
+  return new Map(
+    fetched.flatMap(({ uid, bodyParts }): [number, Uint8Array][] => {
+      const bytes = bodyParts?.get(path.toLowerCase());
+      return bytes ? [[uid, bytes]] : [];
+    }),
+  );
+}

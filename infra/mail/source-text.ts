@@ -1,0 +1,49 @@
+/** The text of a message whose parts its mail server could not tell apart, from the source. */
+import { simpleParser } from 'mailparser';
+import type { BodySource } from '../../commands/kernel/mail-port.ts';
+import { decodeUndeclared } from './charsets.ts';
+import type { ImapConnection } from './imap-connection.ts';
+
+/** More of such a message is not looked at. */
+const MOST_BYTES = 1024 * 1024;
+
+export interface SourceText {
+  readonly text: string;
+  readonly isHtml: boolean;
+}
+
+/**
+ * What a parser with other habits makes of the source, else the source below its header. Null where there is nothing: the sender
+ * wrote nothing. Throws like `ImapConnection.run`.
+ */
+export async function readSource(
+  connection: ImapConnection,
+  uid: number,
+  source: BodySource,
+  maxBytes: number,
+): Promise<SourceText | null> {
+  const range = { start: 0, maxLength: Math.min(maxBytes, MOST_BYTES) };
+  const fetched = await connection.run((client) =>
+    client.fetchAll(String(uid), { uid: true, source: range }, { uid: true }),
+  );
+  const raw = fetched.find((each) => each.uid === uid)?.source;
+  if (raw === undefined) return null;
+  const parsed = await simpleParser(raw, {
+    skipHtmlToText: true,
+    skipImageLinks: true,
+    skipTextToHtml: true,
+    skipTextLinks: true,
+  });
+  const html = parsed.html === false ? '' : (parsed.html ?? '');
+  const text = parsed.text ?? '';
+  if (html.trim() !== '' && (source === 'html' || text.trim() === '')) return { text: html, isHtml: true };
+  if (text.trim() !== '') return { text, isHtml: false };
+  const below = decodeUndeclared(raw)
+    .replaceAll('\r\n', '\n')
+    .replace(/^[^]*?\n\n/, '');
+  return hasWords(below) ? { text: below, isHtml: false } : null;
+}
+
+/** Beside lines that divide parts and lines of their headers. */
+const hasWords = (text: string): boolean =>
+  text.split('\n').some((line) => line.trim() !== '' && !/^(?:--|content-[\w-]+:|\s)/i.test(line));
