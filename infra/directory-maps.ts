@@ -124,14 +124,14 @@ export class DirectoryMaps {
     this.#personSessions.set(entry.id, entry);
     for (const session of entry.sessions) {
       this.#sessions.set(session.id, session);
-      this.#sessionIdByHash.set(session.secretHash, session.id);
+      if (session.secretHash !== null) this.#sessionIdByHash.set(session.secretHash, session.id);
     }
   }
 
   #unlinkSessions(personId: string): void {
     for (const { id, secretHash } of this.#personSessions.get(personId)?.sessions ?? []) {
       this.#sessions.delete(id);
-      this.#sessionIdByHash.delete(secretHash);
+      if (secretHash !== null) this.#sessionIdByHash.delete(secretHash);
     }
   }
 

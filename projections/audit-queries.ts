@@ -4,7 +4,7 @@ import { idToUuid, uuidToId } from '../commands/kernel/ids.ts';
 import { storableText } from './audit.ts';
 import type { AuditOutcome, AuditResource } from './audit-facts.ts';
 import type { Open } from './projection.ts';
-import { openSealedFields } from './sealed-fields.ts';
+import { openSealedFields, withoutVerifiers } from './sealed-fields.ts';
 import type { Sealed } from '../commands/kernel/ports.ts';
 
 export interface AuditFilter {
@@ -17,6 +17,8 @@ export interface AuditFilter {
   readonly type?: string | undefined;
   /** Id of what it was done to. */
   readonly resource?: string | undefined;
+  /** Id of the approval it belongs to. */
+  readonly approval?: string | undefined;
   readonly mailboxId?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;
   readonly requestId?: string | undefined;
@@ -49,6 +51,7 @@ export interface AuditEntry {
   readonly causationId: string;
   readonly resource: AuditResource | null;
   readonly mailboxId: string | null;
+  readonly approvalId: string | null;
   readonly action: string;
   readonly outcome: AuditOutcome;
   readonly policy: Readonly<Record<string, unknown>> | null;
@@ -75,6 +78,7 @@ interface Row extends Record<string, unknown> {
   readonly resource_type: string | null;
   readonly resource_id: string | null;
   readonly mailbox_id: string | null;
+  readonly approval_id: string | null;
   readonly action: string;
   readonly outcome: AuditOutcome;
   readonly policy: Readonly<Record<string, unknown>> | null;
@@ -87,6 +91,7 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, (parameter: string) => stri
   actor: (parameter) => `actor_id = ${parameter}`,
   type: (parameter) => `type = ${parameter}`,
   resource: (parameter) => `resource_id = ${parameter}`,
+  approval: (parameter) => `approval_id = ${parameter}`,
   mailboxId: (parameter) => `mailbox_id = ${parameter}`,
   outcome: (parameter) => `outcome = ${parameter}`,
   requestId: (parameter) => `request_id = ${parameter}`,
@@ -135,10 +140,10 @@ export interface OpenedAudit {
   readonly client: string | null;
 }
 
-/** The sealed texts of a line, opened. Throws `store_unavailable`. */
+/** The sealed texts of a line, opened, and without what secrets are checked by. Throws `store_unavailable`. */
 export async function openAudit({ type, data, actor }: AuditEntry, open: Open): Promise<OpenedAudit> {
   return {
-    data: await openSealedFields(type, data, open),
+    data: await openSealedFields(type, withoutVerifiers(type, data), open),
     client: actor.client === null ? null : await open(actor.client),
   };
 }
@@ -164,6 +169,7 @@ const entryOf = (row: Row): AuditEntry => ({
       ? null
       : { type: row.resource_type, id: row.resource_id },
   mailboxId: row.mailbox_id,
+  approvalId: row.approval_id,
   action: row.action,
   outcome: row.outcome,
   policy: row.policy,

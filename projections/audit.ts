@@ -1,5 +1,6 @@
 /** `read.audit`: one line per event of an organisation, numbered without gaps in the order of the log. */
 import type { Sql } from '../commands/kernel/ports.ts';
+import { fillAbout, type Named, namedBy } from './audit-about.ts';
 import { auditFacts } from './audit-facts.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
@@ -23,22 +24,26 @@ const COLUMNS = {
   resource_type: 'text',
   resource_id: 'text',
   mailbox_id: 'text',
+  approval_id: 'text',
   action: 'text',
   outcome: 'text',
   policy: 'json',
   data: 'json',
 } as const;
 type Column = keyof typeof COLUMNS;
-type AuditRow = Record<Column, string | null> & { readonly org_id: string; readonly position: string };
+type AuditRow = Record<Column, string | null> & {
+  readonly org_id: string;
+  readonly position: string;
+} & Named;
 
 const NULLABLE: readonly Column[] = [
-  'token_id', 'session_id', 'client', 'resource_type', 'resource_id', 'mailbox_id', 'policy',
+  'token_id', 'session_id', 'client', 'resource_type', 'resource_id', 'mailbox_id', 'approval_id', 'policy',
 ]; // prettier-ignore
 const columns = Object.keys(COLUMNS) as Column[];
 
 export const audit: Projection = {
   name: 'audit',
-  version: 1,
+  version: 2,
   tables: ['audit'],
   create: (tableOf) => {
     const table = tableOf('audit');
@@ -57,6 +62,7 @@ export const audit: Projection = {
       `create index on ${table} (org_id, request_id)`,
       `create index on ${table} (org_id, actor_id, seq)`,
       `create index on ${table} (org_id, mailbox_id, seq) where mailbox_id is not null`,
+      `create index on ${table} (org_id, approval_id, seq) where approval_id is not null`,
       `create index on ${table} (org_id, occurred_at)`,
     ];
   },
@@ -64,7 +70,7 @@ export const audit: Projection = {
     const table = tableOf('audit');
     const rows = events.flatMap(rowOf);
     if (rows.length === 0) return;
-    await fillMailboxes(sql, table, rows);
+    await fillAbout(sql, table, rows);
     await number(sql, table, rows);
     const arrays = columns.map((name, index) => `$${String(index + 1)}::${COLUMNS[name]}[]`);
     await sql.query(
@@ -75,14 +81,16 @@ export const audit: Projection = {
 };
 
 /** Events without an organisation are not an organisation's to see. */
-function rowOf({ id, streamName, position, fact, stored }: ProjectedEvent): AuditRow[] {
+function rowOf(event: ProjectedEvent): AuditRow[] {
+  const { id, streamName, position, fact, stored } = event;
   const { meta } = fact;
   if (meta.org_id === null) return [];
   const facts = auditFacts(fact);
   const subject = subjectOf(streamName);
   const resource = facts.resource === undefined ? subject : facts.resource;
-  const mailboxId =
+  const derived =
     facts.mailboxId === undefined ? (subject.type === 'mailbox' ? subject.id : null) : facts.mailboxId;
+  const mailboxId = meta.mailbox_id ?? derived;
   return [
     {
       org_id: meta.org_id,
@@ -103,6 +111,7 @@ function rowOf({ id, streamName, position, fact, stored }: ProjectedEvent): Audi
       resource_type: resource?.type ?? null,
       resource_id: resource && storableText(resource.id),
       mailbox_id: mailboxId && storableText(mailboxId),
+      ...namedBy(event, subject),
       action: storableText(facts.action),
       outcome: facts.outcome,
       policy: facts.policy && JSON.stringify(facts.policy),
@@ -118,30 +127,6 @@ export const storableText = (text: string): string => text.replaceAll('\u0000', 
 function subjectOf(streamName: string): { readonly type: string; readonly id: string } {
   const { category, id } = splitStreamName(streamName);
   return { type: category.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), id };
-}
-
-/** Only the first event of an operation or a draft names its mailbox; the others have it from there. */
-async function fillMailboxes(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
-  const known = new Map<string, string>();
-  const unknown: AuditRow[] = [];
-  for (const row of rows) {
-    if (row.resource_id === null) continue;
-    if (row.resource_type !== 'operation' && row.resource_type !== 'draft') continue;
-    row.mailbox_id ??= known.get(row.resource_id) ?? null;
-    if (row.mailbox_id === null) unknown.push(row);
-    else known.set(row.resource_id, row.mailbox_id);
-  }
-  if (unknown.length === 0) return;
-  const earlier = await sql.query<{ org_id: string; resource_id: string; mailbox_id: string }>(
-    `select distinct a.org_id, a.resource_id, a.mailbox_id
-     from unnest($1::text[], $2::text[]) as o(org_id, resource_id) join ${table} a using (org_id, resource_id)
-     where a.resource_type in ('operation', 'draft') and a.mailbox_id is not null`,
-    [unknown.map(({ org_id }) => org_id), unknown.map(({ resource_id }) => resource_id)],
-  );
-  const found = new Map(
-    earlier.map(({ org_id, resource_id, mailbox_id }) => [`${org_id} ${resource_id}`, mailbox_id]),
-  );
-  for (const row of unknown) row.mailbox_id = found.get(`${row.org_id} ${String(row.resource_id)}`) ?? null;
 }
 
 /** Goes on counting where each organisation's last line is. */

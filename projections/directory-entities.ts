@@ -17,6 +17,7 @@ import { UNREADABLE } from '../commands/policy/built-in-policy.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { changeSessions, isSessionFact } from './directory-sessions.ts';
 import { type Open, splitStreamName } from './projection.ts';
+import { openVerifier } from './sealed-fields.ts';
 
 /** Streams whose events the directory is made of. */
 export const DIRECTORY_STREAMS = [
@@ -122,7 +123,7 @@ export async function changesOf(
     case 'AgentCreated':
       return put({ kind: 'agent', value: agentOf(id, fact) });
     case 'TokenIssued':
-      return put({ kind: 'token', value: tokenOf(id, fact) });
+      return put({ kind: 'token', value: await tokenOf(id, fact, open) });
     case 'TokenRevoked': {
       const token = lookUp('token', id);
       return token ? put({ kind: 'token', value: { ...token, revokedAt: fact.meta.occurred_at } }) : NOTHING;
@@ -130,7 +131,8 @@ export async function changesOf(
     case 'PolicySet':
       return put({ kind: 'policy', value: { id, ...fact.data } });
     default:
-      if (isSessionFact(fact)) return put({ kind: 'sessions', value: changeSessions(id, fact, lookUp) });
+      if (isSessionFact(fact))
+        return put({ kind: 'sessions', value: await changeSessions(id, fact, lookUp, open) });
       return category === 'mailbox' ? await mailboxChanges(id, fact, lookUp, open) : NOTHING;
   }
 }
@@ -146,10 +148,11 @@ const agentOf = (
   createdAt: meta.occurred_at,
 });
 
-const tokenOf = (
+const tokenOf = async (
   id: string,
   { data, meta }: Extract<PastFact<AnyEvent>, { type: 'TokenIssued' }>,
-): TokenEntry => ({
+  open: Open,
+): Promise<TokenEntry> => ({
   id,
   orgId: meta.org_id ?? '',
   principalId: data.principal_id,
@@ -162,7 +165,7 @@ const tokenOf = (
   createdAt: meta.occurred_at,
   createdBy: meta.actor.id,
   revokedAt: null,
-  secretHash: data.secret_hash,
+  secretHash: data.secret_hash && (await openVerifier(open, data.secret_hash)),
 });
 
 async function mailboxChanges(

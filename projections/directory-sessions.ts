@@ -3,6 +3,8 @@ import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { PersonSessionsEntry, SessionEntry } from '../commands/kernel/directory.ts';
 import type { PastFact } from '../commands/kernel/event.ts';
 import type { Sealed } from '../commands/kernel/ports.ts';
+import type { Open } from './projection.ts';
+import { openVerifier } from './sealed-fields.ts';
 
 type SessionFact = Extract<
   PastFact<AnyEvent>,
@@ -16,30 +18,32 @@ export const isSessionFact = (fact: PastFact<AnyEvent>): fact is SessionFact =>
 const REMEMBERED_MS = 24 * 60 * 60_000;
 
 /** The person's sessions after an event of one of them. */
-export function changeSessions(
+export async function changeSessions(
   sessionId: string,
   fact: SessionFact,
   lookUp: (kind: 'sessions', personId: string) => PersonSessionsEntry | undefined,
-): PersonSessionsEntry {
+  open: Open,
+): Promise<PersonSessionsEntry> {
   const at = Date.parse(fact.meta.occurred_at);
   const known = (lookUp('sessions', fact.data.user_id)?.sessions ?? []).filter(
     ({ endedAt, expiresAt }) => Date.parse(endedAt ?? expiresAt) + REMEMBERED_MS > at,
   );
   const sessions =
     fact.type === 'SessionStarted'
-      ? [...known, startedBy(sessionId, fact)]
+      ? [...known, await startedBy(sessionId, fact, open)]
       : known.map((session) => (session.id === sessionId ? changed(session, fact) : session));
   return { id: fact.data.user_id, sessions };
 }
 
-const startedBy = (
+const startedBy = async (
   id: string,
   { data, meta }: Extract<SessionFact, { readonly type: 'SessionStarted' }>,
-): SessionEntry => ({
+  open: Open,
+): Promise<SessionEntry> => ({
   id,
   orgId: meta.org_id ?? '',
   userId: data.user_id,
-  secretHash: data.secret_hash,
+  secretHash: await openVerifier(open, data.secret_hash),
   startedAt: meta.occurred_at,
   expiresAt: data.expires_at,
   steppedUpUntil: data.stepped_up_until,

@@ -1,7 +1,7 @@
 /** Which fields of an event are sealed, as its schema tells. */
 import { z } from 'zod';
 import { allEvents } from '../commands/event-catalogue.ts';
-import { sealedText } from '../commands/kernel/event-fields.ts';
+import { sealedText, sealedVerifier, type Verifier } from '../commands/kernel/event-fields.ts';
 import type { Sealed } from '../commands/kernel/ports.ts';
 import type { Open } from './projection.ts';
 
@@ -10,19 +10,39 @@ type Path = readonly string[];
 
 const EACH = '*';
 
-function pathsOf(schema: z.core.$ZodType): readonly Path[] {
-  if (schema === sealedText) return [[]];
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return pathsOf(schema.unwrap());
-  if (schema instanceof z.ZodArray) return pathsOf(schema.element).map((path) => [EACH, ...path]);
+function pathsOf(schema: z.core.$ZodType, wanted: z.core.$ZodType): readonly Path[] {
+  if (schema === wanted) return [[]];
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
+    return pathsOf(schema.unwrap(), wanted);
+  if (schema instanceof z.ZodArray) return pathsOf(schema.element, wanted).map((path) => [EACH, ...path]);
   if (!(schema instanceof z.ZodObject)) return [];
   return Object.entries<z.core.$ZodType>(schema.shape).flatMap(([name, field]) =>
-    pathsOf(field).map((path) => [name, ...path]),
+    pathsOf(field, wanted).map((path) => [name, ...path]),
   );
 }
 
-const sealedPaths: ReadonlyMap<string, readonly Path[]> = new Map(
-  allEvents.map(({ type, data }) => [type, pathsOf(data)]),
+const pathsTo = (wanted: z.core.$ZodType): ReadonlyMap<string, readonly Path[]> =>
+  new Map(allEvents.map(({ type, data }) => [type, pathsOf(data, wanted)]));
+
+const sealedPaths = pathsTo(sealedText);
+/** Verifiers stand at the top of the data, under one name in every version of their event. */
+const verifiers: ReadonlyMap<string, readonly string[]> = new Map(
+  [...pathsTo(sealedVerifier)].map(([type, paths]) => [type, paths.flatMap(([name]) => name ?? [])]),
 );
+
+/** The text of a verifier, or null where the owner was erased. */
+export const openVerifier = async (open: Open, verifier: Verifier): Promise<string | null> =>
+  typeof verifier === 'string' ? await open(verifier) : verifier.clear;
+
+/** Event data without what secrets are checked by, whichever version wrote it. */
+export function withoutVerifiers(
+  type: string,
+  data: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const hidden = verifiers.get(type) ?? [];
+  if (hidden.length === 0) return data;
+  return Object.fromEntries(Object.entries(data).filter(([name]) => !hidden.includes(name)));
+}
 
 /** Where the sealed texts of an event type stand: `draft.envelope`, `rejected.*.address`. */
 export const sealedFieldsOf = (type: string): readonly string[] =>

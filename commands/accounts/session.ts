@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
-import { instant } from '../kernel/event-fields.ts';
+import { instant, sealedVerifier, verifierInClear } from '../kernel/event-fields.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import { STEP_UP_MS } from '../kernel/step-up.ts';
 
 /** However often it is used (`contract.md` 2). */
@@ -17,10 +18,11 @@ export const SessionStarted = defineEvent({
   data: z.object({
     user_id: z.string(),
     /** SHA-256 of the bearer. */
-    secret_hash: z.string(),
+    secret_hash: sealedVerifier,
     expires_at: instant,
     stepped_up_until: instant,
   }),
+  upcasters: [verifierInClear],
 });
 
 export const SessionSteppedUp = defineEvent({
@@ -72,7 +74,7 @@ export const session: Aggregate<SessionState, SessionEvent> = {
 /** A session that begins at `now`: the password was just given. Refuses an id that was used before. */
 export function startSession(
   state: SessionState,
-  { userId, secretHash, now }: { readonly userId: string; readonly secretHash: string; readonly now: Date },
+  { userId, secretHash, now }: { readonly userId: string; readonly secretHash: Sealed; readonly now: Date },
 ): readonly Fact<SessionEvent>[] {
   if (state.userId !== null) throw new GatewayError('conflict', 'This session was started already.');
   return [

@@ -64,9 +64,10 @@ async function begin(context: PublicContext, { person, verified }: Entrant): Pro
   const { token, hash } = ports.tokens.newSessionToken(orgId);
   const author = await personAuthor(context, { userId, orgId }, sessionId);
   const now = ports.clock.now();
+  const secretHash = await ports.personal.seal(userId, hash);
   const { position } = await decideAndAppend(ports, author, session, {
     id: sessionId,
-    decide: (state) => startSession(state, { userId, secretHash: hash, now }),
+    decide: (state) => startSession(state, { userId, secretHash, now }),
   });
   context.notePosition(position);
   if (position !== null) await ports.directory.waitFor(position);

@@ -51,7 +51,8 @@ export interface SessionEntry {
   readonly orgId: string;
   readonly userId: string;
   /** SHA-256 of the bearer. */
-  readonly secretHash: string;
+  /** Null once its owner was erased. */
+  readonly secretHash: string | null;
   readonly startedAt: string;
   /** At the latest, however often it is used. */
   readonly expiresAt: string;

@@ -1,11 +1,18 @@
 /** Pieces of event data that several aggregates share. */
 import { z } from 'zod';
+import type { Upcaster } from './event.ts';
 import { FOLDER_ROLES } from './mail-port.ts';
 import type { Sealed } from './ports.ts';
 import { MAILBOX_SCOPES, SCOPES } from './scopes.ts';
 
 /** A text readable only while its owner's key exists. */
 export const sealedText = z.string() as unknown as z.ZodType<Sealed, Sealed>;
+/**
+ * What a secret is checked by, sealed under the key of the principal it lets in; no reader of the trail is shown it. Events of
+ * before hold it in clear: their upcasters put it into an object, so that no text of a caller is ever taken for sealed.
+ */
+export const sealedVerifier = z.union([sealedText, z.strictObject({ clear: z.string() })]);
+export type Verifier = z.output<typeof sealedVerifier>;
 export const principalKind = z.enum(['user', 'agent']);
 export const scopeList = z.array(z.enum(SCOPES));
 export const mailboxScopeList = z.array(z.enum(MAILBOX_SCOPES));
@@ -15,4 +22,10 @@ export const hostSettings = z.object({
   host: z.string(),
   port: z.int(),
   security: z.enum(['tls', 'starttls', 'none']),
+});
+
+/** A verifier as version 1 of an event held it. */
+export const verifierInClear: Upcaster = ({ secret_hash: clear, ...data }) => ({
+  ...data,
+  secret_hash: clear === null ? null : { clear },
 });

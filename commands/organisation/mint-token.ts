@@ -20,9 +20,9 @@ export interface MintedToken {
   readonly terms: TokenTerms;
 }
 
-/** `rest`: opaque, its hash is stored. `mcp`: a signed JWT, of which nothing needs to be stored. */
+/** `rest`: opaque, its hash is stored, sealed. `mcp`: a signed JWT, of which nothing needs to be stored. */
 export async function mintToken(
-  ports: Pick<Ports, 'tokens' | 'clock'>,
+  ports: Pick<Ports, 'tokens' | 'clock' | 'personal'>,
   request: TokenRequest,
 ): Promise<MintedToken> {
   const { tokenId, orgId, principal, name, surface, scopes, mailboxIds, expiresAt } = request;
@@ -37,7 +37,7 @@ export async function mintToken(
   };
   if (surface === 'rest') {
     const { token, hash } = ports.tokens.newRestToken(orgId);
-    return { secret: token, terms: { ...terms, secret_hash: hash } };
+    return { secret: token, terms: { ...terms, secret_hash: await ports.personal.seal(principal.id, hash) } };
   }
   const secret = await ports.tokens.signAccessToken({
     tokenId,

@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
-import { instant, principalKind, scopeList } from '../kernel/event-fields.ts';
+import {
+  instant,
+  principalKind,
+  scopeList,
+  sealedVerifier,
+  verifierInClear,
+} from '../kernel/event-fields.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 
 export const TokenIssued = defineEvent({
@@ -18,8 +24,9 @@ export const TokenIssued = defineEvent({
     mailbox_ids: z.array(z.string()).nullable(),
     expires_at: instant,
     /** SHA-256 of a REST token; null for a JWT, which is checked by its signature. */
-    secret_hash: z.string().nullable(),
+    secret_hash: sealedVerifier.nullable(),
   }),
+  upcasters: [verifierInClear],
 });
 
 export const TokenRevoked = defineEvent({

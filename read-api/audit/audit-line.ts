@@ -1,7 +1,10 @@
 /** A line of the audit trail as callers see it (`contract.md` 12). */
 import { z } from 'zod';
+import type { Caller } from '../../commands/kernel/access.ts';
+import type { Context } from '../../commands/kernel/capability.ts';
 import { ACTOR_TYPES, SURFACES } from '../../commands/kernel/event.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Role } from '../../commands/kernel/scopes.ts';
 import { AUDIT_OUTCOMES } from '../../projections/audit-facts.ts';
 import { type AuditEntry, openAudit } from '../../projections/audit-queries.ts';
 
@@ -26,16 +29,36 @@ export const AuditLine = z.object({
   causation_id: z.string(),
   resource: z.object({ type: z.string(), id: z.string() }).nullable(),
   mailbox_id: z.string().nullable(),
+  approval_id: z.string().optional().describe('The approval it belongs to.'),
   action: z.string(),
   outcome: AuditOutcomeField,
   policy: z.record(z.string(), z.unknown()).optional(),
-  data: z.record(z.string(), z.unknown()).describe('Null where what was written is erased.'),
+  data: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe('Null where what was written is erased. Absent: of a mailbox that is not yours to look at.'),
   position: z.string(),
 });
 export type AuditLine = z.output<typeof AuditLine>;
 
 /** Where a request came from, as the faces seal it; anything else is left out. */
 const Client = z.object({ ip: z.string().optional(), user_agent: z.string().optional() }).catch({});
+
+const LOOKING_ROLES: ReadonlySet<Role> = new Set(['owner', 'admin', 'auditor']);
+
+/** Owner, admin and auditor see what happened in a mailbox; with a token for some mailboxes, in those. */
+const maySeeData = ({ role, token }: Caller, { mailboxId }: AuditEntry): boolean =>
+  mailboxId === null ||
+  (role !== null && LOOKING_ROLES.has(role) && (token.mailboxIds?.includes(mailboxId) ?? true));
+
+/** The line as this caller may see it. Throws `store_unavailable`. */
+export async function showLine(
+  { ports, caller }: Pick<Context, 'ports' | 'caller'>,
+  entry: AuditEntry,
+): Promise<AuditLine> {
+  const { data, ...line } = await describeLine(ports, entry);
+  return data !== undefined && maySeeData(caller, entry) ? { ...line, data } : line;
+}
 
 /** The line with its sealed texts opened. Throws `store_unavailable`. */
 export async function describeLine(
@@ -57,6 +80,7 @@ export async function describeLine(
     causation_id: entry.causationId,
     resource: entry.resource,
     mailbox_id: entry.mailboxId,
+    ...(entry.approvalId === null ? {} : { approval_id: entry.approvalId }),
     action: entry.action,
     outcome: entry.outcome,
     ...(entry.policy === null ? {} : { policy: entry.policy }),

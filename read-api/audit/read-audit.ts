@@ -5,7 +5,7 @@ import { notFound } from '../../commands/kernel/errors.ts';
 import { InstantField } from '../../commands/kernel/future-instant.ts';
 import { type AuditFilter, getAudit, listAudit } from '../../projections/audit-queries.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
-import { AuditLine, AuditOutcomeField, describeLine } from './audit-line.ts';
+import { AuditLine, AuditOutcomeField, showLine } from './audit-line.ts';
 
 const AuditLines = collectionOf(AuditLine);
 const name = z.string().min(1).max(100).optional();
@@ -14,7 +14,7 @@ const ListInput = z.strictObject({
   to: InstantField.optional().describe('Not included.'),
   actor: name.describe('The id of who acted.'),
   type: name.describe('An event type.'),
-  resource: name.describe('The id of what it was done to.'),
+  resource: name.describe('The id of what it was done to, or of an approval: every line of it.'),
   mailbox_id: name,
   outcome: AuditOutcomeField.optional(),
   request_id: name,
@@ -29,8 +29,8 @@ export const listAuditEvents = defineCapability<ListInput, z.output<typeof Audit
   title: 'Read the audit trail',
   summary: 'What happened in the organisation, newest first.',
   description:
-    'Every action, denial, failure and read of message bodies, with actor, token, request id, outcome and resource. Filters ' +
-    'must all fit.',
+    'Every action, denial, failure and read of message bodies, with actor, token, request id, outcome and resource. The lines of ' +
+    'an approval name it. Filters must all fit.',
   effect: 'read',
   access: { any: ['audit:read'] },
   rest: { method: 'get', path: '/audit' },
@@ -50,7 +50,7 @@ export const listAuditEvents = defineCapability<ListInput, z.output<typeof Audit
     const shown = found.slice(0, limit);
     const last = found.length > limit ? shown.at(-1) : undefined;
     return {
-      items: await Promise.all(shown.map((entry) => describeLine(ports, entry))),
+      items: await Promise.all(shown.map((entry) => showLine(context, entry))),
       page: { next_cursor: last ? encodeCursor(context, binding, last.seq) : null, limit, as_of: asOf },
     };
   },
@@ -62,7 +62,9 @@ const filterOf = (input: ListInput): AuditFilter => ({
   to: utc(input.to),
   actor: input.actor,
   type: input.type,
-  resource: input.resource,
+  ...(input.resource?.startsWith('chk_') === true
+    ? { approval: input.resource }
+    : { resource: input.resource }),
   mailboxId: input.mailbox_id,
   outcome: input.outcome,
   requestId: input.request_id,
@@ -83,9 +85,10 @@ export const getAuditEvent = defineCapability<z.output<typeof GetInput>, AuditLi
   idempotency: { kind: 'none' },
   input: GetInput,
   output: AuditLine,
-  handle: async ({ event_id }, { ports, caller }) => {
+  handle: async ({ event_id }, context) => {
+    const { ports, caller } = context;
     const entry = await getAudit(ports.sql, caller.org.id, event_id);
     if (!entry) throw notFound('audit event');
-    return await describeLine(ports, entry);
+    return await showLine(context, entry);
   },
 });

@@ -195,6 +195,53 @@ describe('what is promised of the audit trail', function () {
     expect((await gateway.rest('GET', '/audit?actors=x')).status).to.equal(400);
   });
 
+  it(`shows what happened in a mailbox to no token for others, and no verifier to anybody ${verifies('contract:12:data-of-mailbox', 'contract:12:no-verifier')}`, async () => {
+    const other = await gateway.addMailbox(dovecot.imap(), 'bob');
+    const limited = async (mailboxIds: readonly string[]): Promise<string> => {
+      const wanted = { name: 'looks', surface: 'rest', scopes: ['audit:read'], expires_at: inAnHour() };
+      const { body } = await gateway.rest('POST', '/tokens', { ...wanted, mailbox_ids: mailboxIds });
+      return String(body.token);
+    };
+    const [own, others] = [await limited([mailboxId]), await limited([other])];
+    const [id = ''] = await ids();
+    const acted = await gateway.rest('POST', `${mailbox}/set_flags`, { message_ids: [id], flagged: true });
+    await caughtUp();
+    const seenBy = async (token: string): Promise<Json[]> => {
+      const path = `/audit?request_id=${requestIdOf(acted)}&limit=200`;
+      return (await gateway.rest('GET', path, undefined, { token })).body.items as Json[];
+    };
+    const hidden = await seenBy(others);
+    expect(hidden).to.have.length(5);
+    expect(hidden.every((line) => line.mailbox_id === mailboxId && line.data === undefined)).to.equal(true);
+    expect((await seenBy(own)).every(({ data }) => data !== undefined)).to.equal(true);
+    const one = await gateway.rest('GET', `/audit/${String(hidden[0].id)}`, undefined, { token: others });
+    expect(one.body).not.to.have.property('data');
+    const issued = await lines('type=TokenIssued');
+    expect(issued.length).to.be.above(1);
+    for (const { data } of issued)
+      expect(data).to.include({ surface: data.surface }).and.not.have.property('secret_hash');
+  });
+
+  it(`finds every line of an approval by its id ${verifies('contract:12:approval-lines')}`, async () => {
+    const [id = ''] = await ids();
+    const wanted = { message_ids: [id], folder: 'trash', reason: 'Tidy up.' };
+    const asked = await gateway.rest('POST', `${mailbox}/wants_to_move`, wanted, { key: 'audited-approval' });
+    expect(asked.status, JSON.stringify(asked.body)).to.be.within(200, 202);
+    const approvalId = String(asked.body.approval.id);
+    const gone = await gateway.rest('POST', `/approvals/${approvalId}/cancel_approval`, {});
+    expect(gone.status, JSON.stringify(gone.body)).to.equal(200);
+    await caughtUp();
+    const found = await lines(`resource=${approvalId}&order=asc`);
+    expect(found.map(({ type }) => type)).to.include.members([
+      'OperationSubmitted',
+      'OperationDecided',
+      'ApprovalRequested',
+      'ApprovalCancelled',
+    ]);
+    expect(found.every((line) => line.approval_id === approvalId)).to.equal(true);
+    expect(found[0].mailbox_id).to.equal(mailboxId);
+  });
+
   it(`counts refusals of nobody known, and of those who ask too much ${verifies('contract:12:unauthenticated-counted')}`, async () => {
     const { accessLog } = gateway.gateway.ports;
     const counted: string[] = [];

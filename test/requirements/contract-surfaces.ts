@@ -31,6 +31,14 @@ export const contractSurfaces = {
     AUDIT,
     'With the store down reads of bodies answer 503, refusals are still answered.',
   ],
+  'contract:12:no-verifier': [
+    AUDIT,
+    'No line shows what a secret is checked by, whichever version stored it.',
+  ],
+  'contract:12:data-of-mailbox': [
+    AUDIT,
+    'data of a line about a mailbox is shown to owner, admin and auditor, and to a token for some mailboxes in those.',
+  ],
   'contract:12:salt': [AUDIT, 'Every event carries 16 random bytes as its salt; a resent append keeps them.'],
   'contract:12:approval-lines': [
     AUDIT,

@@ -96,7 +96,7 @@ export class ApprovalWorld {
           scopes: TOKEN_SCOPES,
           mailbox_ids: null,
           expires_at: FAR,
-          secret_hash: 'hash',
+          secret_hash: { clear: 'hash' },
         },
       },
     ]);

@@ -238,9 +238,10 @@ export async function startMemoryGateway(): Promise<MemoryGateway> {
   };
   const signIn = async (userId = org.userId, secretHash = ports.ids.newUuid()): Promise<string> => {
     const sessionId = ports.ids.newId('ses');
+    const sealed = await ports.personal.seal(userId, secretHash);
     const { position } = await decideAndAppend(ports, systemAuthor(ports, org.orgId), session, {
       id: sessionId,
-      decide: (state) => startSession(state, { userId, secretHash, now: clock.now() }),
+      decide: (state) => startSession(state, { userId, secretHash: sealed, now: clock.now() }),
     });
     if (position !== null) await ports.directory.waitFor(position);
     return sessionId;

@@ -50,7 +50,7 @@ export const SAMPLE_EVENTS: Samples = {
   AccountRegistered: { email: sealed, name: sealed },
   EmailReserved: { owner_id: 'usr_1' },
   PasswordSet: { by: 'link' },
-  SessionStarted: { user_id: 'usr_1', secret_hash: 'abc', expires_at: at, stepped_up_until: at },
+  SessionStarted: { user_id: 'usr_1', secret_hash: sealed, expires_at: at, stepped_up_until: at },
   SessionSteppedUp: { user_id: 'usr_1', until: at },
   SessionEnded: { user_id: 'usr_1', reason: 'logout' },
   AgentCreated: { owner_id: 'usr_1', name: 'Triage' },
@@ -62,7 +62,7 @@ export const SAMPLE_EVENTS: Samples = {
     scopes: ['messages:read', 'audit:read'],
     mailbox_ids: ['mbx_1'],
     expires_at: at,
-    secret_hash: 'abc',
+    secret_hash: sealed,
   },
   TokenRevoked: {},
   PolicySet: {

@@ -25,7 +25,7 @@ export const tokenIssued: Fact<AnyEvent> = {
     scopes: ['messages:read', 'audit:read'],
     mailbox_ids: null,
     expires_at: '2027-01-01T00:00:00.000Z',
-    secret_hash: 'hash-1',
+    secret_hash: sealSample('hash-1'),
   },
 };
 

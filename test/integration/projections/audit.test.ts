@@ -1,7 +1,11 @@
 import { expect } from 'chai';
+import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
+import { appendFacts, envelope } from '../../../commands/kernel/decide-and-append.ts';
 import { uuidToId } from '../../../commands/kernel/ids.ts';
+import { systemClock } from '../../../infra/system-clock.ts';
 import { type AuditFilter, getAudit, listAudit, openAudit } from '../../../projections/audit-queries.ts';
-import { happened, openSample, sampleAuthor } from '../../support/event-author.ts';
+import { happened, openSample, randomIds, sampleAuthor } from '../../support/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 import { MAILBOX, ORG, sampleHistory, TOKEN } from '../../support/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 import { verifies } from '../../support/verifies.ts';
@@ -23,12 +27,38 @@ describe('audit', () => {
       [{ type: 'RequestRefused', data: { capability: null, code: 'not_found', mailbox_id: 'a\u0000b' } }],
       sampleAuthor(ORG, { requestId: 'req_odd' }),
     );
+    await older('operation-opn_9', ['OperationSubmitted', 'OperationDecided', 'ApprovalRequested']);
+    await older('draft-drf_9', ['DraftStarted', 'DraftFrozen', 'SendStarted', 'DraftSent']);
+    await older('operation-opn_9', ['ApprovalVoteCast', 'CommitStarted', 'SendIntended']);
+    await older('operation-opn_8', ['OperationSubmitted', 'ActionsIntended']);
+    await older('token-tok_old', ['TokenIssued', 'TokenRevoked'], { secret_hash: 'a hash in clear' });
+    await appendFacts({ events: rig.events, ids: randomIds, clock: systemClock }, sampleAuthor(ORG), {
+      stream: 'operation-opn_7',
+      expected: 'no-stream',
+      catalogue: eventCatalogue,
+      facts: [{ type: 'ApprovalRejected', data: {} }],
+      about: { mailbox_id: 'mbx_7', approval_id: 'chk_7' },
+    });
     await rig.settle(await rig.start());
   });
   after(async () => {
     await rig[Symbol.asyncDispose]();
   });
 
+  /** Appends events as they were stored before the envelope said what they are about. */
+  const older = async (stream: string, types: readonly AnyEvent['type'][], changes = {}): Promise<void> => {
+    const last = await rig.events.readLast(stream);
+    const written = types.map((type) => {
+      const sample: Readonly<Record<string, unknown>> = SAMPLE_EVENTS[type];
+      const named = 'operation_id' in sample ? { operation_id: 'opn_9' } : {};
+      const definition = eventCatalogue.get(type);
+      if (!definition) throw new Error(type);
+      const version = type === 'TokenIssued' ? { ...definition, upcasters: [] } : definition;
+      const metadata = envelope(sampleAuthor(ORG), version, new Date());
+      return { id: randomIds.newUuid(), type, data: { ...sample, ...named, ...changes }, metadata };
+    });
+    await rig.events.append(stream, last?.revision ?? 'no-stream', written);
+  };
   const ascending = { order: 'asc', after: null, limit: 200 } as const;
   const typesOf = async (filter: AuditFilter): Promise<string[]> =>
     (await listAudit(rig.sql, ORG, filter, ascending)).map(({ type }) => type);
@@ -54,16 +84,20 @@ describe('audit', () => {
   });
 
   it(`finds lines by each condition, and by several at once ${verifies('contract:12:filters')}`, async () => {
-    expect(await typesOf({ type: 'TokenIssued' })).to.deep.equal(['TokenIssued']);
+    expect(await typesOf({ type: 'AgentCreated' })).to.deep.equal(['AgentCreated']);
     expect(await typesOf({ resource: TOKEN })).to.deep.equal(['TokenIssued']);
-    expect(await typesOf({ outcome: 'denied' })).to.deep.equal(['RequestRefused', 'RequestRefused']);
+    expect(await typesOf({ outcome: 'denied' })).to.deep.equal([
+      'RequestRefused',
+      'RequestRefused',
+      'ApprovalRejected',
+    ]);
     expect(await typesOf({ requestId: 'req_odd' })).to.deep.equal(['RequestRefused']);
     expect(await typesOf({ actor: 'usr_nobody' })).to.deep.equal([]);
     expect(await typesOf({ actor: 'usr_someone', type: 'AgentCreated' })).to.deep.equal(['AgentCreated']);
     expect(await typesOf({ from: '2100-01-01T00:00:00Z' })).to.deep.equal([]);
     expect(await typesOf({ to: '2000-01-01T00:00:00Z' })).to.deep.equal([]);
     const now = new Date().toISOString();
-    expect(await typesOf({ to: now, from: '2000-01-01T00:00:00Z', outcome: 'denied' })).to.have.length(2);
+    expect(await typesOf({ to: now, from: '2000-01-01T00:00:00Z', outcome: 'denied' })).to.have.length(3);
   });
 
   it(`shows every event of an operation under its mailbox ${verifies('contract:12:filters')}`, async () => {
@@ -110,6 +144,31 @@ describe('audit', () => {
     expect(await getAudit(rig.sql, ORG, line?.id ?? '')).to.deep.equal(line);
     expect(await getAudit(rig.sql, 'org_b', line?.id ?? '')).to.equal(null);
     expect(await getAudit(rig.sql, ORG, 'evt_nonsense')).to.equal(null);
+  });
+
+  it(`finds every line of an approval, of before lines named it too ${verifies('contract:12:approval-lines')}`, async () => {
+    expect(await typesOf({ approval: 'chk_7' })).to.deep.equal(['ApprovalRejected']);
+    expect(await typesOf({ approval: 'chk_9' })).to.deep.equal([
+      'ApprovalRequested',
+      'DraftFrozen',
+      'SendStarted',
+      'DraftSent',
+      'ApprovalVoteCast',
+      'CommitStarted',
+      'SendIntended',
+    ]);
+    expect(await typesOf({ approval: 'chk_8' })).to.deep.equal([]);
+    const [voted] = await listAudit(rig.sql, ORG, { approval: 'chk_9', type: 'ApprovalVoteCast' }, ascending);
+    expect(voted).to.include({ mailboxId: 'mbx_1', approvalId: 'chk_9' });
+  });
+
+  it(`shows no verifier of a secret, in clear or sealed ${verifies('contract:12:no-verifier')}`, async () => {
+    const issued = await listAudit(rig.sql, ORG, { type: 'TokenIssued' }, ascending);
+    expect(issued.map(({ data }) => data['secret_hash'])).to.deep.equal(['sealed:hash-1', 'a hash in clear']);
+    for (const line of issued) {
+      const { data } = await openAudit(line, openSample);
+      expect(data).to.include({ surface: 'rest' }).and.not.have.property('secret_hash');
+    }
   });
 
   it('takes text that Postgres cannot hold', async () => {

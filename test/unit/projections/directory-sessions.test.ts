@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { PersonSessionsEntry } from '../../../commands/kernel/directory.ts';
 import type { Sealed } from '../../../commands/kernel/ports.ts';
 import { changeSessions } from '../../../projections/directory-sessions.ts';
+import { openSample, sealSample } from '../../support/event-author.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.parse('2026-03-01T12:00:00.000Z');
@@ -14,7 +15,7 @@ const started = (milliseconds: number): Fact => ({
   type: 'SessionStarted',
   data: {
     user_id: 'usr_1',
-    secret_hash: `hash ${String(milliseconds)}`,
+    secret_hash: sealSample(`hash ${String(milliseconds)}`),
     expires_at: at(milliseconds + DAY_MS / 2),
     stepped_up_until: at(milliseconds + 1_000),
   },
@@ -31,13 +32,13 @@ describe('sessions in the directory', () => {
   beforeEach(() => {
     known = undefined;
   });
-  const happens = (id: string, fact: Fact): readonly string[] => {
-    known = changeSessions(id, fact, () => known);
+  const happens = async (id: string, fact: Fact): Promise<readonly string[]> => {
+    known = await changeSessions(id, fact, () => known, openSample);
     return known.sessions.map((session) => session.id);
   };
 
-  it('hold what a request is judged by', () => {
-    happens('ses_1', started(0));
+  it('hold what a request is judged by', async () => {
+    await happens('ses_1', started(0));
     expect(known).to.deep.equal({
       id: 'usr_1',
       sessions: [
@@ -54,26 +55,35 @@ describe('sessions in the directory', () => {
         },
       ],
     });
-    happens('ses_1', {
+    await happens('ses_1', {
       type: 'SessionSteppedUp',
       data: { user_id: 'usr_1', until: at(5_000) },
       meta: meta(10),
     });
-    happens('ses_1', ended(20));
+    await happens('ses_1', ended(20));
     expect(known?.sessions[0]).to.include({ steppedUpUntil: at(5_000), endedAt: at(20) });
   });
 
-  it('are forgotten a day after they were over, when something else happens', () => {
-    happens('ses_1', started(0));
-    happens('ses_2', started(1));
-    happens('ses_2', ended(2));
-    expect(happens('ses_3', started(DAY_MS + 1))).to.deep.equal(['ses_1', 'ses_2', 'ses_3']);
-    expect(happens('ses_4', started(DAY_MS + 2))).to.deep.equal(['ses_1', 'ses_3', 'ses_4']);
-    expect(happens('ses_3', ended(DAY_MS * 1.5))).to.deep.equal(['ses_3', 'ses_4']);
+  it('are forgotten a day after they were over, when something else happens', async () => {
+    await happens('ses_1', started(0));
+    await happens('ses_2', started(1));
+    await happens('ses_2', ended(2));
+    expect(await happens('ses_3', started(DAY_MS + 1))).to.deep.equal(['ses_1', 'ses_2', 'ses_3']);
+    expect(await happens('ses_4', started(DAY_MS + 2))).to.deep.equal(['ses_1', 'ses_3', 'ses_4']);
+    expect(await happens('ses_3', ended(DAY_MS * 1.5))).to.deep.equal(['ses_3', 'ses_4']);
   });
 
-  it('know nothing of a session whose start they forgot', () => {
-    happens('ses_1', started(0));
-    expect(happens('ses_0', ended(1))).to.deep.equal(['ses_1']);
+  it('keep the hash that older events hold in clear, and none of an erased person', async () => {
+    const begun = started(0);
+    const withVerifier = (secret_hash: unknown): Fact =>
+      ({ ...begun, data: { ...begun.data, secret_hash } }) as Fact;
+    await happens('ses_1', withVerifier({ clear: 'hash' }));
+    await happens('ses_2', withVerifier('erased'));
+    expect(known?.sessions.map(({ secretHash }) => secretHash)).to.deep.equal(['hash', null]);
+  });
+
+  it('know nothing of a session whose start they forgot', async () => {
+    await happens('ses_1', started(0));
+    expect(await happens('ses_0', ended(1))).to.deep.equal(['ses_1']);
   });
 });

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { READ_MODELS } from '../../../../infra/projector/read-models.ts';
+import { audit } from '../../../../projections/audit.ts';
 import { happened, sampleAuthor } from '../../../support/event-author.ts';
 import { callRest, eventually, startTestGateway, type TestGateway } from '../../../support/gateway.ts';
 import { type CommandResult, runCommand } from '../../../support/run-command.ts';
 
+const AUDIT = `audit_v${String(audit.version)}`;
 const NAMES = READ_MODELS.map(({ name }) => name).join(', ');
 
 describe('the commands for read models, beside a running gateway', function () {
@@ -70,7 +72,7 @@ describe('the commands for read models, beside a running gateway', function () {
     await sql.query('delete from read.audit where event_id = $1', [first[0]?.event_id]);
     await sql.query(
       `insert into work.parked_event (projection, position, event_id, type, error)
-       values ('audit_v1', $1, $2, 'OrganisationCreated', 'Error: a field is missing')`,
+       values ('${AUDIT}', $1, $2, 'OrganisationCreated', 'Error: a field is missing')`,
       [first[0]?.position, first[0]?.event_id],
     );
     const listed = await run('admin', 'parked');

@@ -14,6 +14,7 @@ import { testDatabase } from '../../../support/postgres.ts';
 import { openRig, type Rig, rowsOf } from './projector-rig.ts';
 
 const MODELS = ['read.directory', 'read.operation', 'read.audit'];
+const AUDIT = `audit_v${String(audit.version)}`;
 const OPERATIONS = `operations_v${String(operations.version)}`;
 
 describe('projector', () => {
@@ -231,12 +232,12 @@ describe('projector', () => {
     await happened(rig.events, 'organisation-org_b', [{ type: 'OrganisationCreated', data: { name: 'B' } }]);
     await rig.settle(projector);
     // Another believer, further than this one knows.
-    await rig.sql.query(`update read.checkpoint set position = position - 1 where projection = 'audit_v1'`);
+    await rig.sql.query(`update read.checkpoint set position = position - 1 where projection = '${AUDIT}'`);
     await happened(rig.events, 'organisation-org_c', [{ type: 'OrganisationCreated', data: { name: 'C' } }]);
     await rig.settle(projector);
     expect(warned.join()).to.contain('another process moved the checkpoint of');
     const [{ position } = { position: '' }] = await rig.sql.query<{ position: string }>(
-      `select position from read.checkpoint where projection = 'audit_v1'`,
+      `select position from read.checkpoint where projection = '${AUDIT}'`,
     );
     expect(BigInt(position)).to.equal(await rig.events.headPosition());
   });

@@ -16,6 +16,7 @@ import { MemoryEventStore } from '../../../support/memory-event-store.ts';
 import { openRig, personal, type Rig, rowsOf } from './projector-rig.ts';
 
 const MODELS = [directory, operations, audit];
+const AUDIT = `audit_v${String(audit.version)}`;
 const VERSION = String(operations.version);
 const VIEWS = ['read.directory', 'read.operation', 'read.audit'];
 
@@ -64,7 +65,7 @@ describe('rebuild', () => {
     await rig.settle(projector);
     const [rows, tables] = [await allRows(), await catalogue()];
     // Rows that only a rebuild mends.
-    await rig.sql.query('delete from read.audit_v1');
+    await rig.sql.query(`delete from read.${AUDIT}`);
     await rig.sql.query(`update read.operation_v${VERSION} set capability = 'damaged'`);
     const { events } = await rebuild();
     expect(events).to.equal(rig.events.all.length);
@@ -143,8 +144,8 @@ describe('rebuild', () => {
     const rows = await allRows();
     // What a kill leaves: half a copy with a checkpoint of its own.
     await rig.sql.query('create schema rebuild');
-    await rig.sql.query('create table rebuild.audit_v1 (half text)');
-    await rig.sql.query(`insert into read.checkpoint values ('rebuild.audit_v1', 1, 64)`);
+    await rig.sql.query(`create table rebuild.${AUDIT} (half text)`);
+    await rig.sql.query(`insert into read.checkpoint values ('rebuild.${AUDIT}', 1, 64)`);
     await happened(rig.events, 'organisation-org_b', [{ type: 'OrganisationCreated', data: { name: 'B' } }]);
     await rig.settle(projector);
     await rebuild();
@@ -208,7 +209,7 @@ describe('rebuild', () => {
 
   it('leaves a model alone that a newer gateway serves', async () => {
     await sampleHistory(rig.events);
-    const newer: Projection = { ...audit, version: 2 };
+    const newer: Projection = { ...audit, version: audit.version + 1 };
     await rebuild({ projections: [newer] });
     expect((await rejection(rebuild({ projections: [audit] }))).message).to.contain('newer gateway');
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { endSession, session, startSession, stepUp } from '../../../../commands/accounts/session.ts';
 import { given, NOW } from '../../../support/decider-spec.ts';
+import { sealSample } from '../../../support/event-author.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const later = (milliseconds: number): string => new Date(NOW.getTime() + milliseconds).toISOString();
@@ -11,13 +12,13 @@ const started = {
   type: 'SessionStarted',
   data: {
     user_id: 'usr_1',
-    secret_hash: 'abc',
+    secret_hash: sealSample('abc'),
     expires_at: later(12 * HOUR_MS),
     stepped_up_until: later(QUARTER_MS),
   },
 } as const;
 const ended = { type: 'SessionEnded', data: { user_id: 'usr_1', reason: 'logout' } } as const;
-const start = { userId: 'usr_1', secretHash: 'abc', now: NOW };
+const start = { userId: 'usr_1', secretHash: sealSample('abc'), now: NOW };
 
 describe('a session', () => {
   it(`lasts twelve hours at most and begins with a fresh password ${verifies('contract:2:session-ends', 'contract:18:step-up')}`, () => {

@@ -125,10 +125,10 @@ describe('sessions', () => {
     const { ports, org } = gateway;
     const own = await gateway.signIn();
     const elsewhere = ports.ids.newId('ses');
+    const secretHash = await ports.personal.seal(org.userId, 'x');
     await decideAndAppend(ports, systemAuthor(ports, org.orgId), session, {
       id: elsewhere,
-      decide: (state) =>
-        startSession(state, { userId: org.userId, secretHash: 'x', now: gateway.clock.now() }),
+      decide: (state) => startSession(state, { userId: org.userId, secretHash, now: gateway.clock.now() }),
     });
     expect(ports.directory.state.sessions.has(elsewhere)).to.equal(false);
     const change = { old: OWNER.password, new: 'another long passphrase' };
