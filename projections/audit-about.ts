@@ -46,41 +46,37 @@ function approvalOf(
   if (operation !== null && APPROVAL_TYPES.has(type)) return withPrefix('chk', operation);
   const { approval_id: named, approval_ids: several } = data;
   if (typeof named === 'string') return named;
-  const [only, ...others] = Array.isArray(several) ? several : [];
+  const [only, ...others] = Array.isArray(several) ? (several as readonly unknown[]) : [];
   return typeof only === 'string' && others.length === 0 ? only : null;
 }
 
 /** Completes the lines of older events: what their operation or draft was about, as far as earlier events told. */
 export async function fillAbout(sql: Sql, table: string, rows: readonly AboutRow[]): Promise<void> {
-  const older = rows.filter(
-    ({ isComplete, resource_type: type }) => !isComplete && IS_FILLED.has(type ?? ''),
-  );
+  const older = rows.filter(isToFill);
   if (older.length === 0) return;
   const known = await earlierOf(sql, table, older);
   for (const row of rows) {
-    const keys = [row.resource_id, row.operation].flatMap((id) =>
-      id === null ? [] : [`${row.org_id} ${id}`],
-    );
-    const [own = '', ofOperation = own] = keys;
-    if (!row.isComplete && IS_FILLED.has(row.resource_type ?? '')) {
-      row.mailbox_id ??= known.mailboxes.get(own) ?? null;
-      row.approval_id ??= known.approvals.get(ofOperation) ?? null;
-    }
-    if (row.mailbox_id !== null) known.mailboxes.set(own, row.mailbox_id);
-    if (row.approval_id !== null) for (const key of keys) noteApproval(known.approvals, key, row);
+    if (isToFill(row)) fill(row, known);
+    note(row, known);
   }
 }
 
-const IS_FILLED: ReadonlySet<string> = new Set(['operation', 'draft']);
+const isToFill = ({ isComplete, resource_type: type }: AboutRow): boolean =>
+  !isComplete && (type === 'operation' || type === 'draft');
+
+function fill(row: AboutRow, { mailboxes, approvals }: Known): void {
+  row.mailbox_id ??= mailboxes.get(keyOf(row.org_id, row.resource_id)) ?? null;
+  row.approval_id ??= approvals.get(keyOf(row.org_id, row.operation)) ?? null;
+}
 
 /** A draft may have one approval after another: only its operation says which. */
-function noteApproval(
-  approvals: Map<string, string>,
-  key: string,
-  { approval_id: id, org_id }: AboutRow,
-): void {
-  if (id !== null && key === `${org_id} ${withPrefix('opn', id)}`) approvals.set(key, id);
+function note(row: AboutRow, { mailboxes, approvals }: Known): void {
+  const { org_id, resource_id, mailbox_id, approval_id } = row;
+  if (mailbox_id !== null) mailboxes.set(keyOf(org_id, resource_id), mailbox_id);
+  if (approval_id !== null) approvals.set(keyOf(org_id, withPrefix('opn', approval_id)), approval_id);
 }
+
+const keyOf = (orgId: string, id: string | null): string => `${orgId} ${id ?? ''}`;
 
 interface Known {
   /** `<org> <operation or draft>` → its mailbox. */
@@ -108,7 +104,7 @@ async function earlierOf(sql: Sql, table: string, rows: readonly AboutRow[]): Pr
     new Map(
       found.flatMap((row): [string, Value][] => {
         const told = value(row);
-        return told === null ? [] : [[`${row.org_id} ${row.id}`, told]];
+        return told === null ? [] : [[keyOf(row.org_id, row.id), told]];
       }),
     );
   return { mailboxes: keyed((row) => row.mailbox_id), approvals: keyed((row) => row.approval_id) };
