@@ -43,6 +43,17 @@ export async function askAsAgent(facts: DemoFacts, say: (line: string) => void):
   return approval.id;
 }
 
+const Approvals = z.object({ items: z.array(z.object({ id: z.string() })) });
+
+/** The newest approval that waits for a person, say since the demo ran before; null when none does. */
+export async function stillWaiting({ base_url, rest_token }: DemoFacts): Promise<string | null> {
+  const response = await fetch(`${base_url}/api/v1/approvals?status=awaiting_approval&limit=1`, {
+    headers: { authorization: `Bearer ${rest_token}` },
+  });
+  if (!response.ok) throw new Error(`GET /approvals answered ${String(response.status)}.`);
+  return Approvals.parse(await response.json()).items[0]?.id ?? null;
+}
+
 /** As much of an MCP client as one tool call needs (revision 2025-11-25). */
 class McpAgent {
   readonly #facts: DemoFacts;

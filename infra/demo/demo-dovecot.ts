@@ -1,12 +1,12 @@
 /** Dovecot for the demo: below the data folder, its mail kept over restarts. */
 import { chmod, mkdir } from 'node:fs/promises';
-import { createTransport } from 'nodemailer';
 import { firstUnreachable, serverAccount } from '../postgres/server-account.ts';
+import { demoClient } from './demo-client.ts';
 import { findDovecot, startDovecot } from './dovecot-process.ts';
 
 export interface DemoDovecot {
   readonly port: number;
-  /** Through LMTP, as a mail transfer agent does. */
+  /** By APPEND: LMTP is a package of its own, which is not everywhere. */
   deliver(raw: Buffer): Promise<void>;
   stop(): Promise<void>;
 }
@@ -45,16 +45,11 @@ export async function startDemoDovecot(options: {
   return {
     port: server.ports.imap,
     deliver: async (raw) => {
-      const transport = createTransport({
-        host: '127.0.0.1',
-        port: server.ports.lmtp,
-        lmtp: true,
-        ignoreTLS: true,
-      });
+      const client = await demoClient({ host: '127.0.0.1', port: server.ports.imap, user, password });
       try {
-        await transport.sendMail({ envelope: { from: '', to: [user] }, raw });
+        if (!(await client.append('INBOX', raw))) throw new Error('Dovecot did not take the message.');
       } finally {
-        transport.close();
+        await client.logout();
       }
     },
     stop: () => server.stop(),

@@ -1,9 +1,10 @@
 /** The demo's IMAP server where there is no Dovecot: hoodiecrow, with mail that survives and its worst quirks mended. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import createServer, { type FolderSeed, type ImapServer, type StoredMessage } from 'hoodiecrow-imap';
+import createServer, { type FolderSeed, type ImapServer } from 'hoodiecrow-imap';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { type KeptFolder, MailStore } from './mail-store.ts';
+import { assertReadable, freshUidValidity, mend, writeAnswersAtOnce } from './hoodiecrow-mends.ts';
 
 export interface DemoImapOptions {
   readonly folder: string;
@@ -15,7 +16,7 @@ export interface DemoImapOptions {
 
 export interface DemoImapServer {
   readonly port: number;
-  /** Puts a message into INBOX and tells connected clients. */
+  /** Puts a message into INBOX and tells connected clients. Throws as `assertReadable`. */
   deliver(raw: Buffer): void;
   stop(): Promise<void>;
 }
@@ -40,6 +41,8 @@ export async function startDemoImapServer(options: DemoImapOptions): Promise<Dem
   server.outputHandlers.push((_connection, _response, _description, parsed) => {
     if (CHANGING.test(parsed?.command ?? '')) saver.soon();
   });
+  // Last: other handlers change the answer.
+  writeAnswersAtOnce(server);
   const sockets = new Set<Socket>();
   server.server.on('connection', (socket) => {
     // Its small writes would wait for each other's acknowledgement, 40 ms a command.
@@ -55,7 +58,9 @@ export async function startDemoImapServer(options: DemoImapOptions): Promise<Dem
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     deliver: (raw) => {
-      server.appendMessage('INBOX', [], internalDate(new Date()), raw.toString('latin1'));
+      const message = raw.toString('latin1');
+      assertReadable(message);
+      server.appendMessage('INBOX', [], internalDate(new Date()), message);
       saver.soon();
     },
     stop: async () => {
@@ -100,50 +105,6 @@ class Saver {
     clearTimeout(this.#timer);
     await this.#running;
   }
-}
-
-/** What clients rely on and hoodiecrow does otherwise. */
-function mend(server: ImapServer): void {
-  const create = server.createMailbox.bind(server);
-  // A folder made again must not have the UIDVALIDITY of the one before.
-  server.createMailbox = (path, folder) => {
-    create(path, folder ?? { uidvalidity: freshUidValidity(), uidnext: 1, messages: [] });
-    // Parents made on the way all have 1.
-    for (const made of Object.values(server.folderCache)) {
-      if (made.uidvalidity <= 1) made.uidvalidity = freshUidValidity();
-    }
-  };
-  // RFC 5530: a refused password says so, a server in trouble does not.
-  server.outputHandlers.push((_connection, response, description) => {
-    if (response.command !== 'NO' || !/^(LOGIN|AUTHENTICATE PLAIN) FAILED$/.test(description ?? '')) return;
-    const code = { type: 'SECTION', section: [{ type: 'ATOM', value: 'AUTHENTICATIONFAILED' }] };
-    response.attributes = [code, ...(response.attributes ?? [])];
-  });
-  // RFC 3501 6.4.4: LARGER is "more than", keywords are the same in every case.
-  server.searchHandlers['LARGER'] = (_connection, message, _index, size) => message.raw.length > Number(size);
-  server.searchHandlers['KEYWORD'] = (_connection, message, _index, flag) => hasFlag(message, flag);
-  server.searchHandlers['UNKEYWORD'] = (_connection, message, _index, flag) => !hasFlag(message, flag);
-  // It takes the first eleven characters of a Date header for a date, which have no year.
-  server.searchHandlers['SENTSINCE'] = (_connection, message, _index, day) => sentDay(message) >= dayOf(day);
-  server.searchHandlers['SENTBEFORE'] = (_connection, message, _index, day) => sentDay(message) < dayOf(day);
-}
-
-const dayOf = (date: string): number => Math.floor(Date.parse(`${date} UTC`) / 86_400_000);
-
-/** The day of the Date header as written there; a message without one is found by no search for a date. */
-function sentDay({ raw }: StoredMessage): number {
-  const head = raw.slice(0, Math.max(0, raw.indexOf('\r\n\r\n')));
-  const [, day = ''] = /^Date:[ \t]*(?:[a-z]{3},[ \t]*)?(\d{1,2} [a-z]{3} \d{4})/im.exec(head) ?? [];
-  return dayOf(day);
-}
-
-const hasFlag = ({ flags }: StoredMessage, flag: string): boolean =>
-  flags.some((own) => own.toLowerCase() === flag.toLowerCase());
-
-let lastUidValidity = 0;
-function freshUidValidity(): number {
-  lastUidValidity = Math.max(lastUidValidity + 1, Math.floor(Date.now() / 1_000));
-  return lastUidValidity;
 }
 
 const emptyMailbox = (): readonly KeptFolder[] =>

@@ -4,18 +4,12 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../commands/kernel/ports.ts';
+import { sentenceOf } from '../config-sentences.ts';
+import type { DemoMailAccess } from './demo-client.ts';
 import { dovecotFor, startDemoDovecot } from './demo-dovecot.ts';
 import { startDemoImapServer } from './demo-imap-server.ts';
 import { startDemoSmtpServer } from './demo-smtp-server.ts';
 import { freeOrAny } from './free-port.ts';
-
-/** Where one protocol of the demo mailbox is, without TLS, on loopback. */
-export interface DemoMailAccess {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-}
 
 export interface DemoMail {
   readonly kind: 'dovecot' | 'npm';
@@ -94,27 +88,36 @@ interface ImapStart {
   readonly log: Log;
 }
 
+/** Dovecot where it is there and starts; a mailbox that began on one of the two stays there, as mail does not move between them. */
 async function startImap({ folder, earlier, ...options }: ImapStart): Promise<Running> {
   const dovecotFolder = join(folder, 'dovecot');
-  // Mail does not move between the two: a mailbox that began on npm's server stays there.
-  const dovecot =
-    earlier?.kind === 'npm'
-      ? { reason: 'the mailbox of this data folder began on it' }
-      : await dovecotFor(dovecotFolder);
-  if ('program' in dovecot) {
-    const server = await startDemoDovecot({ ...options, program: dovecot.program, folder: dovecotFolder });
-    return {
-      ...server,
-      kind: 'dovecot',
-      line: `Mail server: Dovecot (${dovecot.program}), mail in ${dovecotFolder}`,
-    };
+  if (earlier?.kind === 'npm')
+    return await startNpm(folder, options, 'the mailbox of this data folder began on it');
+  const dovecot = await dovecotFor(dovecotFolder);
+  if (!('program' in dovecot)) return await startNpm(folder, options, dovecot.reason);
+  const { program } = dovecot;
+  try {
+    const server = await startDemoDovecot({ ...options, program, folder: dovecotFolder });
+    const line = `Mail server: Dovecot (${program}), mail in ${dovecotFolder}`;
+    return { ...server, kind: 'dovecot', line };
+  } catch (error) {
+    if (earlier?.kind === 'dovecot') throw error;
+    return await startNpm(folder, options, sentenceOf(error).replace(/\.$/, ''));
   }
+}
+
+/** `reason` says why not Dovecot. */
+async function startNpm(
+  folder: string,
+  options: Omit<ImapStart, 'folder' | 'earlier'>,
+  reason: string,
+): Promise<Running> {
   const npmFolder = join(folder, 'npm');
   const port = await freeOrAny(options.port);
   const server = await startDemoImapServer({ ...options, port, folder: npmFolder });
   return {
     kind: 'npm',
-    line: `Mail server: hoodiecrow from npm, mail in ${npmFolder} (${dovecot.reason})`,
+    line: `Mail server: hoodiecrow from npm, mail in ${npmFolder} (${reason})`,
     port: server.port,
     deliver: (raw) => {
       server.deliver(raw);

@@ -6,7 +6,7 @@ import { type Gateway, startGateway } from '../gateway.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../run-file.ts';
 import { systemClock } from '../system-clock.ts';
-import { approvalLink, askAsAgent } from './demo-approval.ts';
+import { approvalLink, askAsAgent, stillWaiting } from './demo-approval.ts';
 import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
 import { startDemoMail, type DemoMail } from './demo-mail.ts';
 import { setUpDemo } from './demo-set-up.ts';
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   });
   await waitConnected(gateway, facts.mailbox_id);
   say(describe(facts, mail));
-  const waiting = earlier === null ? await walkOnce(facts) : null;
+  const waiting = earlier === null ? await walkOnce(facts) : await stillWaiting(facts);
   say(`\n${walkByHand(facts)}\n\n${CLOSING}`);
   if (waiting !== null) say(decideThere(facts, waiting));
   say(`\nStopping (${await ended})`);

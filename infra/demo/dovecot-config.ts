@@ -30,6 +30,8 @@ export interface DovecotSettings {
   readonly capability: string | null;
   /** SPECIAL-USE attributes on the standard folders. */
   readonly specialUse: boolean;
+  /** Whether mail is taken by LMTP, which is a package of its own on many systems. */
+  readonly lmtp: boolean;
   /** Connections of one user; the next login is refused with the code LIMIT. */
   readonly maxUserConnections: number;
   /** Connections at once; absent = 500. */
@@ -55,14 +57,20 @@ export function dovecotConfig(settings: DovecotSettings): string {
   ].join('\n');
 }
 
-const general = ({ folder, account, maxUserConnections, introspectionFile }: DovecotSettings): string[] => [
+const general = ({
+  folder,
+  account,
+  maxUserConnections,
+  introspectionFile,
+  lmtp,
+}: DovecotSettings): string[] => [
   // The system tells an account's programs of changes only so often (inotify: 128 at once). Without, Dovecot would look
   // every 30 seconds.
   'mailbox_idle_check_interval = 1 secs',
   `base_dir = ${join(folder, 'run')}`,
   `state_dir = ${join(folder, 'state')}`,
   `log_path = ${join(folder, 'dovecot.log')}`,
-  'protocols = imap lmtp',
+  `protocols = imap${lmtp ? ' lmtp' : ''}`,
   'listen = 127.0.0.1',
   'disable_plaintext_auth = no',
   `auth_mechanisms = ${PASSWORD_MECHANISMS}${introspectionFile === null ? '' : ` ${TOKEN_MECHANISMS}`}`,
@@ -121,7 +129,14 @@ const folders = ({ specialUse }: DovecotSettings): string[] => [
   '}',
 ];
 
-function services({ ports, account, asRoot, tls: files, mostClients = 500 }: DovecotSettings): string[] {
+function services({
+  ports,
+  account,
+  asRoot,
+  tls: files,
+  lmtp,
+  mostClients = 500,
+}: DovecotSettings): string[] {
   const chroot = asRoot ? [] : ['  chroot ='];
   const listener = (name: string, port: number, more: string[] = []): string[] => [
     `  inet_listener ${name} {`,
@@ -161,8 +176,6 @@ function services({ ports, account, asRoot, tls: files, mostClients = 500 }: Dov
     'service auth {',
     '  client_limit = 3000',
     '}',
-    'service lmtp {',
-    ...listener('lmtp', ports.lmtp),
-    '}',
+    ...(lmtp ? ['service lmtp {', ...listener('lmtp', ports.lmtp), '}'] : []),
   ];
 }

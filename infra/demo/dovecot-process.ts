@@ -20,6 +20,8 @@ export interface DovecotOptions extends Pick<
   'folder' | 'password' | 'tls' | 'capability' | 'specialUse' | 'maxUserConnections' | 'mostClients'
 > {
   readonly introspectionFile?: string;
+  /** Absent = no LMTP. */
+  readonly lmtp?: boolean;
   readonly program: string;
   /** Ports of an earlier run that clients still know; absent = free ones. */
   readonly ports?: DovecotPorts;
@@ -80,7 +82,7 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
   const ports = options.ports ?? { ...free, imap: imap === 0 ? free.imap : imap };
   await writeFile(
     configFile,
-    dovecotConfig({ introspectionFile: null, ...options, ports, account, asRoot }),
+    dovecotConfig({ introspectionFile: null, lmtp: false, ...options, ports, account, asRoot }),
     { mode: 0o600 },
   );
   const group = spawnGroup(options.program, ['-F', '-c', configFile]);

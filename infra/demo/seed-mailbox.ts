@@ -1,6 +1,6 @@
 /** Fills an empty demo mailbox. */
-import { ImapFlow } from 'imapflow';
-import type { DemoMailAccess } from './demo-mail.ts';
+import type { ImapFlow } from 'imapflow';
+import { type DemoMailAccess, demoClient } from './demo-client.ts';
 import { seedContent, type SeedMail } from './seed-content.ts';
 import type { SeedPerson } from './seed-message.ts';
 
@@ -13,7 +13,7 @@ const INBOX = 'INBOX';
  * it ended. Throws what the mail server fails with.
  */
 export async function seedMailbox(imap: DemoMailAccess, now: Date = new Date()): Promise<number> {
-  const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => connect(imap)));
+  const clients = await Promise.all(Array.from({ length: CONNECTIONS }, () => demoClient(imap)));
   try {
     const [first] = clients;
     if (first === undefined) return 0;
@@ -38,22 +38,6 @@ export async function seedMailbox(imap: DemoMailAccess, now: Date = new Date()):
   } finally {
     await Promise.all(clients.map((client) => client.logout()));
   }
-}
-
-async function connect({ host, port, user, password }: DemoMailAccess): Promise<ImapFlow> {
-  const client = new ImapFlow({
-    host,
-    port,
-    secure: false,
-    doSTARTTLS: false,
-    auth: { user, pass: password },
-    logger: false,
-    disableAutoIdle: true,
-  });
-  // The command in hand reports the failure; without a listener the event would end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
 }
 
 /** Messages by folder that is there. */

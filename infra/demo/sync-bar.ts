@@ -17,6 +17,13 @@ export function syncBar({ indexed, total }: Pick<SyncStatus, 'indexed' | 'total'
 const lineOf = (status: SyncStatus, isDrawnOver: boolean, isLast: boolean): string =>
   `${isDrawnOver ? '\r' : ''}${syncBar(status)}${isLast ? '\n' : ''}`;
 
+/** After a restore a mailbox is still connected, and its index is empty until its worker knows what the mail server has. */
+const isDone = (state: MailboxState, status: SyncStatus | undefined): boolean =>
+  state === 'connected' &&
+  status !== undefined &&
+  status.indexed >= status.total &&
+  (status.total > 0 || status.currentAt !== null);
+
 export interface BarOptions {
   readonly ports: Pick<Ports, 'clock' | 'directory' | 'mailCopies'>;
   readonly mailboxId: string;
@@ -34,8 +41,8 @@ export async function showSync({
   const until = performance.now() + withinMs;
   for (;;) {
     const entry = ports.directory.state.mailboxes.get(mailboxId);
-    const isOver = !entry || entry.state === 'connected' || performance.now() > until;
     const status = entry && (await ports.mailCopies.statusOf([entry])).get(mailboxId);
+    const isOver = !entry || isDone(entry.state, status) || performance.now() > until;
     // Where lines cannot be drawn over, only the last one is written.
     if (status && (terminal.isTTY || isOver)) terminal.write(lineOf(status, terminal.isTTY, isOver));
     if (isOver) return entry?.state ?? null;

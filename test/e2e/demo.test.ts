@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { askAsAgent } from '../../infra/demo/demo-approval.ts';
+import { readDemoFacts } from '../../infra/demo/demo-facts.ts';
 import { ensureDovecot } from '../support/ensure-dovecot.ts';
 import { eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
@@ -76,5 +78,14 @@ describe('the demo', function () {
     const facts = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8')) as { mailbox_id: string };
     expect(stdout).to.include(facts.mailbox_id);
     expect(stdout).to.include('"status":"completed"').and.to.include('"status":"matched"');
+  });
+
+  it('prints at its next start where the mail that still waits is decided', async () => {
+    const facts = readDemoFacts(dataDir);
+    if (facts === null) throw new Error('the demo left no facts');
+    const approvalId = await askAsAgent(facts, () => undefined);
+    await demo.stop();
+    demo = GatewayProcess.spawn({ env: { DATA_DIR: dataDir, PORT: '0' }, entry: 'infra/demo/demo.ts' });
+    await printed(`/console#/approvals/${approvalId}`);
   });
 });

@@ -101,6 +101,7 @@ export async function startTestDovecot(levers: Levers = {}): Promise<TestDovecot
     specialUse: levers.specialUse ?? true,
     maxUserConnections: levers.maxUserConnections ?? 500,
     password: PASSWORD,
+    lmtp: true,
     ...(levers.introspectionUrl && {
       introspectionFile: await writeIntrospection(folder, levers.introspectionUrl),
     }),

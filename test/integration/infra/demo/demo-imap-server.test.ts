@@ -164,4 +164,46 @@ describe('the demo mail server from npm', () => {
     under.gateway.close();
     await smtp.stop();
   });
+
+  it('gives each message of a list its own text, however long the one before is', async () => {
+    const subjects = ['long', 'short', 'middle'];
+    const texts = [120, 5, 60].map((words, at) => `${subjects[at] ?? ''} ${'word '.repeat(words)}end`);
+    for (const [at, text] of texts.entries())
+      server.deliver(Buffer.from(`From: a@example.com\r\nSubject: ${subjects[at] ?? ''}\r\n\r\n${text}\r\n`));
+    const under = gateway();
+    for (const textChars of [40, 10_000]) {
+      const { messages } = await under.mail((session) => session.query(queryOf({ limit: 3, textChars })));
+      const read = messages.map(({ text }) => text?.content.trim()).toReversed();
+      expect(read).to.deep.equal(texts.map((text) => text.slice(0, textChars).trim()));
+    }
+    under.gateway.close();
+  });
+
+  it('refuses a message with a field too long to be read in time, attached or not, and answers others meanwhile', async () => {
+    const many = (count: number): string =>
+      Array.from({ length: count }, (_, at) => `"Person ${String(at)}" <p${String(at)}@example.org>`).join(
+        ',\r\n ',
+      );
+    const huge = `From: a@example.com\r\nCc: ${many(40_000)}\r\nSubject: huge\r\n\r\nhello\r\n`;
+    const within = `From: a@example.com\r\nContent-Type: message/rfc822\r\n\r\n${huge}`;
+    const began = performance.now();
+    for (const raw of [huge, within]) {
+      expect(() => {
+        server.deliver(Buffer.from(raw));
+      }).to.throw('5.3.4');
+      const refused = await rejection(
+        withClient(imap, USER, (client) => client.append('INBOX', raw), PASSWORD),
+      );
+      expect(refused).to.have.property('responseStatus', 'NO');
+    }
+    // Many, and not too many: their list takes no longer than it is worth.
+    server.deliver(
+      Buffer.from(`From: a@example.com\r\nCc: ${many(1_000)}\r\nSubject: many\r\n\r\nhello\r\n`),
+    );
+    const under = gateway();
+    const { messages } = await under.mail((session) => session.query(queryOf({ limit: 1 })));
+    expect([messages[0]?.subject, messages[0]?.cc.length]).to.deep.equal(['many', 1_000]);
+    under.gateway.close();
+    expect(performance.now() - began).to.be.below(5_000);
+  });
 });

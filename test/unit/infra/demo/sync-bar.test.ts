@@ -14,6 +14,33 @@ describe('the bar of a first pass', () => {
     expect(syncBar({ indexed: 12, total: 10 }).split('█').length - 1, 'never longer').to.equal(30);
   });
 
+  it('goes on after a restore until the index is filled again, though the mailbox is connected', async () => {
+    const looks = [
+      { currentAt: null, indexed: 0, total: 0 },
+      { currentAt: null, indexed: 3, total: 10 },
+      { currentAt: null, indexed: 10, total: 10 },
+    ];
+    const written: string[] = [];
+    const status = () => ({
+      lastEventAt: null,
+      ...(looks.shift() ?? { currentAt: null, indexed: 10, total: 10 }),
+    });
+    await showSync({
+      ports: {
+        clock: { ...systemClock, sleep: () => Promise.resolve() },
+        directory: {
+          state: { mailboxes: { get: () => ({ id: 'mbx_1', number: 1, state: 'connected' }) } },
+        } as never,
+        mailCopies: { statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])) } as never,
+      },
+      mailboxId: 'mbx_1',
+      withinMs: 5_000,
+      terminal: { isTTY: false, write: (text: string) => written.push(text) > 0 },
+    });
+    expect(written).to.have.length(1);
+    expect(written[0]).to.include('10 of 10 messages');
+  });
+
   for (const isTTY of [true, false]) {
     it(`is drawn ${isTTY ? 'over itself in a terminal' : 'once, at its end, elsewhere'}`, async () => {
       let looks = 0;
