@@ -46,7 +46,6 @@ import { getSession, listSessions } from './auth/sessions.ts';
 import { defineRegistry } from './capability-registry.ts';
 import { getDraft, listDrafts, readDraft, readDraftContent } from './drafts/read-drafts.ts';
 import { queryEmail } from './email/query-email.ts';
-import { getOpenapi } from './http/get-openapi.ts';
 import { getIdentity } from './identity/get-identity.ts';
 import { listGrants } from './mailboxes/list-grants.ts';
 import { getFolderRoles, getMailbox, listMailboxes } from './mailboxes/mailboxes.ts';
@@ -149,5 +148,4 @@ export const capabilities = defineRegistry([
   stepUpSession,
   createSessionToken,
   changePassword,
-  getOpenapi,
 ]);

@@ -3,5 +3,6 @@ import { resetPassword } from '../commands/accounts/change-password.ts';
 import { signIn } from '../commands/accounts/sign-in.ts';
 import type { AnyPublicRoute } from '../commands/kernel/public-route.ts';
 import { setUpOrganisation } from '../commands/set-up-organisation.ts';
+import { getOpenapi } from './http/get-openapi.ts';
 
-export const publicRoutes: readonly AnyPublicRoute[] = [setUpOrganisation, signIn, resetPassword];
+export const publicRoutes: readonly AnyPublicRoute[] = [getOpenapi, setUpOrganisation, signIn, resetPassword];

@@ -1,10 +1,18 @@
 /** A route that needs no bearer (`contract.md` 18), declared once like a capability; it exists on REST alone. */
 import type { z } from 'zod';
+import type { Capability } from './capability.ts';
 import type { Ports, Position, Sealed } from './ports.ts';
+
+/** Every route of the REST face. */
+export interface Routes {
+  readonly registry: readonly Capability[];
+  readonly publicRoutes: readonly AnyPublicRoute[];
+}
 
 /** What such a route gets beside its input: there is no caller. */
 export interface PublicContext {
   readonly ports: Ports;
+  readonly routes: Routes;
   readonly requestId: string;
   /** Tells addresses apart, as an HMAC. */
   readonly source: string;
@@ -23,7 +31,7 @@ export interface PublicRoute<Input = unknown, Output = unknown> {
   readonly summary: string;
   readonly description: string;
   /** Path under `/api/v1`. */
-  readonly rest: { readonly method: 'post'; readonly path: string; readonly status: 200 | 201 | 204 };
+  readonly rest: { readonly method: 'get' | 'post'; readonly path: string; readonly status: 200 | 201 | 204 };
   /** A strict object: unknown fields are refused. */
   readonly input: z.ZodType<Input>;
   readonly output: z.ZodType<Output>;

@@ -66,7 +66,7 @@ function describe(facts: DemoFacts, mail: DemoMail): string {
   return `
 The gateway is ready.
 
-  REST        ${api}          OpenAPI ${api}/openapi.json (with the token)
+  REST        ${api}          OpenAPI ${api}/openapi.json
   MCP         ${facts.mcp_url}
   Console     ${facts.base_url}/console
               sign in as ${facts.owner_email} with ${facts.owner_password}

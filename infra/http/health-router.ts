@@ -1,15 +1,26 @@
 /** `/health/live` and `/health/ready`: the only routes that need no bearer. */
 import express, { type Router } from 'express';
+import type { Log } from '../../commands/kernel/ports.ts';
 
-/** Resolves with facts when its part answers; throws with what is wrong. */
+/** Resolves with facts that anybody may know when its part answers; throws with what is wrong, which the log tells. */
 export type Check = () => Promise<Readonly<Record<string, unknown>>>;
 export type Checks = Readonly<Record<string, Check>>;
 
 const CHECK_WITHIN_MS = 2_000;
 
-/** Live while the process serves; ready while every check passes, each within `withinMs`. */
-export function healthRouter(checks: Checks, withinMs = CHECK_WITHIN_MS): Router {
+/**
+ * Live while the process serves; ready while every check passes, each within `withinMs`. Anybody is told which part is wrong; what is
+ * wrong with it stands in the log, once for each time it begins.
+ */
+export function healthRouter(checks: Checks, log: Log, withinMs = CHECK_WITHIN_MS): Router {
   const router = express.Router();
+  const failing = new Set<string>();
+  const judged = ({ ok, facts, problem }: Result, name: string): object => {
+    if (!ok && !failing.has(name)) log.warn('this process is not ready', { check: name, problem });
+    if (ok) failing.delete(name);
+    else failing.add(name);
+    return { ok, ...facts };
+  };
   router.get('/live', (_, response) => {
     response.set('Cache-Control', 'no-store').json({ status: 'live' });
   });
@@ -21,12 +32,21 @@ export function healthRouter(checks: Checks, withinMs = CHECK_WITHIN_MS): Router
     response
       .status(ready ? 200 : 503)
       .set('Cache-Control', 'no-store')
-      .json({ status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) });
+      .json({
+        status: ready ? 'ready' : 'not_ready',
+        checks: Object.fromEntries(results.map(([name, result]) => [name, judged(result, name)])),
+      });
   });
   return router;
 }
 
-async function run(check: Check, withinMs: number): Promise<{ ok: boolean } & Record<string, unknown>> {
+interface Result {
+  readonly ok: boolean;
+  readonly facts?: Readonly<Record<string, unknown>>;
+  readonly problem?: string;
+}
+
+async function run(check: Check, withinMs: number): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -34,7 +54,7 @@ async function run(check: Check, withinMs: number): Promise<{ ok: boolean } & Re
     }, withinMs);
   });
   try {
-    return { ok: true, ...(await Promise.race([check(), late])) };
+    return { ok: true, facts: await Promise.race([check(), late]) };
   } catch (error) {
     return { ok: false, problem: error instanceof Error ? error.message : 'failed' };
   } finally {

@@ -131,7 +131,7 @@ function limitConnections(
   });
 }
 
-function assemble({ faces, checks }: HttpOptions): Express {
+function assemble({ faces, checks, log }: HttpOptions): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   if (faces) app.use('/api/v1', faces.rest);
@@ -139,7 +139,7 @@ function assemble({ faces, checks }: HttpOptions): Express {
     response.setHeader('Request-Id', newRequestId());
     next();
   });
-  app.use('/health', healthRouter(checks));
+  app.use('/health', healthRouter(checks, log));
   if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
   if (faces) app.use('/console', faces.console);
   if (faces) app.get('/', nameFaces);
@@ -150,7 +150,13 @@ function assemble({ faces, checks }: HttpOptions): Express {
   return app;
 }
 
-const nameFaces: RequestHandler = (_, response) => {
+/** A person's browser is led to the page for people. Relative: a proxy may put the gateway below a path. */
+const nameFaces: RequestHandler = (request, response) => {
+  response.vary('Accept');
+  if (request.accepts(['json', 'html']) === 'html') {
+    response.redirect(303, 'console');
+    return;
+  }
   response.json({
     service: 'mailbox-gateway',
     rest: '/api/v1',

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
-import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
+import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { SESSION_ONLY_SCOPES } from '../../commands/kernel/scopes.ts';
 import { COMPONENTS, errorResponse, type Json, successHeaders } from './openapi-components.ts';
+import { takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
@@ -69,7 +70,7 @@ function parametersOf(capability: Capability): readonly Json[] {
   const { rest, input } = capability;
   const { properties = {}, required = [] } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const inPath = pathParametersOf(rest?.path ?? '');
-  const inQuery = rest?.method === 'get' || rest?.method === 'delete' || rest?.bodyBytes !== undefined;
+  const inQuery = takesQuery(capability);
   const fields = Object.entries(properties).flatMap(([name, schema]): Json[] => {
     if (inPath.has(name)) return [{ name, in: 'path', required: true, schema }];
     if (name === rest?.bodyBytes) return [];
@@ -167,7 +168,7 @@ function operationOf(capability: Capability): Json {
 const publicOperationOf = (route: AnyPublicRoute): Json => ({
   ...operationOf({
     ...route,
-    effect: 'write',
+    effect: route.rest.method === 'get' ? 'read' : 'write',
     access: 'session',
     tool: null,
     idempotency: { kind: 'none' },
@@ -178,7 +179,7 @@ const publicOperationOf = (route: AnyPublicRoute): Json => ({
 
 /** The whole document. */
 export function openApiDocument(
-  { registry, publicRoutes }: { registry: readonly Capability[]; publicRoutes: readonly AnyPublicRoute[] },
+  { registry, publicRoutes }: Routes,
   server: { baseUrl: string; version: string },
 ): Json {
   const paths: Record<string, Json> = {};

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
 import { invokePublicRoute } from '../../commands/kernel/invoke-public-route.ts';
 import type { Ports, Position } from '../../commands/kernel/ports.ts';
-import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
+import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { Clients } from './clients.ts';
 import { factsOf } from './request-facts.ts';
 import { RequestInput } from './request-input.ts';
@@ -12,10 +12,14 @@ import { sendOutcome } from './rest-answer.ts';
 /** What anybody may have the gateway hold in memory for each connection, before it is known who they are. */
 export const PUBLIC_BODY_BYTES = 16 * 1024;
 
+export interface RoutesAndPorts extends Routes {
+  readonly ports: Ports;
+}
+
 type Handle = (request: Request, response: Response, requestId: string) => Promise<void>;
 
 /** Answers one route. What is refused is counted by its source (`contract.md` 12); a wrong password is told by its own route. */
-export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
+export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: AnyPublicRoute): Handle {
   const clients = new Clients(ports);
   const input = new RequestInput(route, Math.min(PUBLIC_BODY_BYTES, ports.server.limits.jsonBodyBytes));
   return async (request, response, requestId) => {
@@ -25,6 +29,7 @@ export function answerPublicRoute(ports: Ports, route: AnyPublicRoute): Handle {
     try {
       const output = await invokePublicRoute(route, await input.read(request, {}), {
         ports,
+        routes,
         requestId,
         source,
         afterAnswer: (work) => {

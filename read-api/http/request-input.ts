@@ -28,6 +28,17 @@ function queryKinds(schema: z.ZodType): ReadonlyMap<string, QueryKind> {
 /** What of a capability tells how its input is read. */
 type Shape = Pick<Capability, 'input' | 'rest'>;
 
+/** The fields of a request with a JSON body stand there alone: a query ends up in logs, and a body may hold a password. */
+export const takesQuery = ({ rest }: Shape): boolean =>
+  rest?.method === 'get' || rest?.method === 'delete' || rest?.bodyBytes !== undefined;
+
+function refuseQuery(names: readonly string[]): void {
+  if (names.length === 0) return;
+  const message = 'This request takes no query parameters; send its fields in the JSON body.';
+  const issues = names.map((path) => ({ path, code: 'unrecognized_key', message }));
+  throw new GatewayError('invalid_request', message, { details: { issues } });
+}
+
 /** Reads inputs of one capability; what its schema tells is looked up once. */
 export class RequestInput {
   readonly #capability: Shape;
@@ -47,11 +58,11 @@ export class RequestInput {
   ): Promise<Readonly<Record<string, unknown>>> {
     const { method } = this.#capability.rest ?? {};
     const query = this.#query(request.url ?? '');
+    if (!takesQuery(this.#capability)) refuseQuery(Object.keys(query));
     const fields = await this.#fields(request);
     for (const name of Object.keys(fields)) {
       if (method === 'get' || method === 'delete') throw refuse(name, 'This request takes no body.');
-      if (Object.hasOwn(query, name))
-        throw refuse(name, 'This field is in the query and in the body; keep one.');
+      if (Object.hasOwn(query, name)) throw refuse(name, 'This field is the body.');
     }
     for (const name of Object.keys(path)) {
       if (Object.hasOwn(query, name) || Object.hasOwn(fields, name))

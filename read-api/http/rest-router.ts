@@ -37,7 +37,7 @@ export function restRouter(options: RestOptions): Router {
   for (const route of publicRoutes) {
     const { method, path } = route.rest;
     methodsByPath.set(path, [method.toUpperCase()]);
-    router[method](path, guarded(answerPublicRoute(ports, route)));
+    router[method](path, guarded(answerPublicRoute({ ports, registry, publicRoutes }, route)));
   }
   for (const capability of registry) {
     if (!capability.rest) continue;

@@ -311,11 +311,8 @@ describe('what every caller is promised', function () {
     expect(body.server.mcp_revisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);
   });
 
-  it(`describes every route to any token ${verifies('contract:17:openapi')}`, async () => {
-    const { body: narrow } = await makeToken({ scopes: ['folders:read'] });
-    const { status, body } = await gateway.rest('GET', '/openapi.json', undefined, {
-      token: narrow.token as string,
-    });
+  it(`describes every route to anybody ${verifies('contract:17:openapi')}`, async () => {
+    const { status, body } = await gateway.rest('GET', '/openapi.json', undefined, { token: null });
     expect(status).to.equal(200);
     const described = Object.entries(body.paths as Record<string, object>).flatMap(([path, methods]) =>
       Object.keys(methods)
@@ -326,7 +323,6 @@ describe('what every caller is promised', function () {
       rest ? [`${rest.method} ${rest.path}`] : [],
     );
     expect(described).to.have.members(routes);
-    expect((await gateway.rest('GET', '/openapi.json', undefined, { token: null })).status).to.equal(401);
   });
 
   it(`lets nobody in without a bearer but to sign in and to ask for its health ${verifies('contract:18:public-routes')}`, async () => {
@@ -338,7 +334,7 @@ describe('what every caller is promised', function () {
       });
       expect([status, body.error.code], `${rest.method} ${path}`).to.deep.equal([401, 'unauthenticated']);
     }
-    for (const { rest } of publicRoutes) {
+    for (const { rest } of publicRoutes.filter(({ rest }) => rest.method === 'post')) {
       const { status, body } = await gateway.rest('POST', rest.path, {}, { token: null });
       expect([status, body.error.code], rest.path).to.deep.equal([400, 'invalid_request']);
       expect((await gateway.rest('GET', rest.path, undefined, { token: null })).status).to.equal(401);
@@ -351,7 +347,7 @@ describe('what every caller is promised', function () {
     }
     for (const path of ['/health/live', '/health/ready']) {
       const answer = await fetch(`${gateway.baseUrl}${path}`);
-      expect(await answer.text(), path).not.to.include(gateway.tokens.orgId);
+      expect(await answer.text(), path).not.to.match(/\d/);
       expect(answer.status, path).to.equal(200);
     }
   });

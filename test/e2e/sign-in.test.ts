@@ -268,6 +268,7 @@ describe('signing in', function () {
 
   const publicContext = (ports: Ports): PublicContext => ({
     ports,
+    routes: { registry: [], publicRoutes: [] },
     requestId: ports.ids.newId('req'),
     source: 'somewhere',
     sealClient: (id) => ports.personal.seal(id, '{}'),

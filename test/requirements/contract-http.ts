@@ -21,6 +21,11 @@ export const contractHttp = {
     'What the HTTP parser refuses has a Request-Id and the error body, as every refusal has.',
   ],
   'contract:20:invalid-token': ['transport', '401 for a bad bearer says error="invalid_token".'],
+  'contract:20:query': [
+    'transport',
+    'Under /api/v1 query parameters are those declared, others are 400; no body field is ever read from the query.',
+  ],
+  'contract:20:health': ['transport', 'Health names the parts that are wrong, and no position of the log.'],
   'contract:20:access-log': [
     'transport',
     'A line of the access log names token, principal, organisation, user agent and the bytes of the answer.',

@@ -149,7 +149,7 @@ export const contractSurfaces = {
   ],
   'contract:17:audit': [AUDIT, 'The parameters of GET /audit, and one event by its id.'],
 
-  'contract:17:openapi': ['get_openapi', 'openapi.json is made from the registry and needs any token.'],
+  'contract:17:openapi': ['transport', 'openapi.json is made from the registry and needs no token.'],
 
   'contract:18:public-routes': ['transport', 'Health needs no bearer; everything else that exists does.'],
   'contract:18:egress': [

@@ -75,8 +75,28 @@ describe('bad requests on REST', () => {
     expect(invalid(await stage.call('PATCH', '/notes/n', { body: { note_id: 'm' } }))).to.deep.equal([
       'note_id',
     ]);
-    const twice = await stage.call('PATCH', '/notes/n?text=a', { body: { text: 'b' } });
-    expect(invalid(twice)).to.deep.equal(['text']);
+  });
+
+  it(`reads no field of a body from the query, and no parameter that is not declared ${verifies('contract:20:query')}`, async () => {
+    const bare = [
+      ['PATCH', '/notes/n?text=a'],
+      ['PUT', '/notes/n/labels?text=a'],
+      ['POST', '/notes?text=a'],
+      ['POST', '/open?text=a'],
+    ] as const;
+    const { length } = stage.notes.requests;
+    for (const [method, path] of bare) {
+      for (const body of [undefined, {}, { text: 'b' }]) {
+        const answer = await stage.call(method, path, { body });
+        expect(invalid(answer), path).to.deep.equal(['text']);
+      }
+    }
+    expect(invalid(await stage.call('POST', '/notes?a=1&b=2'))).to.deep.equal(['a', 'b']);
+    expect(invalid(await stage.call('DELETE', '/notes/n?forced=true'))).to.deep.equal(['forced']);
+    expect((await stage.call('DELETE', '/notes/n?force=true')).status).to.equal(204);
+    expect(stage.notes.requests.length).to.equal(length + 1);
+    for (const url of ['/console?any=1', '/health/live?any=1', '/?any=1'])
+      expect((await stage.call('GET', '', { url, bearer: null })).status, url).to.equal(200);
   });
 
   it(`takes JSON types and an empty body for {} ${verifies('contract:0:media-types')}`, async () => {

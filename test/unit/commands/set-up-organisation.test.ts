@@ -29,6 +29,7 @@ describe('the first setup', () => {
   const setUp = (with_: Partial<Ports> = {}) => {
     const context: PublicContext = {
       ports: { ...ports, ...with_ },
+      routes: { registry: [], publicRoutes: [] },
       requestId: 'req_1',
       source: 'somewhere',
       sealClient: async (id) => `sealed:${id}:{}` as Sealed,

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import express from 'express';
 import { type Checks, healthRouter } from '../../../../infra/http/health-router.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 interface Ready {
   readonly status: string;
@@ -8,8 +10,15 @@ interface Ready {
 }
 
 describe('health', () => {
+  const warned: object[] = [];
+  const log = { ...silentLog, warn: (_: string, fields: object = {}) => void warned.push(fields) };
+  beforeEach(() => {
+    warned.length = 0;
+  });
   const ask = async (checks: Checks, path: string): Promise<{ status: number; body: Ready }> => {
-    const server = express().use('/health', healthRouter(checks, 50)).listen(0, '127.0.0.1');
+    const server = express()
+      .use('/health', healthRouter(checks, log, 50))
+      .listen(0, '127.0.0.1');
     try {
       await new Promise((resolve) => server.once('listening', resolve));
       const address = server.address();
@@ -22,7 +31,7 @@ describe('health', () => {
       server.close();
     }
   };
-  const passing = async () => ({ head: '64' });
+  const passing = async () => ({ leader: true });
   const failing = async () => {
     throw new Error('the store is away');
   };
@@ -31,28 +40,30 @@ describe('health', () => {
     expect((await ask({ store: failing }, 'live')).status).to.equal(200);
   });
 
-  it('is ready when every part answers, and shows their facts', async () => {
+  it(`is ready when every part answers, and shows what anybody may know ${verifies('contract:20:health')}`, async () => {
     const { status, body } = await ask({ store: passing, database: async () => ({}) }, 'ready');
     expect(status).to.equal(200);
     expect(body).to.deep.equal({
       status: 'ready',
-      checks: { store: { ok: true, head: '64' }, database: { ok: true } },
+      checks: { store: { ok: true, leader: true }, database: { ok: true } },
     });
   });
 
-  it('is not ready when one fails, and says which and why', async () => {
+  it('is not ready when one fails, and says which; the log says why', async () => {
     const { status, body } = await ask({ store: failing, database: passing }, 'ready');
     expect(status).to.equal(503);
     expect(body).to.deep.equal({
       status: 'not_ready',
-      checks: { store: { ok: false, problem: 'the store is away' }, database: { ok: true, head: '64' } },
+      checks: { store: { ok: false }, database: { ok: true, leader: true } },
     });
+    expect(warned).to.deep.equal([{ check: 'store', problem: 'the store is away' }]);
   });
 
   it('does not wait for a part that never answers', async () => {
     const { promise: never } = Promise.withResolvers<never>();
     const { status, body } = await ask({ store: () => never, database: passing }, 'ready');
     expect(status).to.equal(503);
-    expect(body.checks['store']).to.deep.equal({ ok: false, problem: 'no answer in time' });
+    expect(body.checks['store']).to.deep.equal({ ok: false });
+    expect(warned).to.deep.equal([{ check: 'store', problem: 'no answer in time' }]);
   });
 });

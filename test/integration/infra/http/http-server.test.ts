@@ -32,6 +32,14 @@ describe('the HTTP server', () => {
     expect((await stage.call('GET', '/notes/n')).status).to.equal(200);
   });
 
+  it("leads a person's browser to the page for people", async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    const led = await stage.call('GET', '', { url: '/', bearer: null, headers: { accept } });
+    expect(led.status).to.equal(303);
+    expect(led.headers).to.include({ location: 'console', vary: 'Accept' });
+    expect((await stage.call('GET', '', { url: '/', headers: { accept: '*/*' } })).status).to.equal(200);
+  });
+
   it('gives /mcp to its handler, whatever the query, and nothing beside it', async () => {
     expect((await get('/mcp')).text).to.equal('mcp');
     expect((await get('/mcp?a=b')).text).to.equal('mcp');

@@ -24,6 +24,7 @@ describe('sessions', () => {
     gateway = await startMemoryGateway();
     context = {
       ports: gateway.ports,
+      routes: { registry: [], publicRoutes: [] },
       requestId: 'req_1',
       source: 'somewhere',
       sealClient: async (id) => `sealed:${id}:{"ip":"192.0.2.1","user_agent":"a browser"}` as Sealed,
