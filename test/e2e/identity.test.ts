@@ -71,6 +71,6 @@ describe('what a token learns of itself', function () {
     expect(unknown.body.error).to.include({ status: 404, code: 'not_found' });
     const wrong = await gateway.rest('DELETE', '/identity');
     expect(wrong.body.error).to.include({ status: 405, code: 'method_not_allowed' });
-    expect(wrong.headers.get('allow')).to.equal('GET');
+    expect(wrong.headers.get('allow')).to.equal('GET, HEAD');
   });
 });
