@@ -68,7 +68,7 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
   const { capability } = tool;
   // Without the scope the arguments are not looked at: the call goes on to be refused, and recorded, as any other.
   if (!mayCall(call.caller, capability))
-    await invoke(toolbox, tool, call, { input: call.args, idempotencyKey: null });
+    await invoke(toolbox, tool, call, { input: inputToName(tool, call), idempotencyKey: null });
   const { input, idempotencyKey } = readArguments(tool, call.args, call.caller);
   call.admit({ ...capability, effect: effectOf(capability, input) });
   const { limits, mcpTextBlock } = toolbox.ports.server;
@@ -81,6 +81,15 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
     position: outcome.position,
     isError: false,
   };
+}
+
+/** So that the refusal names what this call needs; arguments that cannot be read are as good as none. */
+function inputToName(tool: Tool, { args, caller }: ToolCall): unknown {
+  try {
+    return readArguments(tool, args, caller).input;
+  } catch {
+    return args;
+  }
 }
 
 const invoke = (

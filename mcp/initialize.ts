@@ -1,6 +1,7 @@
 /** The two halves of the handshake: what the client says of itself, and what this server answers. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { z } from 'zod';
+import { sentenceOf } from '../commands/kernel/input-issues.ts';
 import { INVALID_PARAMS } from './call-tool.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
 
@@ -14,7 +15,7 @@ export type ClientHello = z.output<typeof ClientHello>;
 
 /** The params of `initialize`. Throws a JSON-RPC error that names what is missing. */
 export function readClientHello(params: unknown): ClientHello {
-  const parsed = ClientHello.safeParse(params);
+  const parsed = ClientHello.safeParse(params, { error: sentenceOf });
   if (parsed.success) return parsed.data;
   const list = parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
   throw new JSONRPCErrorException(`Invalid params of initialize: ${list.join('; ')}`, INVALID_PARAMS);

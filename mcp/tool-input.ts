@@ -1,7 +1,7 @@
 /** The arguments of a tools/call as the input of its capability: key, mailbox and page size are said differently on MCP. */
-import type { z } from 'zod';
 import type { Caller } from '../commands/kernel/access.ts';
 import { GatewayError, notFound } from '../commands/kernel/errors.ts';
+import { type InputIssue, readInput } from '../commands/kernel/input-issues.ts';
 import { MAX_LIMIT, type Tool } from './tool.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,11 +12,7 @@ export interface ToolInput {
 }
 
 /** Where and how arguments break a tool's schema; never the values that were sent. */
-export interface ArgumentIssue {
-  readonly path: string;
-  readonly code: string;
-  readonly message: string;
-}
+export type ArgumentIssue = InputIssue;
 
 /** Arguments that break the tool's schema: a JSON-RPC error, not a tool result (`contract.md` 16). */
 export class InvalidArguments extends Error {
@@ -41,34 +37,26 @@ export function readArguments(tool: Tool, args: Fields, caller: Caller): ToolInp
   const input = chosen === undefined ? rest : { ...rest, mailbox_id: chosen };
   const mailboxMissing = tool.mailbox !== 'nowhere' && chosen === undefined;
   if (issues.length === 0 && !mailboxMissing) return { input, idempotencyKey };
-  issues.push(
-    ...schemaIssues(tool, input).filter(({ path }) => !mailboxMissing || path !== mailboxPath(tool)),
-  );
+  const told = new Set([...issues.map(({ path }) => path), ...(mailboxMissing ? [mailboxPath(tool)] : [])]);
+  issues.push(...schemaIssues(tool, input).filter(({ path }) => !told.has(path)));
   throw issues.length > 0 ? new InvalidArguments(issues) : mailboxNotNamed(tool, caller);
 }
 
 /** What breaks the capability's own schema, by the paths an MCP caller knows. Empty = nothing. */
 export function schemaIssues(tool: Tool, input: Fields): readonly ArgumentIssue[] {
-  const parsed = tool.capability.input.safeParse(input);
-  if (parsed.success) return [];
-  return parsed.error.issues.flatMap(describeIssue).map((issue) => ({
-    ...issue,
-    path: issue.path === 'mailbox_id' ? mailboxPath(tool) : issue.path,
-  }));
-}
-
-function describeIssue(issue: z.core.$ZodIssue): ArgumentIssue[] {
-  const at = (path: readonly PropertyKey[]): string => path.map(String).join('.');
-  if (issue.code !== 'unrecognized_keys') {
-    return [{ path: at(issue.path), code: issue.code, message: issue.message }];
-  }
-  return issue.keys.map((key) => unknownField(at([...issue.path, key])));
+  const { issues } = readInput(tool.capability.input, input);
+  return (issues ?? []).map((issue) => {
+    if (issue.path === 'mailbox_id') return { ...issue, path: mailboxPath(tool) };
+    // The fields at the top are those of the route, which are named otherwise here.
+    const isTop = issue.code === 'unrecognized_key' && !issue.path.includes('.');
+    return isTop ? unknownField(issue.path) : issue;
+  });
 }
 
 const unknownField = (path: string): ArgumentIssue => ({
   path,
   code: 'unrecognized_key',
-  message: 'not an argument of this tool',
+  message: 'is not an argument of this tool',
 });
 
 const mailboxPath = (tool: Tool): string => (tool.mailbox === 'select' ? 'select.mailbox_id' : 'mailbox_id');
@@ -88,7 +76,7 @@ function takeKey(
   const { idempotency_key: key, ...rest } = args;
   if (typeof key === 'string' && KEY_FORMAT.test(key)) return { idempotencyKey: key, rest };
   if (key !== undefined || tool.key === 'required') {
-    const message = 'expected 1 to 255 visible ASCII characters';
+    const message = key === undefined ? 'is missing' : 'must be 1 to 255 visible ASCII characters';
     issues.push({
       path: 'idempotency_key',
       code: key === undefined ? 'required' : 'invalid_format',
@@ -147,7 +135,7 @@ function mailboxNotNamed(tool: Tool, caller: Caller): GatewayError {
     `This token reaches ${String(allowed.length)} mailboxes: name one in ${path}; get_identity lists them.`,
     {
       details: {
-        issues: [{ path, code: 'required', message: 'name a mailbox' }],
+        issues: [{ path, code: 'required', message: 'is missing: name a mailbox' }],
         allowed: allowed.slice(0, MAX_LIMIT),
         suggested_tool: 'get_identity',
       },
@@ -161,5 +149,5 @@ function checkPageSize(tool: Tool, args: Fields, issues: ArgumentIssue[]): void 
   const limit = tool.limit !== 'nowhere' && isFields(fields) ? fields['limit'] : undefined;
   if (typeof limit !== 'number' || limit <= MAX_LIMIT) return;
   const path = tool.limit === 'select' ? 'select.limit' : 'limit';
-  issues.push({ path, code: 'too_big', message: `expected at most ${String(MAX_LIMIT)}` });
+  issues.push({ path, code: 'too_big', message: `must be 1 to ${String(MAX_LIMIT)}` });
 }

@@ -1,5 +1,6 @@
 /** A capability as a tool: what its arguments are on MCP, where they differ from the REST route's, and its definition. */
 import type { Capability, ToolHints } from '../commands/kernel/capability.ts';
+import { type KeyRule, keyRuleOf } from '../read-api/key-rule.ts';
 import { joinChoices } from './joined-choices.ts';
 import { type JsonSchema, membersOf, type ObjectSchema, objectSchema } from './json-schema.ts';
 import { shareRepeated } from './shared-schemas.ts';
@@ -17,7 +18,7 @@ export interface Tool {
   readonly limit: 'nowhere' | 'argument' | 'select';
   /** True when the length of bodies can be asked for (`max_body_chars`). */
   readonly bodies: boolean;
-  readonly key: 'none' | 'optional' | 'required';
+  readonly key: KeyRule;
   /** The entry of `tools/list` as JSON text, for each kind of revision. */
   readonly definition: {
     /** Without title and output schema. */
@@ -43,7 +44,7 @@ export function toolOf(capability: Capability): Tool | null {
     mailbox: mailboxPlace(input),
     limit: 'limit' in select ? 'select' : 'limit' in input.properties ? 'argument' : 'nowhere',
     bodies: 'max_body_chars' in input.properties,
-    key: keyRule(capability),
+    key: keyRuleOf(capability),
   } as const;
   return {
     name: capability.name,
@@ -62,14 +63,6 @@ function mailboxPlace({ properties, required }: ObjectSchema): MailboxPlace {
   if (!required.includes('mailbox_id')) return 'nowhere';
   if ('select' in properties) return required.includes('select') ? 'select' : 'select-if-given';
   return 'operation' in properties ? 'operation' : 'argument';
-}
-
-/** A rule that does not look at its input holds for every input: then the schema itself can ask for the key. */
-function keyRule({ effect, idempotency }: Capability): Tool['key'] {
-  if (effect === 'read' || idempotency.kind === 'none') return 'none';
-  if (idempotency.kind === 'claim') return idempotency.required ? 'required' : 'optional';
-  if (idempotency.required.length > 0) return 'optional';
-  return idempotency.required(undefined) ? 'required' : 'optional';
 }
 
 const MAILBOX: JsonSchema = {

@@ -7,12 +7,18 @@ import { isMailboxScope, ROLE_SCOPES, type Scope, SESSION_ONLY_SCOPES } from './
 import { requireSession, stepUpRequired } from './step-up.ts';
 
 /** The refusal of a caller without these scopes; a session is told to confirm its password where that alone is missing. */
-export const lacks = ({ session, role }: Caller, required: readonly Scope[]): GatewayError => {
+export const lacks = (
+  { session, role }: Caller,
+  required: readonly Scope[],
+  which: 'any' | 'all' = 'any',
+): GatewayError => {
   const ofRole: readonly Scope[] = session === null || role === null ? [] : ROLE_SCOPES[role];
   if (required.some((scope) => SESSION_ONLY_SCOPES.includes(scope) && ofRole.includes(scope))) {
     return stepUpRequired();
   }
-  return new GatewayError('insufficient_scope', `This token lacks the scope ${required.join(' or ')}.`, {
+  const named = required.join(which === 'any' ? ' or ' : ' and ');
+  const scopes = which === 'all' && required.length > 1 ? 'scopes' : 'scope';
+  return new GatewayError('insufficient_scope', `This token lacks the ${scopes} ${named}.`, {
     details: { required },
   });
 };
@@ -24,14 +30,30 @@ export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>):
     : capability.access.any.some((scope) => caller.scopes.has(scope));
 
 /**
- * Throws `insufficient_scope` or `step_up_required` before the input is even read. Where a mailbox decides, only the token's own scopes can tell
+ * Throws `insufficient_scope` or `step_up_required` before the input is even read; `needed` tells the refusal what to name. Where a mailbox decides, only the token's own scopes can tell
  * this early: an unseen mailbox must answer `not_found`, whatever the caller's grants on others are.
  */
-export function requireAny(caller: Caller, { access }: Pick<Capability, 'access'>): void {
+export function requireAny(
+  caller: Caller,
+  { access }: Pick<Capability, 'access'>,
+  needed: () => readonly Scope[] = () => [],
+): void {
   if (access === 'session' || access === 'stepped-up-session') requireSession(caller);
   if (typeof access === 'string' || isFree(caller, access)) return;
   const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
-  if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
+  if (access.any.some((scope) => held.has(scope))) return;
+  const all = needed();
+  throw all.length > 0 ? lacks(caller, all, 'all') : lacks(caller, access.any);
+}
+
+/** What an input needs that can be read and says so; none where it cannot. */
+export function neededScopes(
+  { access, input: schema }: Pick<Capability, 'access' | 'input'>,
+  input: unknown,
+): readonly Scope[] {
+  if (typeof access === 'string' || access.needs === undefined) return [];
+  const parsed = schema.safeParse(input);
+  return parsed.success ? access.needs(parsed.data) : [];
 }
 
 const isFree = ({ session }: Caller, { freeInSession }: Pick<Access<unknown>, 'freeInSession'>): boolean =>
@@ -51,9 +73,9 @@ export function authorise(
   if (typeof access === 'string' || isFree(caller, access)) return;
   const mailboxId = access.mailbox?.(input);
   const held = mailboxId === undefined ? caller.scopes : scopesOn(caller, state, access, mailboxId);
-  if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
   const missing = (access.needs?.(input) ?? []).filter((scope) => !held.has(scope));
-  if (missing.length > 0) throw lacks(caller, missing);
+  if (missing.length > 0) throw lacks(caller, missing, 'all');
+  if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
 }
 
 /** True when this input wants a fresh password of a session. Asked once everything else allows the request: nobody is asked in vain. */

@@ -1,13 +1,14 @@
 /** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { authorise, requireAny, wantsFreshPassword } from './authorise.ts';
+import { authorise, neededScopes, requireAny, wantsFreshPassword } from './authorise.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
 import { refusalEntry, readEntry } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { readInput } from './input-issues.ts';
 import { lastingItemsOf } from './lasting-items.ts';
 import { mentionedIn } from './mentioned.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
@@ -47,7 +48,7 @@ export async function invokeCapability(invocation: Invocation): Promise<Outcome>
 
 async function run(invocation: Invocation): Promise<Outcome> {
   const { capability, caller, request, ports } = invocation;
-  requireAny(caller, capability);
+  requireAny(caller, capability, () => neededScopes(capability, invocation.input));
   const input: unknown = parseInput(capability.input, invocation.input);
   authorise(caller, ports.directory.state, capability, input);
   if (wantsFreshPassword(capability, input)) {
@@ -102,28 +103,13 @@ const needsKey = (rule: Capability['idempotency'], input: unknown): boolean =>
 
 /** The input checked against its schema. Throws `invalid_request` with what is wrong, never what was sent. */
 export function parseInput(schema: z.ZodType, input: unknown): unknown {
-  const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data;
+  const read = readInput(schema, input);
+  if (read.issues === null) return read.data;
   throw new GatewayError(
     'invalid_request',
     'The request does not have the expected shape; see details.issues.',
-    {
-      details: { issues: parsed.error.issues.flatMap(describeIssue) },
-    },
+    { details: { issues: read.issues } },
   );
-}
-
-/** The path, code and message of an issue; never the value that was sent. */
-function describeIssue(issue: z.core.$ZodIssue): { path: string; code: string; message: string }[] {
-  const at = (extra: readonly PropertyKey[]): string => [...issue.path, ...extra].map(String).join('.');
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: at([key]),
-      code: 'unrecognized_key',
-      message: 'This field is not known here; remove it or correct its spelling.',
-    }));
-  }
-  return [{ path: at([]), code: issue.code, message: issue.message }];
 }
 
 /** Answers a handler keeps and hands out again, and items that come again, are checked once. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { DirectoryState } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
+import { sentenceOf } from '../kernel/input-issues.ts';
 import {
   CustomHeaders,
   InternalDomains,
@@ -38,7 +39,7 @@ const Document = z
 
 /** Strict; an issue inside a rule says in its message which one, for a position in a list is hard to find. */
 export const PolicyDocument = z.preprocess((written, context) => {
-  const issues = Document.safeParse(written).error?.issues ?? [];
+  const issues = Document.safeParse(written, { error: sentenceOf }).error?.issues ?? [];
   // What stands beside the rules the schema tells by itself.
   if (!issues.some(({ path: [root] }) => root === 'rules')) return written;
   for (const issue of issues.flatMap(eachKey)) {
@@ -54,7 +55,7 @@ const eachKey = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] =>
     ? issue.keys.map((key) => ({
         code: 'custom',
         path: [...issue.path, key],
-        message: 'This field is not known here; remove it or correct its spelling.',
+        message: issue.message,
         params: {},
       }))
     : [issue];

@@ -6,15 +6,17 @@ import type { Fact } from '../kernel/event.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
 import type { Policy } from '../kernel/policy-document.ts';
 import type { Ports, Position } from '../kernel/ports.ts';
+import { readInput } from '../kernel/input-issues.ts';
 import { policy, type PolicySet } from './policy-events.ts';
 import { assertIdsKnown, invalidPolicy, PolicyDocument } from './policy-input.ts';
 
 /** Checks what a person wrote, unknown ids included. Throws `invalid_request` with `details.issues`. */
 export function readPolicyDocument(state: DirectoryState, orgId: string, written: unknown): PolicyDocument {
-  const parsed = PolicyDocument.safeParse(written);
-  if (!parsed.success) throw invalidPolicy(parsed.error.issues);
-  assertIdsKnown(state, orgId, parsed.data);
-  return parsed.data;
+  const read = readInput(PolicyDocument, written);
+  if (read.issues !== null)
+    throw invalidPolicy(read.issues.map(({ path, message }) => ({ path: [path], message })));
+  assertIdsKnown(state, orgId, read.data);
+  return read.data;
 }
 
 /** A document, and the `If-Match` it came with; null and `*` match every version. */

@@ -5,11 +5,20 @@ import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { SESSION_ONLY_SCOPES } from '../../commands/kernel/scopes.ts';
 import { COMPONENTS, errorResponse, type Json, successHeaders } from './openapi-components.ts';
+import { keyRuleOf } from '../key-rule.ts';
 import { takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
 
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    // Of an answer any object may get more fields; of a request every field is known.
+    override: ({ jsonSchema }) => {
+      if (io === 'output' && jsonSchema.additionalProperties === false)
+        delete jsonSchema.additionalProperties;
+    },
+  });
   return rest;
 };
 
@@ -26,6 +35,19 @@ const WITH_MAIL: readonly ErrorCode[] = [
   'mailbox_unavailable', 'mailbox_auth_failed', 'folder_role_missing', 'filter_unsupported', 'target_blocked',
   'provider_rejected', 'provider_timeout',
 ]; // prettier-ignore
+const WITH_WAIT: readonly ErrorCode[] = ['cursor_expired'];
+const WITH_EFFECT: readonly ErrorCode[] = [
+  'message_stale',
+  'selection_changed',
+  'outcome_unknown',
+  'quota_exceeded',
+];
+const WITH_APPROVAL: readonly ErrorCode[] = [
+  'approval_pending', 'approval_not_pending', 'approval_expired', 'approval_invalidated', 'not_an_approver',
+  'self_approval_forbidden', 'no_eligible_approver', 'version_conflict', 'selection_changed',
+]; // prettier-ignore
+const WITH_DRAFT: readonly ErrorCode[] = ['draft_locked', 'version_conflict'];
+const WITH_RANGE: readonly ErrorCode[] = ['range_not_satisfiable'];
 const WITH_PASSWORD: readonly ErrorCode[] = ['invalid_credentials'];
 const WITH_STEP_UP: readonly ErrorCode[] = ['step_up_required'];
 const WITH_OPERATION: readonly ErrorCode[] = [
@@ -38,6 +60,9 @@ export function errorCodesOf({
   etag,
   access,
   input,
+  effect,
+  waits,
+  rest,
 }: Capability): ReadonlyMap<number, ErrorCode[]> {
   const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   const asked: readonly [boolean, readonly ErrorCode[]][] = [
@@ -47,12 +72,28 @@ export function errorCodesOf({
     ['cursor' in properties || 'select' in properties, WITH_CURSOR],
     [typeof access !== 'string' && access.mailbox !== undefined, WITH_MAIL],
     [access === 'session' && ('password' in properties || 'old' in properties), WITH_PASSWORD],
+    [waits === true, WITH_WAIT],
+    [actsOnMail({ access, idempotency, effect }), [...WITH_MAIL, ...WITH_EFFECT]],
+    [idempotency.kind !== 'none' && asks(access, 'approvals:'), WITH_APPROVAL],
+    [effect === 'write' && asks(access, 'drafts:'), WITH_DRAFT],
+    [rest?.answerBytes !== undefined, WITH_RANGE],
     [asksForPassword(access), WITH_STEP_UP],
     [idempotency.kind === 'operation', WITH_OPERATION],
   ];
   const codes = asked.flatMap(([applies, some]) => (applies ? some : []));
-  return Map.groupBy(codes.toSorted(), (code) => ERROR_TABLE[code].status);
+  return Map.groupBy([...new Set(codes)].toSorted(), (code) => ERROR_TABLE[code].status);
 }
+
+const asks = (access: Capability['access'], scopes: string): boolean =>
+  typeof access !== 'string' && access.any.some((scope) => scope.startsWith(scopes));
+
+/** Runs what a mail server does, at once or as what was approved. */
+const actsOnMail = ({
+  access,
+  idempotency,
+  effect,
+}: Pick<Capability, 'access' | 'idempotency' | 'effect'>): boolean =>
+  idempotency.kind === 'operation' || (effect === 'write' && asks(access, 'approvals:commit'));
 
 const asksForPassword = (access: Capability['access']): boolean =>
   typeof access === 'string'
@@ -81,6 +122,7 @@ function parametersOf(capability: Capability): readonly Json[] {
     ...headersOf(capability).map((name) => ({
       name,
       in: 'header',
+      ...(name === 'Idempotency-Key' && keyRuleOf(capability) === 'required' ? { required: true } : {}),
       description: REQUEST_HEADERS[name],
       schema: { type: 'string' },
     })),
@@ -131,10 +173,9 @@ function contentOf({ rest, output }: Capability): Json {
   return { content: { [rest.answerBytes]: { schema: { type: 'string', format: 'binary' } } } };
 }
 
-/** RFC 9110 14: what `Range` is answered with. */
+/** RFC 9110 14: what a `Range` that can be satisfied is answered with. */
 const rangeResponses = (content: Json): Json => ({
   '206': { description: 'The range asked for; Content-Range says of how many bytes.', ...content },
-  '416': { description: 'There are no such bytes; Content-Range says how many there are.' },
 });
 
 function responsesOf(capability: Capability): Json {

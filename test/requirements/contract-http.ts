@@ -26,6 +26,18 @@ export const contractHttp = {
     'Under /api/v1 query parameters are those declared, others are 400; no body field is ever read from the query.',
   ],
   'contract:20:health': ['transport', 'Health names the parts that are wrong, and no position of the log.'],
+  'contract:20:sentences': [
+    'kernel',
+    'What is wrong with input is said in sentences of ours on both faces: what it must be, and which fields are known.',
+  ],
+  'contract:20:lacking-scopes': [
+    'kernel',
+    '403 names only the scopes this operation lacks, all of them or any of them.',
+  ],
+  'contract:20:openapi': [
+    'transport',
+    'The OpenAPI document has required headers, every status met, and open response objects.',
+  ],
   'contract:20:access-log': [
     'transport',
     'A line of the access log names token, principal, organisation, user agent and the bytes of the answer.',

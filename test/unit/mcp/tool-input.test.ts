@@ -74,7 +74,9 @@ describe('the arguments of a tool as the input of its capability', () => {
       const { code, details, message } = refusal(name, args, two);
       expect(code).to.equal('invalid_request');
       expect(details).to.deep.include({ allowed: ['mbx_1', 'mbx_2'], suggested_tool: 'get_identity' });
-      expect(details['issues']).to.deep.equal([{ path, code: 'required', message: 'name a mailbox' }]);
+      expect(details['issues']).to.deep.equal([
+        { path, code: 'required', message: 'is missing: name a mailbox' },
+      ]);
       expect(message).to.contain(path);
     }
   });

@@ -1,10 +1,17 @@
 import { expect } from 'chai';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import { callerOf } from '../../../../commands/kernel/access.ts';
-import { authorise, mayCall, requireAny } from '../../../../commands/kernel/authorise.ts';
+import {
+  authorise,
+  lacks,
+  mayCall,
+  neededScopes,
+  requireAny,
+} from '../../../../commands/kernel/authorise.ts';
 import type { Access, Capability } from '../../../../commands/kernel/capability.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import { type Scope, SCOPES } from '../../../../commands/kernel/scopes.ts';
+import { capabilities } from '../../../../read-api/capabilities.ts';
 import { stateOf, tokenOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
 import { verifies } from '../../../support/verifies.ts';
 
@@ -115,6 +122,29 @@ describe('authorise', () => {
         requireAny(caller, capability('any-token'));
       }),
     ).to.equal(null);
+  });
+
+  it(`names all that this input needs, and only that ${verifies('contract:20:lacking-scopes')}`, () => {
+    const { caller } = who({ tokenScopes: ['mailboxes:read'] });
+    const acting = capabilities.find(({ name }) => name === 'email_act');
+    if (acting === undefined) throw new Error('no email_act');
+    const select = { folder: 'inbox', filter: {} };
+    const sent = {
+      mailbox_id: 'mbx_0',
+      operation: { type: 'message_actions', select, actions: [{ type: 'archive' }] },
+    };
+    const refusalOf = (input: object) =>
+      refusal(() => {
+        requireAny(caller, acting, () => neededScopes(acting, input));
+      });
+    expect(refusalOf(sent)).to.deep.equal({
+      code: 'insufficient_scope',
+      required: ['messages:archive', 'messages:read'],
+    });
+    expect(refusalOf({ unreadable: true })).to.include({ code: 'insufficient_scope' });
+    expect(lacks(caller, ['drafts:write', 'messages:body'], 'all').message).to.contain(
+      'the scopes drafts:write and messages:body',
+    );
   });
 
   it('says nothing of grants to a token that holds the scope: an unseen mailbox stays unknown', () => {

@@ -81,7 +81,7 @@ describe('setting the policy', () => {
     expect(issuesOf({ rules: [rule({ colour: 'red' })] })['rules.0.when.colour']).to.match(
       /^Rule r: .*not known/,
     );
-    expect(issuesOf({ rulez: [], rules: [] })['']).to.include('rulez');
+    expect(issuesOf({ rulez: [], rules: [] })['rulez']).to.match(/not known/);
     expect(issuesOf([])).to.have.property('');
   });
 

@@ -142,6 +142,44 @@ describe('the OpenAPI document', () => {
     expect(operation('patch', '/notes/{note_id}').responses).not.to.have.property('422');
   });
 
+  it(`asks for a key where a request is refused without one, and lets answers grow ${verifies('contract:20:openapi')}`, () => {
+    const real = documentOf([...capabilities]);
+    const requiredKeys = Object.values(real.paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter(({ parameters }) =>
+        parameters.some(({ name, required }) => name === 'Idempotency-Key' && required),
+      )
+      .map(({ operationId }) => operationId);
+    expect(requiredKeys).to.include.members([
+      'copy',
+      'send_draft',
+      'approval_commit',
+      'start_draft',
+      'wants_to_move',
+    ]);
+    const answers = Object.values(real.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ responses }) => Object.values(responses)),
+    );
+    expect(JSON.stringify(answers)).not.to.contain('"additionalProperties":false');
+  });
+
+  it(`declares the statuses that were met ${verifies('contract:20:openapi')}`, () => {
+    const real = documentOf([...capabilities]);
+    const met: readonly (readonly [string, readonly number[]])[] = [
+      ['/approvals/{approval_id}/decision', [412]],
+      ['/approvals/{approval_id}/approval_commit', [412, 424, 502, 504]],
+      ['/drafts/{draft_id}/send_draft', [409, 424, 502, 504]],
+      ['/mailboxes/{mailbox_id}/monitor_inbox', [410]],
+      ['/approvals/monitor_approval', [410]],
+      ['/approvals/email.requests', [424]],
+      ['/drafts/{draft_id}/attachments', [409]],
+    ];
+    for (const [path, statuses] of met) {
+      const declared = Object.keys(real.paths[path]?.['post']?.responses ?? {});
+      expect(declared, path).to.include.members(statuses.map(String));
+    }
+  });
+
   it('is made once for as long as a gateway runs, and needs nobody to be known', async () => {
     const documentIn = async ({ ports }: MemoryGateway) => {
       const routes = { registry: capabilities, publicRoutes };
