@@ -1,9 +1,9 @@
 /** Reading `read.approval`. Organisation, visibility and status are conditions of the query. */
+import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
 import type { Sql } from '../commands/kernel/ports.ts';
 import type { OperationState } from '../commands/operations/operation.ts';
 import type { ApprovalStatus } from '../commands/operations/approvals/approval-status.ts';
 import { APPROVER_LANE } from './approvals.ts';
-import type { OperationsVisible } from './operation-queries.ts';
 
 /** As `approvalStatus` has it; `now` is SQL for the moment that is meant. */
 export const statusAt = (now: string): string =>

@@ -1,25 +1,9 @@
 /** Reading `read.operation`. Organisation and visibility are conditions of the query. */
+import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
 import type { EventMetadata } from '../commands/kernel/event.ts';
 import type { Sql } from '../commands/kernel/ports.ts';
 import type { OperationProgress } from '../commands/operations/operation-progress.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
-
-/** Whose operations and checks somebody may see: his own, those on mailboxes he may read, those he may decide. */
-export interface OperationsVisible {
-  readonly orgId: string;
-  /** Requesters: the caller himself and whoever acts for him. */
-  readonly principalIds: readonly string[];
-  /** Where he may read drafts: sends. */
-  readonly draftMailboxIds: readonly string[];
-  /** Where he may read messages: everything else. */
-  readonly messageMailboxIds: readonly string[];
-  /** Approver roles his own role fulfils. */
-  readonly approverRoles: readonly string[];
-  /** He sees what he may decide without a grant on its mailbox: a person who is signed in. */
-  readonly isPerson: boolean;
-  /** Null = his token reaches every mailbox. */
-  readonly mailboxIds: readonly string[] | null;
-}
 
 export interface OperationFilter {
   readonly state: OperationProgress | null;

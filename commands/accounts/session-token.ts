@@ -28,7 +28,7 @@ export const createSessionToken = defineCapability<Input, SessionToken>({
     'session ends, acts on your behalf (delegated), never decides approvals and makes no tokens. What wants a fresh password of ' +
     'the session wants it with this token too.',
   effect: 'write',
-  access: 'session',
+  access: 'stepped-up-session',
   rest: { method: 'post', path: '/auth/session/token' },
   tool: null,
   idempotency: { kind: 'none' },

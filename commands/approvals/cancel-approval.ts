@@ -6,7 +6,8 @@ import { Approval } from '../operations/approvals/approval-payload.ts';
 import { decideNow } from '../operations/approvals/decide-now.ts';
 import { cancelCheck } from '../operations/approvals/end-check.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
-import { ApprovalId, findCheck, type FoundCheck, holdsOn } from './find-check.ts';
+import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
+import { holdsOn } from './operation-sight.ts';
 import { showCheck } from './show-check.ts';
 
 const Input = z.strictObject({

@@ -8,7 +8,8 @@ import { replyOfCheck, statusOfCheck } from '../operations/approvals/reply-of-ch
 import { isUnrun } from '../operations/approvals/approval-status.ts';
 import { OperationReply, type OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
-import { ApprovalId, findCheck, type FoundCheck, holdsOn } from './find-check.ts';
+import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
+import { holdsOn } from './operation-sight.ts';
 
 const Input = z.strictObject({
   approval_id: ApprovalId,

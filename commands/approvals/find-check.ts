@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
 import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import { notFound } from '../kernel/errors.ts';
-import type { Scope } from '../kernel/scopes.ts';
 import type { ApprovalState } from '../operations/approvals/approval-state.ts';
-import { fulfilsRole, personBehind } from '../operations/approvals/eligible-approvers.ts';
+import { personBehind } from '../operations/approvals/eligible-approvers.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { operationOfApproval } from '../operations/operation-id.ts';
+import { sightOf } from './operation-sight.ts';
 
 export const ApprovalId = z.string().max(64).describe('The chk_ id of a check.');
 
@@ -33,23 +33,6 @@ export async function findCheck(asking: Asking, approvalId: string): Promise<Fou
   if (submitted === null || mailboxId === null || approval === null) throw notFound('approval');
   const behindId = personBehind(asking.ports.directory.state, submitted.by);
   const found = { operationId, mailboxId, loaded, approval, requesterId: submitted.by.id, behindId };
-  if (submitted.orgId !== asking.caller.org.id || !isVisible(asking, found)) throw notFound('approval');
+  if ((await sightOf(asking, loaded.state)) === null) throw notFound('approval');
   return found;
 }
-
-function isVisible({ caller }: Asking, found: FoundCheck): boolean {
-  const { actor, principal, token, role } = caller;
-  if (token.mailboxIds?.includes(found.mailboxId) === false) return false;
-  if (principal.id === found.requesterId || principal.id === found.behindId) return true;
-  const { requested, terms } = found.approval;
-  const isApprover = actor === 'person' && terms.quorum > 0 && fulfilsRole(role, terms.approver_role);
-  if (isApprover) return true;
-  return holdsOn(caller, found.mailboxId, requested.draft_id === null ? 'messages:read' : 'drafts:read');
-}
-
-/** True for a scope that the caller's grant on the mailbox leaves him. */
-export const holdsOn = (
-  { mailboxes }: Pick<Context['caller'], 'mailboxes'>,
-  mailboxId: string,
-  scope: Scope,
-): boolean => mailboxes.get(mailboxId)?.scopes.has(scope) === true;

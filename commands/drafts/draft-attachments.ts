@@ -4,13 +4,13 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/searched-folders.ts';
 import { inOnePiece } from './draft-body.ts';
 import type { DraftAttachment } from './draft-envelope.ts';
 import { type AttachmentInput, MAX_ATTACHMENTS, mediaTypeOf } from './draft-input.ts';
 import { asHeaderText } from './header-text.ts';
 import { assertScopes } from './load-draft.ts';
-import { attachmentPlace, describeReceived } from './received-attachment.ts';
+import { describeReceived } from './received-attachment.ts';
 
 /** `contract.md` 7: what a draft takes without an upload, decoded, all together. */
 const MAX_INLINE_BYTES = 256 * 1024;
@@ -131,8 +131,7 @@ async function received(
   id: string,
 ): Promise<DraftAttachment> {
   assertScopes(access, ['attachments:read']);
-  assertFolderAllowed(access, mailbox, attachmentPlace(mailbox, ports.locators, id).ref.folder);
-  const part = await describeReceived(ports, mailbox, id);
+  const part = await describeReceived(ports, asReached(mailbox, access), id);
   return {
     id,
     filename: receivedName(part.filename),

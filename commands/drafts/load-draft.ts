@@ -4,8 +4,9 @@ import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { ExpectedRevision } from '../kernel/ports.ts';
+import type { ExpectedRevision, Locators } from '../kernel/ports.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
+import { asReached } from '../kernel/searched-folders.ts';
 import { draft, type DraftState } from './draft.ts';
 
 export interface LoadedDraft {
@@ -42,11 +43,28 @@ export function assertScopes(access: MailboxAccess, needed: readonly MailboxScop
   });
 }
 
-/** Throws `not_found` and `insufficient_scope`. */
+/** Throws `not_found`, also for a draft that lies beyond the folders of the grant, and `insufficient_scope`. */
 export async function loadDraft(who: Who, id: string, needed: readonly MailboxScope[]): Promise<LoadedDraft> {
   if (!FORM.test(id)) throw notFound('draft');
   const { state, revision } = await loadAggregate(who.ports.events, draft, id);
-  return { id, state, revision, ...mailboxFor(who, state.mailboxId, needed) };
+  const on = mailboxFor(who, state.mailboxId, []);
+  if (!liesWithin(who.ports.locators, on, state)) throw notFound('draft');
+  assertScopes(on.access, needed);
+  return { id, state, revision, ...on };
+}
+
+/**
+ * True when the grant reaches the folder the draft lies in: a reply or a forward, with what it quotes, lies where its source
+ * lay; any other draft in none.
+ */
+export function liesWithin(
+  locators: Locators,
+  { mailbox, access }: Pick<LoadedDraft, 'mailbox' | 'access'>,
+  { sourceMessageId }: Pick<DraftState, 'sourceMessageId'>,
+): boolean {
+  if (access.folderRoles === null || sourceMessageId === null) return true;
+  const place = locators.openMessage(sourceMessageId);
+  return asReached(mailbox, access).folders.some(({ number }) => number === place?.folderNumber);
 }
 
 /** The version a request says it rests on: in its input or as `If-Match`. Throws `invalid_request` when both differ. */

@@ -5,7 +5,7 @@ import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { Address, FetchedMessage } from '../kernel/mail-port.ts';
 import type { Markup } from '../kernel/markup.ts';
-import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/searched-folders.ts';
 import { staleMessage } from '../operations/stale-message.ts';
 import { asHeaderText } from './header-text.ts';
 import { sameAddress, sendable } from './mail-address.ts';
@@ -24,7 +24,8 @@ export interface SourceMessage {
 
 /**
  * Reads the message, its text only for who may read bodies: that read is recorded. Throws `not_found` for an id of another
- * mailbox or a deleted message, `message_stale` when it moved, and `mailbox_unavailable` when the server keeps its text back.
+ * mailbox, of a folder the grant does not reach, or of a deleted message, `message_stale` when it moved, and
+ * `mailbox_unavailable` when the server keeps its text back.
  */
 export async function readSource(
   context: Context,
@@ -33,15 +34,15 @@ export async function readSource(
   messageId: string,
 ): Promise<SourceMessage> {
   const place = context.ports.locators.openMessage(messageId);
-  const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
+  const reached = asReached(mailbox, access);
+  const folder = reached.folders.find(({ number }) => number === place?.folderNumber);
   if (place?.mailboxNumber !== mailbox.number || !folder) throw notFound('message');
-  assertFolderAllowed(access, mailbox, folder);
   const ref = { folder, uidValidity: place.uidValidity, uid: place.uid };
   const mayRead = access.scopes.has('messages:body');
   const [message] = await context.ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     mail.fetch([ref], 'structure', mayRead ? MAX_QUOTED_CHARS : null),
   );
-  if (!message) throw await staleMessage(context.ports, { mailbox, access }, messageId);
+  if (!message) throw await staleMessage(context.ports, reached, messageId);
   if (!mayRead) return { id: messageId, message, text: null };
   await context.recordRead({ mailboxId: mailbox.id, messageIds: [messageId], what: 'text' });
   return { id: messageId, message, text: await textOf(context.ports.markup, message) };

@@ -1,4 +1,5 @@
 /** The operations of email.act as callers write them, and the scopes each needs (`contract.md` 6 and 17). */
+import { looksIntoText } from '../kernel/matches.ts';
 import { z } from 'zod';
 import type { Scope } from '../kernel/scopes.ts';
 import { ActSelect } from '../kernel/select.ts';
@@ -79,6 +80,7 @@ export function scopesToAct(operation: ActOperation): readonly Scope[] {
       return [
         ...scopesOf(operation.actions),
         ...(operation.select.message_ids === undefined ? (['messages:read'] as const) : []),
+        ...(looksIntoText(operation.select.filter) ? (['messages:body'] as const) : []),
       ];
     case 'draft_create':
       return scopesToStart(operation.draft);

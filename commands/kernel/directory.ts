@@ -114,6 +114,8 @@ export interface MailboxEntry {
   readonly capabilities: readonly string[];
   /** By number; a renamed folder keeps its number. */
   readonly folders: readonly FolderEntry[];
+  /** There are more, which a grant does not reach (`asReached`). */
+  readonly hasHiddenFolders?: boolean;
   /** Roles set by a person; the server's own come from the folder list. */
   readonly folderRoles: Readonly<Partial<Record<FolderRole, number | null>>>;
   /** Roles as the server's SPECIAL-USE or the folder names tell them, by folder number. */

@@ -6,7 +6,8 @@ import type { Locators } from './ports.ts';
 
 type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;
 /** What says whether the mail server has told the folders yet. */
-type ListedMailbox = FoldersOfMailbox & Pick<MailboxEntry, 'state' | 'awaitsAuthorization'>;
+type ListedMailbox = FoldersOfMailbox &
+  Pick<MailboxEntry, 'state' | 'awaitsAuthorization' | 'hasHiddenFolders'>;
 
 const RETRY_SECONDS = 5;
 
@@ -14,8 +15,13 @@ const RETRY_SECONDS = 5;
  * Throws where the folders of the mailbox are not known yet, so that "not looked" is never told as "nothing there":
  * `mailbox_auth_failed` when its credentials are refused or missing, `conflict` when it is paused, else `mailbox_unavailable`.
  */
-export function assertFoldersKnown({ folders, state, awaitsAuthorization }: ListedMailbox): void {
-  if (folders.length > 0) return;
+export function assertFoldersKnown({
+  folders,
+  hasHiddenFolders,
+  state,
+  awaitsAuthorization,
+}: ListedMailbox): void {
+  if (folders.length > 0 || hasHiddenFolders === true) return;
   if (state === 'auth_failed' || awaitsAuthorization === true) {
     const message =
       awaitsAuthorization === true

@@ -112,6 +112,10 @@ export function serverLeaves(filter: Filter): readonly ServerLeaf[] {
   return [...new Map(all.map((leaf) => [leafName(leaf), leaf])).values()];
 }
 
+/** True when who matches tells something of what messages say: such a filter needs `messages:body`, and is a recorded read. */
+export const looksIntoText = (filter: Filter | undefined): boolean =>
+  filter !== undefined && serverLeaves(filter).some(({ key }) => key === 'body_contains');
+
 /** The same text for equal conditions. */
 export const leafName = (leaf: ServerLeaf): string =>
   leaf.key === 'header'

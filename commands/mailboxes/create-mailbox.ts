@@ -37,7 +37,7 @@ export const createMailbox = defineCapability<Input, Mailbox>({
     'Adds a mailbox with its IMAP and SMTP hosts and credentials. It is connected in the background: watch `state`. One that ' +
     'logs in with a provider waits until it is authorized. The caller gets a grant of every mailbox scope on it.',
   effect: 'write',
-  access: { any: ['mailboxes:manage'] },
+  access: { any: ['mailboxes:manage'], steppedUp: true },
   rest: {
     method: 'post',
     path: '/mailboxes',

@@ -10,7 +10,7 @@ import type { FolderRole } from '../kernel/mail-port.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { setFolderRoles } from './decide-folders.ts';
-import { describeFolderRoles, FolderRoleMap } from './folder-roles-payload.ts';
+import { folderRolesFor, FolderRoleMap } from './folder-roles-payload.ts';
 import { registerFolders } from './register-folders.ts';
 
 const FolderChoice = z.union([
@@ -35,27 +35,46 @@ export const putFolderRoles = defineCapability<Input, FolderRoleMap>({
   summary: 'Maps roles such as archive or trash to folders, or creates the folder.',
   description:
     'Maps each role named to a folder id, to null (none), or to {"create": "Archive"}, which makes the folder on the mail ' +
-    'server where it is missing. A mapping wins over what the server tells.',
+    'server where it is missing. A mapping wins over what the server tells. It changes what grants with folder_roles reach, so it ' +
+    'needs mailboxes:grants too, in a session a fresh password, and a grant without folder_roles.',
   effect: 'write',
-  access: { any: ['folders:manage'], mailbox: ({ mailbox_id }) => mailbox_id },
+  access: {
+    any: ['folders:manage'],
+    mailbox: ({ mailbox_id }) => mailbox_id,
+    // Grants bound to folder roles reach what the roles lead to: who changes these changes those.
+    needs: () => ['folders:manage', 'mailboxes:grants'],
+    steppedUp: true,
+  },
   rest: { method: 'put', path: '/mailboxes/:mailbox_id/folder-roles', bodyField: 'roles' },
   tool: null,
   idempotency: {
     kind: 'claim',
     replay: async (_, { mailbox_id }, context, settled) =>
-      settled ? describeFolderRoles(entryOf(context, mailbox_id), context.ports.locators) : null,
+      settled ? folderRolesFor(context, mailbox_id) : null,
   },
   input: Input,
   output: FolderRoleMap,
   handle: async (input, context) => {
     const entry = entryOf(context, input.mailbox_id);
+    assertUnbound(context, entry.id);
     const known = knownFolders(context, entry, input.roles);
     const created = await createdFolders(context, entry, input.roles);
     const roles = { ...known, ...created };
     await changeMailbox(context, entry.id, (state) => setFolderRoles(state, roles));
-    return describeFolderRoles(entryOf(context, entry.id), context.ports.locators);
+    return folderRolesFor(context, entry.id);
   },
 });
+
+/** Throws `insufficient_scope` where folder roles bound the caller: whoever they hold in must not move them. */
+function assertUnbound({ caller }: Context, mailboxId: string): void {
+  const folderRoles = caller.mailboxes.get(mailboxId)?.folderRoles ?? null;
+  if (folderRoles === null) return;
+  const message =
+    'Your grant on this mailbox is bound to folder roles, so it cannot say which folders have them.';
+  throw new GatewayError('insufficient_scope', message, {
+    details: { required: [], folder_roles: folderRoles },
+  });
+}
 
 type Choices = Readonly<Partial<Record<FolderRole, FolderChoice>>>;
 type Numbers = Partial<Record<FolderRole, number | null>>;

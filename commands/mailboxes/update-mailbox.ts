@@ -40,7 +40,7 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   access: {
     any: ['mailboxes:manage'],
     mailbox: ({ mailbox_id }) => mailbox_id,
-    steppedUp: ({ auth }) => auth !== undefined,
+    steppedUp: ({ auth, trusted_authserv_ids }) => auth !== undefined || trusted_authserv_ids !== undefined,
   },
   rest: { method: 'patch', path: '/mailboxes/:mailbox_id' },
   tool: null,

@@ -9,7 +9,7 @@ import { GatewayError, notFound } from '../kernel/errors.ts';
 import { roleOfFolder } from '../kernel/folders.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import type { ServerCapabilities } from '../kernel/server-capabilities.ts';
-import { assertFolderAllowed } from '../kernel/searched-folders.ts';
+import { asReached } from '../kernel/searched-folders.ts';
 import type { ActSelect, Cardinality } from '../kernel/select.ts';
 import { decideActionPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
@@ -46,15 +46,14 @@ export interface Prepared extends Admitted {
 /** Before a connection is borrowed. Throws `not_found`, `conflict` while the mailbox is paused, `folder_role_missing`. */
 export function admitOperation(context: Context, request: OperationRequest, operationId: string): Admitted {
   const { ports, caller } = context;
-  const mailbox = ports.directory.state.mailboxes.get(request.mailboxId);
+  const entry = ports.directory.state.mailboxes.get(request.mailboxId);
   const access = caller.mailboxes.get(request.mailboxId);
-  if (!mailbox || !access) throw notFound('mailbox');
+  if (!entry || !access) throw notFound('mailbox');
+  const mailbox = asReached(entry, access);
   assertNotPaused(mailbox);
-  const steps = request.actions.map((action) => {
-    const destination = destinationOf(mailbox, action, ports.locators);
-    if (destination) assertFolderAllowed(access, mailbox, destination);
-    return stepOf(action, destination);
-  });
+  const steps = request.actions.map((action) =>
+    stepOf(action, destinationOf(mailbox, action, ports.locators)),
+  );
   return { request, operationId, mailbox, access, steps };
 }
 
@@ -70,8 +69,8 @@ export async function prepareOperation(
   context: Context,
   admitted: Admitted,
 ): Promise<Prepared> {
-  const { request, mailbox, access } = admitted;
-  const selection = { access, select: request.select, cardinality: request.cardinality ?? {} };
+  const { request, mailbox } = admitted;
+  const selection = { select: request.select, cardinality: request.cardinality ?? {} };
   const targets = await resolveSelection(mail, context, mailbox, selection);
   const actions = request.actions.map(({ type }) => type);
   return { ...admitted, targets, policy: decideActionPolicy(context, mailbox.id, actions, targets.length) };

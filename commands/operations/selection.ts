@@ -1,11 +1,11 @@
 /** Resolves what an operation runs on, before anything is written. */
+import { looksIntoText } from '../kernel/matches.ts';
 import type { Context } from '../kernel/capability.ts';
-import type { MailboxAccess } from '../kernel/access.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { Identified, MailAnswer, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
 import type { Locators, MessagePlace } from '../kernel/ports.ts';
-import { assertFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
+import { searchedFolders } from '../kernel/searched-folders.ts';
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../kernel/select.ts';
 import type { OperationTarget } from './operation-events.ts';
 
@@ -42,19 +42,18 @@ export function placeIn(mailbox: MailboxEntry, locators: Locators, messageId: st
   return { folder, uidValidity: place.uidValidity, uid: place.uid };
 }
 
-/** The messages to act on, in the order given or newest first. Throws `cardinality_violation` with the count. */
+/** The messages to act on, of the mailbox as the caller's grant reaches it, in the order given or newest first. Throws `cardinality_violation` with the count. */
 export async function resolveSelection(
   mail: MailSession,
   context: Context,
   mailbox: MailboxEntry,
-  request: { readonly access: MailboxAccess; readonly select: ActSelect; readonly cardinality: Cardinality },
+  request: { readonly select: ActSelect; readonly cardinality: Cardinality },
 ): Promise<readonly Target[]> {
-  const { select, access, cardinality } = request;
+  const { select, cardinality } = request;
   const { locators } = context.ports;
   if (select.message_ids) {
     checkCount(select.message_ids.length, { min: 1, max: select.message_ids.length, ...cardinality });
     const refs = select.message_ids.map((id) => placeIn(mailbox, locators, id));
-    for (const ref of refs) assertFolderAllowed(access, mailbox, ref.folder);
     const found = await mail.identify(refs);
     return select.message_ids.map((id, index) => {
       const face = found[index] ?? null;
@@ -62,6 +61,9 @@ export async function resolveSelection(
     });
   }
   const query = declarativeQuery(mailbox, request, context);
+  // How many match is told, also where nothing runs.
+  if (looksIntoText(select.filter))
+    await context.recordRead({ mailboxId: mailbox.id, messageIds: [], what: 'text' });
   const find = (asked: MailQuery): Promise<MailAnswer> => context.ports.mail.query(mailbox.id, asked, mail);
   const { count } = await find({ ...query, countOnly: true });
   checkCount(count ?? 0, { min: 1, ...cardinality });
@@ -76,11 +78,11 @@ export async function resolveSelection(
 
 function declarativeQuery(
   mailbox: MailboxEntry,
-  { access, select, cardinality }: { access: MailboxAccess; select: ActSelect; cardinality: Cardinality },
+  { select, cardinality }: { select: ActSelect; cardinality: Cardinality },
   { ports }: Context,
 ): MailQuery {
   return {
-    folders: searchedFolders(mailbox, select.folder, access, ports.locators),
+    folders: searchedFolders(mailbox, select.folder, ports.locators),
     filter: select.filter ?? {},
     order: 'received_desc',
     limit: (cardinality.max ?? MAX_MESSAGES) + 1,

@@ -1,12 +1,11 @@
 /** What to answer where a route names one message that is not at its place any more (`contract.md` 4). */
-import type { MailboxAccess } from '../kernel/access.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import { catalogueOf, readEvent } from '../kernel/event.ts';
 import type { MailAnswer, MessageRef } from '../kernel/mail-port.ts';
 import type { MessageMove } from '../kernel/message-moves.ts';
 import type { Ports } from '../kernel/ports.ts';
-import { isFolderAllowed, searchedFolders } from '../kernel/searched-folders.ts';
+import { searchedFolders } from '../kernel/searched-folders.ts';
 import { OperationSubmitted } from './operation-events.ts';
 import { placeIn } from './selection.ts';
 
@@ -14,30 +13,25 @@ export type StalePorts = Pick<Ports, 'events' | 'locators' | 'mail' | 'mailCopie
 
 const catalogue = catalogueOf([OperationSubmitted]);
 
-interface Reader {
-  readonly mailbox: MailboxEntry;
-  readonly access: MailboxAccess;
-}
-
 /**
  * The refusal to throw: `message_stale` when the message moved, with `details.current_id` where that is known; `not_found` when it
- * is gone, or lies where this caller may not look. Its new place is looked up among the gateway's own moves, then by what the
+ * is gone, or lies beyond what the grant reaches: give the mailbox `asReached`. Its new place is looked up among the gateway's own moves, then by what the
  * index knew of it. Throws what the mail port throws.
  */
 export async function staleMessage(
   ports: StalePorts,
-  reader: Reader,
+  mailbox: MailboxEntry,
   messageId: string,
 ): Promise<GatewayError> {
   // A move that was answered a moment ago has to be known here.
   await ports.readModels.waitFor(await ports.events.headPosition(), 1_000);
   const moves = await ports.moves.follow(messageId);
   const last = moves.at(-1);
-  if (last === undefined) return await withoutMoves(ports, reader, messageId);
-  if (last.newId !== null && (await isThere(ports, reader, last.newId))) return stale(last.newId);
+  if (last === undefined) return await withoutMoves(ports, mailbox, messageId);
+  if (last.newId !== null && (await isThere(ports, mailbox, last.newId))) return stale(last.newId);
   const rfcMessageId = await messageIdHeader(ports, last);
   if (rfcMessageId === null) return last.newId === null ? stale(null) : notFound('message');
-  return await byMessageId(ports, reader, rfcMessageId);
+  return await byMessageId(ports, mailbox, rfcMessageId);
 }
 
 const stale = (currentId: string | null): GatewayError =>
@@ -46,9 +40,12 @@ const stale = (currentId: string | null): GatewayError =>
   });
 
 /** Nothing of ours moved it; another client may have. UIDVALIDITY tells whether the folder's ids mean anything any more. */
-async function withoutMoves(ports: StalePorts, reader: Reader, messageId: string): Promise<GatewayError> {
-  const { mailbox } = reader;
-  const currentId = await movedByOthers(ports, reader, messageId);
+async function withoutMoves(
+  ports: StalePorts,
+  mailbox: MailboxEntry,
+  messageId: string,
+): Promise<GatewayError> {
+  const currentId = await movedByOthers(ports, mailbox, messageId);
   if (currentId !== null) return stale(currentId);
   const { folder, uidValidity } = placeIn(mailbox, ports.locators, messageId);
   const now = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) => mail.folderStatus(folder));
@@ -56,22 +53,27 @@ async function withoutMoves(ports: StalePorts, reader: Reader, messageId: string
 }
 
 /** The one other place where the same message lies; null when there is none, or nobody can say which it is. */
-async function movedByOthers(ports: StalePorts, reader: Reader, messageId: string): Promise<string | null> {
-  const ref = placeIn(reader.mailbox, ports.locators, messageId);
-  const known = await ports.mailCopies.knownMessage(reader.mailbox.number, ref);
+async function movedByOthers(
+  ports: StalePorts,
+  mailbox: MailboxEntry,
+  messageId: string,
+): Promise<string | null> {
+  const ref = placeIn(mailbox, ports.locators, messageId);
+  const known = await ports.mailCopies.knownMessage(mailbox.number, ref);
   if (known === null) return null;
-  const { messages, next } = await withMessageId(ports, reader, known.rfcMessageId);
+  const { messages, next } = await withMessageId(ports, mailbox, known.rfcMessageId);
   // One that was sent to oneself, or to a list as well, came as several messages: deleting one of them moves nothing.
   const alike = messages
     .filter(({ size, receivedAt }) => size === known.size && +receivedAt === +known.receivedAt)
-    .map(({ ref }) => idOf(ports, reader, ref))
+    .map(({ ref }) => idOf(ports, mailbox, ref))
     .filter((id) => id !== messageId);
   return next === null && alike.length === 1 ? (alike[0] ?? null) : null;
 }
 
-async function isThere(ports: StalePorts, { mailbox, access }: Reader, messageId: string): Promise<boolean> {
+async function isThere(ports: StalePorts, mailbox: MailboxEntry, messageId: string): Promise<boolean> {
+  const folderNumber = ports.locators.openMessage(messageId)?.folderNumber;
+  if (!mailbox.folders.some(({ number }) => number === folderNumber)) return false;
   const ref: MessageRef = placeIn(mailbox, ports.locators, messageId);
-  if (!isFolderAllowed(access, mailbox, ref.folder.number)) return false;
   const [found] = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) =>
     mail.fetch([ref], 'place', null),
   );
@@ -90,23 +92,23 @@ async function messageIdHeader(
   return targets.find((target) => target.message_id === messageId)?.rfc_message_id ?? null;
 }
 
-async function byMessageId(ports: StalePorts, reader: Reader, rfcMessageId: string): Promise<GatewayError> {
-  const [found, another] = (await withMessageId(ports, reader, rfcMessageId)).messages;
+async function byMessageId(
+  ports: StalePorts,
+  mailbox: MailboxEntry,
+  rfcMessageId: string,
+): Promise<GatewayError> {
+  const [found, another] = (await withMessageId(ports, mailbox, rfcMessageId)).messages;
   if (found === undefined) return notFound('message');
   // Copies have one Message-ID: which of them it is nobody can say.
-  return stale(another === undefined ? idOf(ports, reader, found.ref) : null);
+  return stale(another === undefined ? idOf(ports, mailbox, found.ref) : null);
 }
 
 /** More copies than these say nothing about where one of them went. */
 const MOST_COPIES = 10;
 
-const withMessageId = (
-  ports: StalePorts,
-  { mailbox, access }: Reader,
-  rfcMessageId: string,
-): Promise<MailAnswer> =>
+const withMessageId = (ports: StalePorts, mailbox: MailboxEntry, rfcMessageId: string): Promise<MailAnswer> =>
   ports.mail.query(mailbox.id, {
-    folders: searchedFolders(mailbox, 'all', access, ports.locators),
+    folders: searchedFolders(mailbox, 'all', ports.locators),
     filter: { message_id_header: rfcMessageId },
     order: 'received_desc',
     limit: MOST_COPIES,
@@ -119,7 +121,7 @@ const withMessageId = (
 
 const idOf = (
   { locators }: StalePorts,
-  { mailbox }: Reader,
+  mailbox: MailboxEntry,
   { folder, uidValidity, uid }: MessageRef,
 ): string =>
   locators.message({ mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid });

@@ -23,7 +23,7 @@ export const createAgent = defineCapability<Input, Agent>({
     "Creates an agent owned by a member. It never gets further than its owner's own grants. Give it a grant on a mailbox " +
     'and a token next.',
   effect: 'write',
-  access: { any: ['agents:manage'], freeInSession: true },
+  access: { any: ['agents:manage'], freeInSession: true, steppedUp: true },
   rest: { method: 'post', path: '/agents', status: 201, location: ({ id }) => `/agents/${id}` },
   tool: null,
   idempotency: {

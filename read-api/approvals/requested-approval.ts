@@ -1,11 +1,11 @@
 /** The check a request is about, for whoever may see it (`contract.md` 3). */
 import { z } from 'zod';
+import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
-import { operationsVisibleTo, type Sight, sightOf } from '../operations/visible-operations.ts';
 
 export const ApprovalId = z.string().min(1).max(64).describe('chk_…');
 
@@ -22,7 +22,7 @@ export async function requestedApproval(
 ): Promise<RequestedApproval> {
   const operationId = operationOfApproval(approvalId);
   const { state } = await loadAggregate(ports.events, operation, operationId);
-  const sight = sightOf(operationsVisibleTo(caller, ports.directory.state), state);
+  const sight = await sightOf({ caller, ports }, state);
   if (!approvalId.startsWith('chk_') || state.approval === null || sight === null) throw notFound('approval');
   return { operationId, state, sight };
 }

@@ -1,5 +1,6 @@
 /** Checks as they are answered: from their own streams one by one, from the read model as lists. */
 import { z } from 'zod';
+import { operationsVisibleTo, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import { Approval, approvalPayload } from '../../commands/operations/approvals/approval-payload.ts';
@@ -7,12 +8,14 @@ import { operation, type OperationState } from '../../commands/operations/operat
 import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
 import {
   type ApprovalFilter,
+  type ApprovalPage,
   findSuccessor,
   listApprovals as listRows,
+  type ListedApproval,
 } from '../../projections/approval-queries.ts';
 import { loadAsOf, momentAsOf } from '../as-of.ts';
-import { operationsVisibleTo, sightOf } from '../operations/visible-operations.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../page.ts';
+import { shownPage } from '../shown-page.ts';
 import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
 import { recordLook, recordSeen } from './record-seen.ts';
 import { requestedApproval } from './requested-approval.ts';
@@ -58,6 +61,10 @@ export interface ApprovalListing extends ApprovalFilter {
   readonly cursor: string | undefined;
 }
 
+type RowKey = NonNullable<ApprovalPage['before']>;
+
+const keyOf = ({ createdAt, id }: ListedApproval): RowKey => ({ createdAt: createdAt.toISOString(), id });
+
 const Keyset = z.tuple([z.iso.datetime(), z.string().max(64)]);
 
 /** One page, newest first. Throws `cursor_invalid`, `invalid_request`, `store_unavailable`. */
@@ -72,14 +79,24 @@ export async function showApprovals(
   const before = keyset && { createdAt: keyset[0], id: keyset[1] };
   const now = ports.clock.now();
   const visible = operationsVisibleTo(caller, ports.directory.state);
-  const found = await listRows(ports.sql, visible, filter, { before, limit: limit + 1, now });
-  const shown = found.slice(0, limit);
-  const seen = shown.filter(({ state }) => sightOf(visible, state) === 'approver');
+  const sights = new Map<string, Sight | null>();
+  const { rows: shown, next } = await shownPage<ListedApproval, RowKey>(
+    (from, most) => listRows(ports.sql, visible, filter, { before: from, limit: most, now }),
+    {
+      before,
+      limit,
+      keyOf,
+      isShown: async ({ id, state }) => {
+        sights.set(id, await sightOf(context, state));
+        return sights.get(id) !== null;
+      },
+    },
+  );
+  const seen = shown.filter(({ id }) => sights.get(id) === 'approver');
   await recordSeen(
     context,
     seen.map(({ id, state }) => ({ id: operationOfApproval(id), state })),
   );
-  const last = found.length > limit ? shown.at(-1) : undefined;
   return {
     items: await Promise.all(
       shown.map(({ id, state, supersededBy }) =>
@@ -87,7 +104,7 @@ export async function showApprovals(
       ),
     ),
     page: {
-      next_cursor: last ? encodeCursor(context, binding, [last.createdAt.toISOString(), last.id]) : null,
+      next_cursor: next && encodeCursor(context, binding, [next.createdAt, next.id]),
       limit,
       as_of: now.toISOString(),
     },

@@ -7,10 +7,11 @@ import { loadBody } from '../../commands/drafts/draft-body.ts';
 import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelope.ts';
 import { DraftId } from '../../commands/drafts/draft-input.ts';
 import { attachmentPayload, Draft, DraftContent, draftPayload } from '../../commands/drafts/draft-payload.ts';
-import { assertScopes, loadDraft } from '../../commands/drafts/load-draft.ts';
-import { listDraftStates } from '../../projections/drafts.ts';
+import { assertScopes, liesWithin, loadDraft } from '../../commands/drafts/load-draft.ts';
+import { listDraftStates, type ListedDraft } from '../../projections/drafts.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
+import { shownPage } from '../shown-page.ts';
 
 const Status = z.enum(DRAFT_STATUSES).optional();
 
@@ -61,6 +62,14 @@ function readableMailboxes({ caller }: Context, mailboxId: string | undefined): 
   return [mailboxId];
 }
 
+function isWithinReach({ caller, ports }: Context, state: DraftState): boolean {
+  const mailbox = ports.directory.state.mailboxes.get(state.mailboxId ?? '');
+  const access = caller.mailboxes.get(state.mailboxId ?? '');
+  return (
+    mailbox !== undefined && access !== undefined && liesWithin(ports.locators, { mailbox, access }, state)
+  );
+}
+
 async function listPage(context: Context, input: ListInput): Promise<DraftPage> {
   const { ports } = context;
   const { status = null, mailbox_id } = input;
@@ -70,12 +79,18 @@ async function listPage(context: Context, input: ListInput): Promise<DraftPage> 
   const before =
     input.cursor === undefined ? null : decodeCursor(context, binding, input.cursor, z.string().max(64));
   const asOf = ports.clock.now().toISOString();
-  const found = await listDraftStates(ports.sql, { mailboxIds, status, before, limit: limit + 1 });
-  const shown = found.slice(0, limit);
-  const last = found.length > limit ? shown.at(-1) : undefined;
+  const { rows, next } = await shownPage<ListedDraft, string>(
+    (from, most) => listDraftStates(ports.sql, { mailboxIds, status, before: from, limit: most }),
+    {
+      before,
+      limit,
+      keyOf: ({ id }) => id,
+      isShown: ({ state }) => Promise.resolve(isWithinReach(context, state)),
+    },
+  );
   return {
-    items: await Promise.all(shown.map(({ id, state }) => draftPayload(ports, id, state))),
-    page: { next_cursor: last ? encodeCursor(context, binding, last.id) : null, limit, as_of: asOf },
+    items: await Promise.all(rows.map(({ id, state }) => draftPayload(ports, id, state))),
+    page: { next_cursor: next === null ? null : encodeCursor(context, binding, next), limit, as_of: asOf },
   };
 }
 

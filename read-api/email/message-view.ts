@@ -11,7 +11,6 @@ import {
   type MailQuery,
   type MessageRef,
 } from '../../commands/kernel/mail-port.ts';
-import { isFolderAllowed } from '../../commands/kernel/searched-folders.ts';
 import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
 import { safeFilename } from '../../commands/kernel/safe-filename.ts';
 import { readLength } from '../messages/read-parts.ts';
@@ -156,10 +155,7 @@ function folderView({ mailbox, locators }: Viewing, { number, path }: FolderRef)
 
 /** Folders that the grant does not reach are not named. */
 function alsoIn(viewing: Viewing, numbers: readonly number[]): Pick<Message, 'also_in'> {
-  const { mailbox, access } = viewing;
-  const folders = mailbox.folders.filter(
-    ({ number }) => numbers.includes(number) && isFolderAllowed(access, mailbox, number),
-  );
+  const folders = viewing.mailbox.folders.filter(({ number }) => numbers.includes(number));
   return { also_in: folders.map((folder) => folderView(viewing, folder)) };
 }
 

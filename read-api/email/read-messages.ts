@@ -1,4 +1,5 @@
 /** One page of messages; the list route and email.query share it. */
+import { looksIntoText } from '../../commands/kernel/matches.ts';
 import { z } from 'zod';
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
@@ -7,7 +8,7 @@ import { notFound } from '../../commands/kernel/errors.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage, MailQuery, Order } from '../../commands/kernel/mail-port.ts';
 import { keysetOf } from '../../commands/kernel/message-order.ts';
-import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { asReached, searchedFolders } from '../../commands/kernel/searched-folders.ts';
 import { cursorAfter, encodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';
 import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../page.ts';
 import { howManyFit } from './answer-size.ts';
@@ -53,10 +54,10 @@ const KeysetSchema = z.object({
 
 /** The mailbox of a mail route and the caller's access to it. Throws `not_found`. */
 export function mailboxOf(context: Context, id: string): { mailbox: MailboxEntry; access: MailboxAccess } {
-  const mailbox = context.ports.directory.state.mailboxes.get(id);
+  const entry = context.ports.directory.state.mailboxes.get(id);
   const access = context.caller.mailboxes.get(id);
-  if (!mailbox || !access) throw notFound('mailbox');
-  return { mailbox, access };
+  if (!entry || !access) throw notFound('mailbox');
+  return { mailbox: asReached(entry, access), access };
 }
 
 /** Finds, orders and shapes a page. A read of bodies is in the access stream before the answer leaves. */
@@ -66,7 +67,7 @@ export async function readMessages(context: Context, request: MessageRequest): P
   const { route, folder, filter, order, view } = request;
   const binding = { route, query: { mailbox: mailbox.id, folder, filter, order, view } };
   const query: MailQuery = {
-    folders: searchedFolders(mailbox, folder, access, ports.locators),
+    folders: searchedFolders(mailbox, folder, ports.locators),
     filter,
     order,
     limit: request.limit,
@@ -84,7 +85,9 @@ export async function readMessages(context: Context, request: MessageRequest): P
   const shown = showMessages(viewing, answer.messages, texts);
   const fitting = howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);
-  if (request.body && kept.length > 0) await recordBodies(context, viewing, kept);
+  // Whether a word stands in a message is told by its count alone, and by an empty page, too.
+  const isRead = looksIntoText(filter) || (request.body !== null && kept.length > 0);
+  if (isRead) await recordBodies(context, viewing, kept);
   return {
     items: answer.threads
       ? answer.threads.flatMap((thread) => threadOf(viewing, thread))

@@ -5,6 +5,7 @@ import { mayCall } from '../../commands/kernel/authorise.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { effectiveRoles } from '../../commands/kernel/folders.ts';
+import { asReached } from '../../commands/kernel/searched-folders.ts';
 import { type Quotas, tighterQuotas } from '../../commands/kernel/grant-quotas.ts';
 import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/kernel/mail-filter.ts';
 import { POLICY_ACTIONS, type PolicyAction } from '../../commands/kernel/policy-document.ts';
@@ -127,10 +128,11 @@ const PAGE_LIMITS = {
 
 function describeMailbox(
   mailbox: MailboxEntry,
-  { scopes, quotas }: MailboxAccess,
+  access: MailboxAccess,
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
 ): Identity['mailboxes'][number] {
-  const roles = Object.entries(effectiveRoles(mailbox)).map(([role, number]) => [
+  const { scopes, quotas } = access;
+  const roles = Object.entries(effectiveRoles(asReached(mailbox, access))).map(([role, number]) => [
     role,
     ports.locators.folder(mailbox.number, number),
   ]);

@@ -4,7 +4,7 @@ import { managesEveryMailbox } from '../../commands/kernel/access.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { MailboxIdParameter } from '../../commands/kernel/select.ts';
 import { entryOf } from '../../commands/mailboxes/change-mailbox.ts';
-import { describeFolderRoles, FolderRoleMap } from '../../commands/mailboxes/folder-roles-payload.ts';
+import { FolderRoleMap, folderRolesFor } from '../../commands/mailboxes/folder-roles-payload.ts';
 import { describeMailbox, describeMailboxes, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
 import { collectionOf, pageFields } from '../page.ts';
 import { pageOfEntries } from '../page-of-entries.ts';
@@ -70,6 +70,5 @@ export const getFolderRoles = defineCapability<GetInput, FolderRoleMap>({
   idempotency: { kind: 'none' },
   input: GetInput,
   output: FolderRoleMap,
-  handle: async ({ mailbox_id }, context) =>
-    describeFolderRoles(entryOf(context, mailbox_id), context.ports.locators),
+  handle: async ({ mailbox_id }, context) => folderRolesFor(context, mailbox_id),
 });

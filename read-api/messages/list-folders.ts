@@ -1,5 +1,6 @@
 /** folders/list: the folders of a mailbox as the server has them now. */
 import { z } from 'zod';
+import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import type { FolderEntry, MailboxEntry } from '../../commands/kernel/directory.ts';
 import { roleOfFolder } from '../../commands/kernel/folders.ts';
@@ -59,7 +60,7 @@ export const listFolders = defineCapability<z.output<typeof Input>, z.output<typ
     const shown = rest.slice(0, limit);
     const last = rest.length > limit ? shown.at(-1) : undefined;
     return {
-      items: shown.flatMap((folder) => describeFolder(context, { mailbox, entries, folder })),
+      items: shown.flatMap((folder) => describeFolder(context, { mailbox, access, entries, folder })),
       page: { next_cursor: last ? encodeCursor(context, binding, last.path) : null, limit, as_of: asOf },
     };
   },
@@ -78,15 +79,17 @@ async function numbered(
 
 interface Described {
   readonly mailbox: MailboxEntry;
+  readonly access: MailboxAccess;
   readonly entries: ReadonlyMap<string, FolderEntry>;
   readonly folder: FolderListing;
 }
 
-function describeFolder({ ports }: Context, { mailbox, entries, folder }: Described): Folder[] {
+function describeFolder({ ports }: Context, { mailbox, access, entries, folder }: Described): Folder[] {
   const entry = entries.get(folder.path);
   if (!entry) return [];
   const idOf = ({ number }: FolderEntry): string => ports.locators.folder(mailbox.number, number);
-  const parent = folder.parentPath === null ? undefined : entries.get(folder.parentPath);
+  const above = folder.parentPath === null ? undefined : entries.get(folder.parentPath);
+  const parent = above && isFolderAllowed(access, mailbox, above.number) ? above : undefined;
   const role: FolderRole | null = roleOfFolder(mailbox, entry.number) ?? folder.role;
   const byPerson = role !== null && mailbox.folderRoles[role] === entry.number;
   return [

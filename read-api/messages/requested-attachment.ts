@@ -26,7 +26,8 @@ export async function requestedAttachment(
   const { locators, mail } = context.ports;
   const { mailbox } = mailboxOf(context, mailboxId);
   const opened = locators.openAttachment(attachmentId);
-  if (opened?.place.mailboxNumber !== mailbox.number) throw notFound('attachment');
+  const isHere = mailbox.folders.some(({ number }) => number === opened?.place.folderNumber);
+  if (opened?.place.mailboxNumber !== mailbox.number || !isHere) throw notFound('attachment');
   const requested = requestedMessage(context, mailboxId, locators.message(opened.place));
   const { ref, messageId } = requested;
   const found = await mail.withMailbox(mailbox.id, 'interactive', (session) =>

@@ -4,7 +4,6 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { MessageRef } from '../../commands/kernel/mail-port.ts';
-import { assertFolderAllowed } from '../../commands/kernel/searched-folders.ts';
 import { placeIn } from '../../commands/operations/selection.ts';
 import { staleMessage } from '../../commands/operations/stale-message.ts';
 import { mailboxOf } from '../email/read-messages.ts';
@@ -16,22 +15,21 @@ export interface RequestedMessage {
   readonly ref: MessageRef;
 }
 
-/** Throws `not_found` for an id that is none of this mailbox, `insufficient_scope` outside of the grant's folders. */
+/** Throws `not_found` for an id that is none of this mailbox, or of a folder that the grant does not reach. */
 export function requestedMessage(context: Context, mailboxId: string, messageId: string): RequestedMessage {
   const { mailbox, access } = mailboxOf(context, mailboxId);
   const ref = placeIn(mailbox, context.ports.locators, messageId);
-  assertFolderAllowed(access, mailbox, ref.folder);
   return { mailbox, access, messageId, ref };
 }
 
 /** What was found of the message; throws `message_stale` or `not_found` when nothing was. */
 export async function orStale<Found>(
   { ports }: Context,
-  { mailbox, access, messageId }: RequestedMessage,
+  { mailbox, messageId }: RequestedMessage,
   found: Found | null | undefined,
 ): Promise<Found> {
   if (found != null) return found;
-  throw await staleMessage(ports, { mailbox, access }, messageId);
+  throw await staleMessage(ports, mailbox, messageId);
 }
 
 /** As `orStale`, for bytes that turn out to be gone when the first of them is read. */

@@ -1,11 +1,23 @@
 /** GET /operations and /operations/:operation_id: where changes of mail stand, and what became of them. */
 import { z } from 'zod';
-import { defineCapability } from '../../commands/kernel/capability.ts';
-import { listOperations as listRows } from '../../projections/operation-queries.ts';
+import {
+  operationsReadableBy,
+  operationsVisibleTo,
+  SCOPES_TO_SEE_OPERATIONS,
+  sightOf,
+} from '../../commands/approvals/operation-sight.ts';
+import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
+import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import { operation } from '../../commands/operations/operation.ts';
+import {
+  listOperations as listRows,
+  type OperationPage,
+  type OperationRow,
+} from '../../projections/operation-queries.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
+import { shownPage } from '../shown-page.ts';
 import { listed, Operation, OperationListed, OperationStateField } from './operation-view.ts';
 import { findOperation, showOperation } from './show-operation.ts';
-import { operationsVisibleTo } from './visible-operations.ts';
 
 const Operations = collectionOf(OperationListed);
 const ListInput = z.strictObject({
@@ -27,7 +39,7 @@ export const listOperations = defineCapability<ListInput, z.output<typeof Operat
     'Operations on messages and sends of drafts, newest first. status is waiting (for a decision or a commit), running, ' +
     'completed, failed, unknown or not_run (its check ended first); what is unknown is looked up by itself and never repeated.',
   effect: 'read',
-  access: 'any-token',
+  access: { any: SCOPES_TO_SEE_OPERATIONS },
   rest: { method: 'get', path: '/operations' },
   tool: null,
   idempotency: { kind: 'none' },
@@ -41,14 +53,26 @@ export const listOperations = defineCapability<ListInput, z.output<typeof Operat
     const keyset = input.cursor === undefined ? null : decodeCursor(context, binding, input.cursor, Keyset);
     const before = keyset && { createdAt: keyset[0], id: keyset[1] };
     const asOf = ports.clock.now().toISOString();
-    const visible = operationsVisibleTo(caller, ports.directory.state);
-    const found = await listRows(ports.sql, visible, filter, { before, limit: limit + 1 });
-    const shown = found.slice(0, limit);
-    const last = found.length > limit ? shown.at(-1) : undefined;
-    const next = last ? encodeCursor(context, binding, [last.createdAt.toISOString(), last.id]) : null;
-    return { items: shown.map(listed), page: { next_cursor: next, limit, as_of: asOf } };
+    const visible = operationsReadableBy(caller, operationsVisibleTo(caller, ports.directory.state));
+    const { rows, next } = await shownPage<OperationRow, RowKey>(
+      (from, most) => listRows(ports.sql, visible, filter, { before: from, limit: most }),
+      { before, limit, keyOf, isShown: (row) => isShown(context, row) },
+    );
+    const nextCursor = next && encodeCursor(context, binding, [next.createdAt, next.id]);
+    return { items: rows.map(listed), page: { next_cursor: nextCursor, limit, as_of: asOf } };
   },
 });
+
+type RowKey = NonNullable<OperationPage['before']>;
+
+const keyOf = ({ createdAt, id }: OperationRow): RowKey => ({ createdAt: createdAt.toISOString(), id });
+
+/** Only a grant bound to folder roles may show less than the query knows; its stream tells where the operation lies. */
+async function isShown({ caller, ports }: Context, { id, mailboxId }: OperationRow): Promise<boolean> {
+  if ((caller.mailboxes.get(mailboxId)?.folderRoles ?? null) === null) return true;
+  const { state } = await loadAggregate(ports.events, operation, id);
+  return (await sightOf({ caller, ports }, state)) !== null;
+}
 
 export const getOperation = defineCapability<z.output<typeof GetInput>, Operation>({
   name: 'get_operation',
@@ -57,7 +81,7 @@ export const getOperation = defineCapability<z.output<typeof GetInput>, Operatio
   description:
     'One operation as it stands now. A send names its draft, error tells why it failed; approval is its check.',
   effect: 'read',
-  access: 'any-token',
+  access: { any: SCOPES_TO_SEE_OPERATIONS },
   rest: { method: 'get', path: '/operations/:operation_id' },
   tool: null,
   idempotency: { kind: 'none' },

@@ -1,4 +1,5 @@
 /** One operation for somebody who may see it, as it stands and with its lines of the audit trail. */
+import { assertMayRead, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { type Loaded, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
@@ -7,21 +8,21 @@ import { listAudit } from '../../projections/audit-queries.ts';
 import { recordSeen } from '../approvals/record-seen.ts';
 import { type AuditLine, describeLine } from '../audit/audit-line.ts';
 import { described, type Operation } from './operation-view.ts';
-import { operationsVisibleTo, type Sight, sightOf } from './visible-operations.ts';
 
 export interface FoundOperation extends Loaded<OperationState> {
   readonly id: string;
   readonly sight: Sight;
 }
 
-/** Throws `not_found` for an unknown operation and for one the caller may not see. */
+/** Throws `not_found` for an unknown operation and for one the caller may not see, `insufficient_scope` like `assertMayRead`. */
 export async function findOperation(
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
   id: string,
 ): Promise<FoundOperation> {
   const loaded = await loadAggregate(ports.events, operation, id);
-  const sight = sightOf(operationsVisibleTo(caller, ports.directory.state), loaded.state);
+  const sight = await sightOf({ caller, ports }, loaded.state);
   if (sight === null) throw notFound('operation');
+  assertMayRead(caller, loaded.state);
   return { ...loaded, id, sight };
 }
 

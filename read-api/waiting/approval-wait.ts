@@ -1,5 +1,6 @@
 /** Waiting for what people decide, and for what becomes of it: checks whose status changes. */
 import { z } from 'zod';
+import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
@@ -8,7 +9,6 @@ import type { Approval } from '../../commands/operations/approvals/approval-payl
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { recordSeen } from '../approvals/record-seen.ts';
-import { operationsVisibleTo, type Sight, sightOf } from '../operations/visible-operations.ts';
 import { type CheckNews, checkNews } from './check-news.ts';
 import type { Found, Moments, WaitSource } from './wait-for.ts';
 
@@ -66,14 +66,15 @@ async function loadVisible(
   { caller, ports }: Context & { readonly caller: Caller },
   { ids, mailboxId, upTo }: Wanted,
 ): Promise<readonly Check[]> {
-  const visible = operationsVisibleTo(caller, ports.directory.state);
-  const loaded = await Promise.all(ids.map((id) => checkNews(ports, id, upTo)));
-  return loaded.map((news, index) => {
-    const sight = sightOf(visible, news.state);
-    const isElsewhere = mailboxId !== null && news.state.mailboxId !== mailboxId;
-    if (sight === null || isElsewhere || news.state.approval === null) throw notFound('approval');
-    return { id: ids[index] ?? '', sight, news };
-  });
+  return await Promise.all(
+    ids.map(async (id) => {
+      const news = await checkNews(ports, id, upTo);
+      const sight = await sightOf({ caller, ports }, news.state);
+      const isElsewhere = mailboxId !== null && news.state.mailboxId !== mailboxId;
+      if (sight === null || isElsewhere || news.state.approval === null) throw notFound('approval');
+      return { id, sight, news };
+    }),
+  );
 }
 
 /** When the next of them expires by the clock; null when none will. */

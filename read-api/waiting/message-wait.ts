@@ -62,9 +62,7 @@ async function findMessages(
   const { ports } = context;
   const { mailbox, access } = mailboxOf(context, mailboxId);
   refuseUnwatched(mailbox);
-  const folders = new Map(
-    searchedFolders(mailbox, folder, access, ports.locators).map((ref) => [ref.number, ref]),
-  );
+  const folders = new Map(searchedFolders(mailbox, folder, ports.locators).map((ref) => [ref.number, ref]));
   const { changes, upTo } = await ports.feed.changesAfter(mailboxId, after);
   const candidates = changes.flatMap((change) => candidateOf(change, folders, filter));
   const looked = candidates.slice(0, AT_ONCE);

@@ -1,11 +1,11 @@
 /** Waiting for operations to finish: the work of a request that was answered before its end. */
+import { assertMayRead, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import type { FeedPlace } from '../../commands/kernel/observed-change.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { described, Operation } from '../operations/operation-view.ts';
-import { operationsVisibleTo, sightOf } from '../operations/visible-operations.ts';
 import type { Found, WaitSource } from './wait-for.ts';
 import type { z } from 'zod';
 
@@ -32,10 +32,11 @@ async function findFinished(
 ): Promise<Found<FinishedOperation>> {
   // Read before the streams: what one of them holds beyond is told by the feed in a moment, and counts then.
   const upTo = ports.feed.reached;
-  const visible = operationsVisibleTo(caller, ports.directory.state);
   const loaded = await Promise.all(ids.map((id) => loadAggregate(ports.events, operation, id)));
   for (const { state } of loaded) {
-    if (state.mailboxId !== mailboxId || sightOf(visible, state) === null) throw notFound('operation');
+    const sight = state.mailboxId === mailboxId ? await sightOf({ caller, ports }, state) : null;
+    if (sight === null) throw notFound('operation');
+    assertMayRead(caller, state);
   }
   const now = ports.clock.now();
   const finished = loaded.flatMap(({ state, position }, index) => {

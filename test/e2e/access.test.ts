@@ -191,7 +191,7 @@ describe('who may do what', function () {
     expect((await list()).status).to.equal(200);
   });
 
-  it(`binds a grant to folder roles, source and destination ${verifies('interface:4.2:agents')}`, async () => {
+  it(`binds a grant to folder roles, source and destination, and hides the others ${verifies('interface:4.2:agents', 'contract:3:folder-unknown')}`, async () => {
     const agent = await gateway.rest('POST', '/agents', { name: 'Inbox only' });
     await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
       principal_id: agent.body.id,
@@ -205,7 +205,21 @@ describe('who may do what', function () {
     const list = (folder: string) =>
       gateway.rest('GET', `/mailboxes/${mailboxId}/messages?folder=${folder}`, undefined, { token });
     expect((await list('inbox')).status).to.equal(200);
-    expect((await list('archive')).body.error.code).to.equal('insufficient_scope');
+    const beyond = await list('archive');
+    expect(beyond.body.error).to.deep.include({ code: 'folder_role_missing', details: { role: 'archive' } });
+    const [there, nowhere] = [await list('path:Sent'), await list('path:Nowhere')];
+    for (const { body } of [there, nowhere])
+      expect(body.error).to.include({ status: 404, code: 'not_found' });
+    expect(there.body.error.message).to.equal(nowhere.body.error.message);
+    const identity = await gateway.rest('GET', '/identity', undefined, { token });
+    expect(Object.keys(identity.body.mailboxes[0].folder_roles as object)).to.deep.equal(['inbox']);
+    const roles = await gateway.rest(
+      'PUT',
+      `/mailboxes/${mailboxId}/folder-roles`,
+      { inbox: null },
+      { token },
+    );
+    expect(roles.body.error.code).to.equal('insufficient_scope');
   });
 
   it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted', 'contract:0:if-match', 'interface:4.2:mailboxes')}`, async () => {

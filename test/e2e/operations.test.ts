@@ -110,7 +110,10 @@ describe('operations read and resolved', function () {
     const { body } = await gateway.rest('POST', '/agents', { name: 'Other' });
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
     const request = { principal_id: body.id, name: 'Other', surface: 'rest', expires_at };
-    const other = await gateway.rest('POST', '/tokens', { ...request, scopes: ['messages:read'] });
+    const other = await gateway.rest('POST', '/tokens', {
+      ...request,
+      scopes: ['messages:read', 'approvals:read'],
+    });
     expect((await get(`/operations/${id}`, other.body.token)).status).to.equal(404);
     expect((await get('/operations', other.body.token)).body.items).to.deep.equal([]);
     // The person behind the agent sees it, without where the agent came from unless he may read the trail.

@@ -108,6 +108,26 @@ export const contractCallers = {
     'Creating a mailbox grants its creator every mailbox scope.',
   ],
   'contract:3:grant-folders': ['email_act', 'A grant with folder_roles holds for source and destination.'],
+  'contract:3:folder-reach': [
+    ['get_operation', 'get_approval', 'preview_approval', 'read_draft', 'list_drafts', 'list_operations'],
+    'folder_roles bound what a grant shows of approvals, previews, operations and drafts; not for requester, person behind and approvers.',
+  ],
+  'contract:3:folder-unknown': [
+    ['list_messages', 'email_act', 'get_identity', 'get_folder_roles'],
+    'A folder that a grant does not reach answers like an unknown one; identity and folder-roles do not show it.',
+  ],
+  'contract:3:folder-roles-rights': [
+    'set_folder_roles',
+    'PUT folder-roles needs folders:manage and mailboxes:grants, and is refused to a grant with folder_roles.',
+  ],
+  'contract:3:operation-scopes': [
+    ['list_operations', 'get_operation', 'email_await'],
+    'Operations need approvals:read, or drafts:read (sends) or messages:read (others) on their mailbox.',
+  ],
+  'contract:3:body-filter': [
+    ['email_query', 'email_act'],
+    'A filter with body_contains needs messages:body too, and is a recorded read.',
+  ],
   'contract:3:grant-expiry': ['create_grant', 'An expired grant gives nothing.'],
   'contract:3:session-only-scopes': [
     'create_token',

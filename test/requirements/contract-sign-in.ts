@@ -77,8 +77,16 @@ export const contractSignIn = {
     'The password counts as fresh for 15 minutes, after sign-in and after step-up.',
   ],
   'contract:18:step-up-guards': [
-    ['create_token', 'put_mailbox_credentials', 'update_mailbox'],
-    'Token creation and credential changes need a fresh password in a session, and with a token made from one.',
+    [
+      'create_token',
+      'create_session_token',
+      'create_agent',
+      'create_mailbox',
+      'put_mailbox_credentials',
+      'update_mailbox',
+      'set_folder_roles',
+    ],
+    'Tokens, agents, mailboxes, credentials, folder roles and trusted_authserv_ids need a fresh password in a session, and with a token made from one.',
   ],
   'contract:18:admin-person': [
     'kernel',

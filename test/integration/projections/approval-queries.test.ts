@@ -10,8 +10,7 @@ import {
   type ListedApproval,
 } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
-import type { OperationsVisible } from '../../../projections/operation-queries.ts';
-import { sightOf } from '../../../read-api/operations/visible-operations.ts';
+import { type OperationsVisible, sightIn } from '../../../commands/approvals/operation-sight.ts';
 import { askedFor, type SampleCheck, wentOn } from '../../support/sample-checks.ts';
 import { ORG } from '../../support/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
@@ -115,7 +114,7 @@ function isWanted(
   now: Date,
 ): boolean {
   const status = statusOfCheck(state, now);
-  if (status === null || sightOf(visible, state) === null) return false;
+  if (status === null || sightIn(visible, state) === null) return false;
   if (statuses?.includes(status) === false || (mailboxId ?? state.mailboxId) !== state.mailboxId)
     return false;
   if (role === 'approver') return status === 'awaiting_approval' && mayVote(state, visible);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { listOperations, type OperationsVisible } from '../../../projections/operation-queries.ts';
+import type { OperationsVisible } from '../../../commands/approvals/operation-sight.ts';
+import { listOperations } from '../../../projections/operation-queries.ts';
 import { happened, sampleAuthor } from '../../support/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';

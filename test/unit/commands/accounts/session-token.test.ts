@@ -5,8 +5,10 @@ import type { Capability } from '../../../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
 import type { Sealed } from '../../../../commands/kernel/ports.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
+import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
 import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
+import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
@@ -32,6 +34,15 @@ describe('a token made from a session', () => {
   const make = async (scopes?: readonly string[]): Promise<string> => {
     const input = { audience: AUDIENCE, ...(scopes && { scopes }) };
     return (await gateway.call<{ token: string }>(createSessionToken, input, { token: sessionId })).token;
+  };
+
+  /** One that was made while the password was fresh, which it is no more. */
+  const madeShortlyBefore = async (): Promise<string> => {
+    gateway.clock.advance(QUARTER_MS - 60_000);
+    const bearer = await make();
+    gateway.clock.advance(60_000);
+    expect(await rejection(make())).to.include({ code: 'step_up_required' });
+    return bearer;
   };
 
   /** A call with it, as a request over REST comes in. */
@@ -67,8 +78,7 @@ describe('a token made from a session', () => {
     it(`changes credentials by ${name} only while the password of that session is fresh ${verifies('contract:18:step-up-guards')}`, async () => {
       await change(await make(), 'changed while fresh');
       expect(replaced()).to.include({ password: 'changed while fresh' });
-      gateway.clock.advance(QUARTER_MS);
-      const bearer = await make();
+      const bearer = await madeShortlyBefore();
       expect(await rejection(change(bearer, 'stolen'))).to.include({ code: 'step_up_required' });
       expect(replaced()).to.include({ password: 'changed while fresh' });
       await gateway.call(stepUpSession, { password: OWNER.password }, { token: sessionId });
@@ -78,9 +88,9 @@ describe('a token made from a session', () => {
   }
 
   it(`changes what is no credential without it ${verifies('contract:18:step-up-guards')}`, async () => {
-    gateway.clock.advance(QUARTER_MS);
     const input = { mailbox_id: mailboxId, display_name: 'Renamed' };
-    expect(await callWith(await make(), updateMailbox, input)).to.include({ display_name: 'Renamed' });
+    const bearer = await madeShortlyBefore();
+    expect(await callWith(bearer, updateMailbox, input)).to.include({ display_name: 'Renamed' });
   });
 
   it(`makes no tokens, which would not end with the session ${verifies('contract:2:session-token')}`, async () => {
@@ -97,6 +107,27 @@ describe('a token made from a session', () => {
 });
 
 describe('a session', () => {
+  it(`adds mailboxes and agents, maps roles and trusts headers only with a fresh password ${verifies('contract:18:step-up-guards')}`, async () => {
+    const gateway = await startMemoryGateway();
+    const box = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };
+    const token = await gateway.signIn();
+    const { id } = await gateway.call<{ id: string }>(createMailbox, box, { token });
+    const guarded: readonly (readonly [Capability, object])[] = [
+      [createMailbox, { ...box, email: 'other@example.com' }],
+      [createAgent, { name: 'Robot' }],
+      [putFolderRoles, { mailbox_id: id, roles: { archive: null } }],
+      [updateMailbox, { mailbox_id: id, trusted_authserv_ids: ['mx.example.com'] }],
+      [createSessionToken, { audience: AUDIENCE }],
+    ];
+    gateway.clock.advance(QUARTER_MS);
+    for (const [capability, input] of guarded) {
+      const refused = await rejection(gateway.call(capability, input, { token }));
+      expect(refused, capability.name).to.include({ code: 'step_up_required' });
+    }
+    await gateway.call(stepUpSession, { password: OWNER.password }, { token });
+    for (const [capability, input] of guarded) await gateway.call(capability, input, { token });
+  });
+
   it(`replaces credentials with the settings only with a fresh password ${verifies('contract:18:step-up-guards')}`, async () => {
     const gateway = await startMemoryGateway();
     const wanted = { email: 'box@example.com', imap: IMAP, smtp: SMTP, auth };

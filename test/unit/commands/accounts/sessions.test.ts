@@ -114,6 +114,7 @@ describe('sessions', () => {
   it(`make no token that lives longer than they do ${verifies('contract:2:session-token')}`, async () => {
     const { session } = await login();
     gateway.clock.advance(12 * 3_600_000 - 60_000);
+    await gateway.call(stepUpSession, { password: OWNER.password }, { token: session.id });
     const made = await gateway.call<{ expires_at: string }>(
       createSessionToken,
       { audience: 'http://127.0.0.1/mcp' },

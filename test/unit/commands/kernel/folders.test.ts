@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { MailboxAccess } from '../../../../commands/kernel/access.ts';
 import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
 import type { GatewayError } from '../../../../commands/kernel/errors.ts';
 import {
@@ -94,10 +93,9 @@ describe('a mailbox whose folders are not known yet', () => {
     awaitsAuthorization,
     state: state as MailboxEntry['state'],
   });
-  const access: MailboxAccess = { scopes: new Set(), folderRoles: null } as unknown as MailboxAccess;
   const asked = (entry: MailboxEntry): readonly GatewayError[] => [
     ...[undefined, 'all', 'inbox', 'Work'].map((folder) =>
-      refusal(() => searchedFolders(entry, folder, access, locators)),
+      refusal(() => searchedFolders(entry, folder, locators)),
     ),
     refusal(() => folderOfRole(entry, 'archive')),
   ];

@@ -174,18 +174,19 @@ describe('submitting an operation', () => {
     expect(rig.mailbox.commands).to.deep.equal([]);
   });
 
-  it(`keeps a grant to its folder roles, source and destination ${verifies('contract:3:grant-folders')}`, async () => {
+  it(`keeps a grant to its folder roles, source and destination ${verifies('contract:3:grant-folders', 'contract:3:folder-unknown')}`, async () => {
     rig = operationRig({ folderRoles: ['inbox', 'archive'] });
     const move = (from: FolderPath, folder: string) =>
       rig.invoke(moveMessages, { message_ids: [rig.arrive(from)], folder });
-    for (const [from, to] of [
-      ['INBOX', 'trash'],
-      ['Trash', 'inbox'],
-      ['INBOX', 'Work'],
-      ['Work', 'archive'],
+    for (const [from, to, code] of [
+      ['INBOX', 'trash', 'folder_role_missing'],
+      ['Trash', 'inbox', 'not_found'],
+      ['INBOX', 'Work', 'not_found'],
+      ['Work', 'archive', 'not_found'],
     ] as const) {
-      expect(await refusal(move(from, to)), `${from} → ${to}`).to.include({ code: 'insufficient_scope' });
+      expect(await refusal(move(from, to)), `${from} → ${to}`).to.include({ code });
     }
+    expect(await refusal(move('INBOX', 'Wrk'))).to.deep.equal(await refusal(move('INBOX', 'Work')));
     expect((await move('INBOX', 'archive')).output).to.include({ status: 'completed' });
   });
 
