@@ -1,5 +1,6 @@
 /** The attachments a caller names, checked and brought into the form a version holds. */
 import { createHash } from 'node:crypto';
+import { sniffedType } from '../kernel/attachment-types.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
@@ -10,7 +11,7 @@ import type { DraftAttachment } from './draft-envelope.ts';
 import { type AttachmentInput, MAX_ATTACHMENTS, mediaTypeOf } from './draft-input.ts';
 import { asHeaderText } from './header-text.ts';
 import { assertScopes } from './load-draft.ts';
-import { describeReceived } from './received-attachment.ts';
+import { describeReceived, receivedBytes } from './received-attachment.ts';
 
 /** `contract.md` 7: what a draft takes without an upload, decoded, all together. */
 const MAX_INLINE_BYTES = 256 * 1024;
@@ -52,7 +53,7 @@ export async function nameAttachments(
       attachments.push(await referenced(context, on, input));
       continue;
     }
-    const named = inlineAttachment(context, input);
+    const named = await inlineAttachment(context, input);
     inline.push(named);
     attachments.push(named.attachment);
   }
@@ -86,7 +87,7 @@ export function checkList(attachments: readonly DraftAttachment[]): readonly Dra
   return attachments;
 }
 
-function inlineAttachment({ ports }: Context, input: Inline): InlineBytes {
+async function inlineAttachment({ ports }: Context, input: Inline): Promise<InlineBytes> {
   const bytes = Buffer.from(input.content_base64, 'base64');
   const attachment: DraftAttachment = {
     id: ports.ids.newId('upl'),
@@ -96,6 +97,7 @@ function inlineAttachment({ ports }: Context, input: Inline): InlineBytes {
     size: bytes.length,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     given_inline: true,
+    sniffed_type: await sniffedType([bytes]),
   };
   return { attachment, bytes };
 }
@@ -122,7 +124,8 @@ async function uploaded(
   const stored = draftId === null ? null : await ports.content.describe(id);
   if (stored?.kind !== 'upload' || stored.owner.draftId !== draftId) throw notFound('attachment');
   const { filename, contentType, size, sha256 } = stored;
-  return { id, filename, content_type: contentType, content_id: null, size, sha256 };
+  const sniffed_type = await sniffedType(ports.content.open(id));
+  return { id, filename, content_type: contentType, content_id: null, size, sha256, sniffed_type };
 }
 
 async function received(
@@ -131,7 +134,8 @@ async function received(
   id: string,
 ): Promise<DraftAttachment> {
   assertScopes(access, ['attachments:read']);
-  const part = await describeReceived(ports, asReached(mailbox, access), id);
+  const reached = asReached(mailbox, access);
+  const part = await describeReceived(ports, reached, id);
   return {
     id,
     filename: receivedName(part.filename),
@@ -139,6 +143,7 @@ async function received(
     content_id: null,
     size: part.size,
     sha256: null,
+    sniffed_type: await sniffedType(receivedBytes(ports, reached, id)),
   };
 }
 

@@ -16,6 +16,8 @@ const AttachmentLabel = z.object({
   content_id: z.string().nullable(),
   /** Its bytes came as base64 in a request, of which a draft takes few. Absent = uploaded, or of received mail. */
   given_inline: z.literal(true).optional(),
+  /** What its leading bytes are, for policy; null = nobody can tell. Absent = written before they were looked at. */
+  sniffed_type: z.string().nullable().optional(),
 });
 
 export const DraftEnvelope = z.object({

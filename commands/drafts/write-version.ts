@@ -87,7 +87,7 @@ export function contentHashOf(
   { fields, body, attachments: { attachments } }: VersionParts,
 ): string {
   // Bytes that were sent twice have two ids and one hash: the same content is then the same version, however it came.
-  const meant = attachments.map(({ id, sha256, given_inline: _, ...shown }) => ({
+  const meant = attachments.map(({ id, sha256, given_inline: _, sniffed_type: __, ...shown }) => ({
     ...shown,
     bytes: sha256 ?? id,
   }));

@@ -66,6 +66,10 @@ export const contractPolicy = {
     ['set_policy', 'send_draft'],
     'internal_domains of the policy alone say what is inside: a domain is itself, *.example.com what lies below; none = all are outside.',
   ],
+  'contract:8:attachment-types': [
+    'send_draft',
+    'An attachment is judged by its declared type, those of its name and that of its leading bytes; the strictest holds.',
+  ],
   'contract:8:undo-of-sends': [
     'set_policy',
     'undo_seconds in allow holds for sends; where a rule could allow something else the policy is refused with its path.',

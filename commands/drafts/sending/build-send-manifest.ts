@@ -42,9 +42,10 @@ export function buildSendManifest(
     envelope: { from: smtp.from, to: [...smtp.to] },
     headers: headersOf(composed, frozen.message_id),
     body_sha256: bodyHash(composed.message),
-    attachments: composed.attachments.map(({ filename, content_type }, index) => ({
+    attachments: composed.attachments.map(({ filename, content_type, sniffed_type }, index) => ({
       filename: filename?.toWellFormed() ?? null,
       content_type,
+      ...(sniffed_type == null ? {} : { sniffed_type }),
       size: read[index]?.size ?? 0,
       sha256: read[index]?.sha256 ?? '',
     })),

@@ -20,6 +20,7 @@ import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
 import { concludeSend } from './conclude-send.ts';
 import { endCheck } from './leave-review.ts';
 import { runAttempt } from './run-attempt.ts';
+import { attachmentFactsOf } from './send-content.ts';
 import { outcomeOf } from './send-outcome.ts';
 import { giveQuotaBack, takeQuota } from './send-quota.ts';
 import { assertSubmits } from './send-draft.ts';
@@ -33,7 +34,7 @@ export const sendCommit: CommitKind<SendManifest> = {
   decide: ({ directory: { state } }, { acting, orgId, manifest: { envelope, attachments, headers } }) =>
     decideSend(policyInForce(state, orgId), acting, {
       recipients: envelope.to,
-      attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
+      attachments: attachments.flatMap(attachmentFactsOf),
       headers: headers.other.map(({ name }) => name),
     }),
   execute,

@@ -1,9 +1,17 @@
 /** What a send of a draft would carry, as policy looks at it. */
 import { GatewayError } from '../../kernel/errors.ts';
+import { type TypedAttachment, typesOf } from '../../kernel/attachment-types.ts';
 import type { PersonalData } from '../../kernel/ports.ts';
 import type { SendContent } from '../../policy/decide-for-caller.ts';
+import type { AttachmentFacts } from '../../policy/policy-facts.ts';
 import { attachmentsOf, openEnvelope, recipientsOf } from '../draft-envelope.ts';
 import type { DraftState } from '../draft.ts';
+
+/** One for each type it may be of. */
+export const attachmentFactsOf = (
+  attachment: TypedAttachment & { readonly size: number },
+): readonly AttachmentFacts[] =>
+  typesOf(attachment).map((contentType) => ({ contentType, size: attachment.size }));
 
 /** Every recipient and attachment of the draft as it stands. Throws `conflict` when its content was erased. */
 export async function sendContentOf(personal: PersonalData, { current }: DraftState): Promise<SendContent> {
@@ -12,10 +20,7 @@ export async function sendContentOf(personal: PersonalData, { current }: DraftSt
     throw new GatewayError('conflict', 'The content of this draft was erased.');
   return {
     recipients: recipientsOf(envelope).map(({ email }) => email),
-    attachments: attachmentsOf(current, envelope).map(({ content_type, size }) => ({
-      contentType: content_type,
-      size,
-    })),
+    attachments: attachmentsOf(current, envelope).flatMap(attachmentFactsOf),
     headers: Object.keys(envelope.headers),
   };
 }

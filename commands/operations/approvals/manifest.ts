@@ -58,6 +58,8 @@ export const SendManifest = z.object({
     z.object({
       filename: z.string().nullable(),
       content_type: z.string(),
+      /** What its leading bytes are; absent where they tell nothing. */
+      sniffed_type: z.string().optional(),
       size: z.int(),
       sha256: z.string(),
     }),
