@@ -23,6 +23,7 @@ import {
 } from '../projections/directory-entities.ts';
 import { projectedEvent } from '../projections/projection.ts';
 import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
+import { changedRights, type RightsChange } from './changed-rights.ts';
 import { DirectoryMaps } from './directory-maps.ts';
 import { refuseCheckpointAhead } from './projector/checkpoint-ahead.ts';
 import { ItemBuffer } from './projector/item-buffer.ts';
@@ -50,6 +51,9 @@ export interface DirectoryCopyOptions {
 /** Told of a mailbox that changed, in whichever process that was. Must not throw. */
 export type MailboxListener = (before: MailboxEntry, now: MailboxEntry) => void;
 
+/** Told of every change that may narrow somebody's rights, right after the copy holds it. Must not throw. */
+export type RightsListener = (change: RightsChange) => void;
+
 export interface DirectoryCopy extends Directory {
   /** False while the copy may be behind a change that was answered somewhere: then nobody's rights are known. */
   readonly isCurrent: boolean;
@@ -57,6 +61,8 @@ export interface DirectoryCopy extends Directory {
   readonly ageMs: number;
   /** From now on the listener is told of every mailbox that changes. */
   onMailboxChange(listener: MailboxListener): void;
+  /** From now on the listener is told of every change of rights. */
+  onRightsChange(listener: RightsListener): void;
   close(): Promise<void>;
 }
 
@@ -83,6 +89,7 @@ class FollowingDirectory implements DirectoryCopy {
   readonly #ending = new AbortController();
   readonly #waiters = new PositionWaiters();
   readonly #listeners: MailboxListener[] = [];
+  readonly #rightsListeners: RightsListener[] = [];
   #following: Promise<void> = Promise.resolve();
   #version = 0;
   #turn = new AbortController();
@@ -112,6 +119,10 @@ class FollowingDirectory implements DirectoryCopy {
 
   onMailboxChange(listener: MailboxListener): void {
     this.#listeners.push(listener);
+  }
+
+  onRightsChange(listener: RightsListener): void {
+    this.#rightsListeners.push(listener);
   }
 
   /** Follows from there; resolves when caught up for the first time. */
@@ -207,6 +218,7 @@ class FollowingDirectory implements DirectoryCopy {
     this.maps.clear();
     for (const entity of entities) this.maps.put(entity);
     for (const before of mailboxes.values()) this.#tell(before);
+    for (const listener of this.#rightsListeners) listener('everything');
     this.#waiters.move(position);
   }
 
@@ -234,7 +246,9 @@ class FollowingDirectory implements DirectoryCopy {
     this.#put(await changesOf(streamName, fact, this.maps.lookUp, open));
   }
 
-  #put({ put, remove }: DirectoryChange): void {
+  #put(change: DirectoryChange): void {
+    const { put, remove } = change;
+    const rights = changedRights(this.state, change);
     const mailboxes = put.flatMap(({ kind, value }) =>
       kind === 'mailbox' ? (this.state.mailboxes.get(value.id) ?? []) : [],
     );
@@ -242,6 +256,7 @@ class FollowingDirectory implements DirectoryCopy {
     for (const key of remove) this.maps.remove(key);
     this.#version += 1;
     for (const before of mailboxes) this.#tell(before);
+    if (rights !== null) for (const listener of this.#rightsListeners) listener(rights);
   }
 
   #tell(before: MailboxEntry): void {

@@ -7,7 +7,7 @@ import { runMailboxEraser } from './background/mailbox-eraser.ts';
 import { runOperationSweeper } from './background/operation-sweeper.ts';
 import { runReviewSweeper } from './background/review-sweeper.ts';
 import { runSendWorker } from './background/send-worker.ts';
-import { runTargetSweeper } from './background/target-sweeper.ts';
+import { runGroundSweeper } from './background/ground-sweeper.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
 import { startMetricsServer } from './http/metrics-server.ts';
@@ -104,12 +104,12 @@ function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): (
   const workers = { ports, gateway, index, directUrl: core.storage.directUrl, times };
   const loops = [
     runMailboxWorkers(workers, stopping.signal),
+    runGroundSweeper(ports, core.ports.directory, stopping.signal),
     ...[
       runMailboxEraser,
       runOperationSweeper,
       runSendWorker,
       runApprovalWorker,
-      runTargetSweeper,
       runReviewSweeper,
       runDraftCopier,
       runDraftTidier,

@@ -6,7 +6,7 @@ import { PROTOCOL_REVISION_NAMES } from '../mcp/protocol-revisions.ts';
 import { followMoves } from '../projections/message-moves.ts';
 import { openAccessStream } from './access-stream.ts';
 import { PostgresContentStore } from './content-store/postgres-content-store.ts';
-import { openDirectory } from './directory-copy.ts';
+import { type DirectoryCopy, openDirectory } from './directory-copy.ts';
 import { messageComposer } from './mail/compose-message.ts';
 import { createEgressGuard } from './mail/egress-guard.ts';
 import { labelledFolders } from './mail/labelled-folders.ts';
@@ -54,6 +54,7 @@ const SMTP_CONNECT_TIMEOUT_MS = 10_000;
 
 /** The ports of a process without read models: only a serving process keeps those. */
 export type CorePorts = Omit<Ports, 'readModels'> & {
+  readonly directory: DirectoryCopy;
   readonly feed: FeedFollower;
   readonly mailIndex: MailIndex;
   readonly mail: ImapGateway;

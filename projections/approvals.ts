@@ -3,6 +3,7 @@ import { withPrefix } from '../commands/kernel/ids.ts';
 import { operation, type OperationState } from '../commands/operations/operation.ts';
 import { countsOf } from '../commands/operations/operation-progress.ts';
 import type { ApprovalState } from '../commands/operations/approvals/approval-state.ts';
+import { forgetTargets, keepTargets, suspectLost } from './approval-targets.ts';
 import type { Batch, ProjectedEvent, Projection } from './projection.ts';
 import { splitStreamName } from './projection.ts';
 
@@ -26,6 +27,8 @@ const COLUMNS = {
   expires_at: 'timestamptz',
   commit_at: 'timestamptz',
   supersedes: 'text',
+  /** Position of the newest event that may have taken a target away; 0 = none did. */
+  suspected: 'bigint',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
   state: 'jsonb',
@@ -47,14 +50,18 @@ export const APPROVER_LANE = `(org_id || ' ' || approver_role)`;
 
 export const approvals: Projection = {
   name: 'approvals',
-  version: 1,
-  tables: ['approval', 'approval_start'],
+  version: 2,
+  tables: ['approval', 'approval_start', 'approval_target'],
   create: (tableOf) => [
     `create table ${tableOf('approval')} (${columns
       .map((name) => `${name} ${COLUMNS[name]}${NULLABLE.includes(name) ? '' : ' not null'}`)
       .join(', ')}, primary key (id))`,
     // Operations whose first append was cut in two by the end of a batch: it is not known yet whether they wait.
     `create table ${tableOf('approval_start')} (id text primary key, state jsonb not null)`,
+    // The messages that approvals which have not ended are about.
+    `create table ${tableOf('approval_target')} (message_id text, approval_id text, primary key (message_id, approval_id))`,
+    // Also for `apply`, which forgets the targets of what ended.
+    `create index on ${tableOf('approval_target')} (approval_id)`,
   ],
   indexes: (tableOf) => {
     const table = tableOf('approval');
@@ -67,6 +74,8 @@ export const approvals: Projection = {
       `create index on ${table} (expires_at) where ended is null and not committing`,
       `create index on ${table} (commit_at) where commit_at is not null`,
       `create index on ${table} (supersedes) where supersedes is not null`,
+      `create index on ${table} (suspected, id) where ended is null and suspected > 0`,
+      `create index on ${table} using gin (voters) where ended is null`,
     ];
   },
   apply: async (batch) => {
@@ -74,6 +83,7 @@ export const approvals: Projection = {
       ({ streamName, fact }) => streamName.startsWith('operation-') && operation.catalogue.has(fact.type),
     );
     if (ofOperations.length > 0) await foldInto(batch, ofOperations);
+    await suspectLost(batch);
   },
 };
 
@@ -93,11 +103,17 @@ async function foldInto(batch: Batch, events: readonly ProjectedEvent[]): Promis
     else if ((some.at(-1)?.revision ?? 0n) <= LAST_OF_START) begun.push([id, state]);
   }
   await keepStarts(batch, byOperation, begun);
-  if (waiting.length > 0)
-    await upsert(
-      batch,
-      waiting.map(([id, state]) => rowOf(id, state)),
-    );
+  if (waiting.length === 0) return;
+  await upsert(
+    batch,
+    waiting.map(([id, state]) => rowOf(id, state)),
+  );
+  const isAsked = ([id]: (typeof waiting)[0]): boolean => known.get(id)?.approval == null;
+  await keepTargets(batch, waiting.filter(isAsked));
+  await forgetTargets(
+    batch,
+    waiting.flatMap(([id, { approval }]) => (approval?.end == null ? [] : [checkIdOf(id)])),
+  );
 }
 
 /** What is known of operations that began before this batch: of those that wait, and of those cut in two. */
@@ -134,7 +150,9 @@ async function keepStarts(
 }
 
 async function upsert({ sql, tableOf }: Batch, rows: readonly Row[]): Promise<void> {
-  const changed = columns.filter((name) => name !== 'id').map((name) => `${name} = excluded.${name}`);
+  const changed = columns
+    .filter((name) => name !== 'id' && name !== 'suspected')
+    .map((name) => `${name} = excluded.${name}`);
   const names = columns.join(', ');
   const fields = columns.map((name) => `${name} ${COLUMNS[name]}`);
   await sql.query(
@@ -162,6 +180,7 @@ function rowOf(id: string, state: OperationState): Row {
     ended: approval.end,
     expires_at: approval.expiresAt,
     commit_at: approval.commitAt,
+    suspected: 0,
     created_at: approval.requestedAt,
     updated_at: state.updatedAt,
     // What it was resolved to stands in the manifest.

@@ -1,4 +1,4 @@
-/** Checks that something is to be done about: whose time has come, or whose mailbox is gone. */
+/** Checks that something is to be done about: whose time has come. */
 import { withPrefix } from '../commands/kernel/ids.ts';
 import type { Sql } from '../commands/kernel/ports.ts';
 
@@ -38,18 +38,6 @@ export const listDueCommits = (
     order: 'commit_at',
     fits: `place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)`,
     parameters: [ofOneMailbox, busy],
-  });
-
-/** Open checks on these mailboxes, oldest first. */
-export const listOpenApprovalsOn = (
-  sql: Sql,
-  mailboxIds: readonly string[],
-  query: DueApprovalsQuery,
-): Promise<readonly OpenApproval[]> =>
-  listOpen(sql, query, {
-    condition: 'mailbox_id = any($4::text[]) and expires_at > $3',
-    order: 'created_at',
-    parameters: [mailboxIds],
   });
 
 interface Wanted {

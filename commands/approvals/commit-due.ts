@@ -5,9 +5,8 @@ import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import type { Commit } from '../operations/approvals/commit-kind.ts';
 import { decideNow } from '../operations/approvals/decide-now.ts';
-import { expireCheck, invalidateCheck } from '../operations/approvals/end-check.ts';
+import { expireCheck } from '../operations/approvals/end-check.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
-import type { OperationFact, OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
 
 /**
@@ -29,20 +28,12 @@ export async function commitDue(
   }
 }
 
-/** Ends a check whose time passed, or whose mailbox is gone. */
+/** Ends a check whose time passed. */
 export async function endOverdue(
   ports: Ports,
   { operationId, orgId }: { readonly operationId: string; readonly orgId: string | null },
 ): Promise<void> {
   const author: Author = systemAuthor(ports, orgId);
-  const { mailboxes } = ports.directory.state;
-  const decide = (check: OperationState, now: Date): readonly OperationFact[] => {
-    const expired = expireCheck(check, now);
-    const isGone = (mailboxes.get(check.mailboxId ?? '')?.state ?? 'removed') === 'removed';
-    return expired.length === 0 && isGone
-      ? invalidateCheck(check, { reason: 'mailbox_removed', now })
-      : expired;
-  };
-  const { state } = await decideNow(ports, author, { operationId, decide });
+  const { state } = await decideNow(ports, author, { operationId, decide: expireCheck });
   await releaseDraftOf(ports, author, operationId, state);
 }

@@ -9,6 +9,7 @@ import { decideNow } from '../operations/approvals/decide-now.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
 import { commitDue } from './commit-due.ts';
+import { endLostCheck } from './end-lost-check.ts';
 import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
 import { showCheck } from './show-check.ts';
 
@@ -47,8 +48,12 @@ export const decideApproval = defineCapability<Input, Approval>({
   output: Approval,
   handle: async (input, context) => {
     const { ports, author } = context;
-    const found = await findCheck(context, input.approval_id);
-    const { operationId } = found;
+    const seen = await findCheck(context, input.approval_id);
+    const { operationId } = seen;
+    const lost = { operationId, orgId: author.orgId, loaded: seen.loaded };
+    // Nobody votes on what nobody could commit.
+    const hasEnded = await endLostCheck(ports, lost, { asksServer: false });
+    const found = hasEnded ? await findCheck(context, input.approval_id) : seen;
     const reason =
       input.reason === undefined ? null : await ports.personal.seal(author.actor.id, input.reason);
     const vote = (state: OperationState, now: Date) =>

@@ -1,20 +1,67 @@
-/** Ends a check about messages that are not there any more (`contract.md` 4 and 10). */
+/** Ends an approval that waits and whose ground is gone (`contract.md` 10). */
+import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../kernel/errors.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
+import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import { sendCommit } from '../drafts/sending/commit-send.ts';
+import type { Invalidation } from '../operations/approvals/approval-events.ts';
+import { isOpen } from '../operations/approvals/approval-status.ts';
+import { groundOf } from '../operations/approvals/check-again.ts';
+import { actionsCommit } from '../operations/approvals/commit-actions.ts';
+import type { CommitKind } from '../operations/approvals/commit-kind.ts';
 import { decideNow } from '../operations/approvals/decide-now.ts';
 import { invalidateCheck } from '../operations/approvals/end-check.ts';
-import { type FoldersNow, hasLostTargets } from '../operations/approvals/lost-targets.ts';
+import type { Manifest } from '../operations/approvals/manifest.ts';
+import { statusOfCheck } from '../operations/approvals/reply-of-check.ts';
+import { operation, type OperationState } from '../operations/operation.ts';
 
-/** Of a check of message actions: no draft waits for it. Nothing for one whose messages may be there, or that is not open. */
+export interface MaybeLost {
+  readonly operationId: string;
+  readonly orgId: string | null;
+  /** As it was read a moment ago, where it was. */
+  readonly loaded?: Loaded<OperationState>;
+}
+
+/**
+ * True when it ended by this: requester, approver, grant, mailbox or target are gone. Nothing for one that does not wait.
+ * Throws `store_unavailable` while this process does not know everybody's rights, and with `asksServer` what keeps the
+ * mailbox from answering.
+ */
 export async function endLostCheck(
   ports: Ports,
-  { operationId, orgId }: { readonly operationId: string; readonly orgId: string | null },
-  folders: Omit<FoldersNow, 'locators'>,
-): Promise<void> {
-  const now = { ...folders, locators: ports.locators };
-  await decideNow(ports, systemAuthor(ports, orgId), {
+  { operationId, orgId, loaded }: MaybeLost,
+  asking: { readonly asksServer: boolean },
+): Promise<boolean> {
+  const check = loaded ?? (await loadAggregate(ports.events, operation, operationId));
+  if (!ports.directory.isCurrent)
+    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+  const isSend = check.state.approval?.requested.draft_id != null;
+  const reason = isSend
+    ? await lostOf(ports, { operationId, ...check }, sendCommit, asking)
+    : await lostOf(ports, { operationId, ...check }, actionsCommit, asking);
+  if (reason === null) return false;
+  const author = systemAuthor(ports, orgId);
+  const { state } = await decideNow(ports, author, {
     operationId,
-    decide: (check, moment) =>
-      hasLostTargets(check, now) ? invalidateCheck(check, { reason: 'targets_gone', now: moment }) : [],
+    loaded: check,
+    decide: (now, moment) => invalidateCheck(now, { reason, now: moment }),
   });
+  await releaseDraftOf(ports, author, operationId, state);
+  return true;
+}
+
+/** What cannot be read as it was approved is found by the commit, which says so. */
+async function lostOf<Content extends Manifest>(
+  ports: Ports,
+  { operationId, state }: Loaded<OperationState> & { readonly operationId: string },
+  kind: CommitKind<Content>,
+  asking: { readonly asksServer: boolean },
+): Promise<Invalidation | null> {
+  const now = ports.clock.now();
+  const status = statusOfCheck(state, now);
+  if (state.approval === null || status === null || !isOpen(status)) return null;
+  const ground = await groundOf(ports, { operationId, approval: state.approval, state, now }, kind);
+  if (typeof ground !== 'string') return await kind.lost(ports, ground, asking);
+  return ground === 'manifest_mismatch' ? null : ground;
 }

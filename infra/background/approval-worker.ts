@@ -1,13 +1,8 @@
-/** Does with checks what is nobody's request: commits those that are due, ends those whose time or mailbox is gone. */
+/** Does with checks what is nobody's request: commits those that are due, ends those whose time is over. */
 import { commitDue, endOverdue } from '../../commands/approvals/commit-due.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
-import {
-  listDueCommits,
-  listOpenApprovalsOn,
-  listOverdueApprovals,
-  type OpenApproval,
-} from '../../projections/open-approvals.ts';
+import { listDueCommits, listOverdueApprovals, type OpenApproval } from '../../projections/open-approvals.ts';
 import { Lane } from './lane.ts';
 import { repeat } from './repeat.ts';
 
@@ -42,16 +37,8 @@ async function beginCommits(ports: Ports, lane: Lane): Promise<void> {
 
 async function beginEnds(ports: Ports, lane: Lane): Promise<void> {
   if (lane.room <= 0) return;
-  const { sql, directory } = ports;
-  const begin = (checks: readonly OpenApproval[]): void => {
-    for (const check of checks) lane.begin(check, () => end(ports, check));
-  };
-  begin(await listOverdueApprovals(sql, openTo(ports, lane)));
-  const removed = [...directory.state.mailboxes.values()].flatMap(({ id, state }) =>
-    state === 'removed' ? [id] : [],
-  );
-  if (removed.length > 0 && lane.room > 0)
-    begin(await listOpenApprovalsOn(sql, removed, openTo(ports, lane)));
+  const overdue = await listOverdueApprovals(ports.sql, openTo(ports, lane));
+  for (const check of overdue) lane.begin(check, () => end(ports, check));
 }
 
 const openTo = ({ clock }: Ports, lane: Lane) => ({

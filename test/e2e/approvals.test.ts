@@ -174,23 +174,22 @@ describe('checks of message actions', function () {
     expect(await uidsIn('INBOX', messageId)).to.have.length(1);
   });
 
-  it(`ends when the folder of its message is numbered anew ${verifies('contract:4:reset-invalidates')}`, async () => {
-    const { id } = await arrive();
-    await gateway.rest('POST', `/mailboxes/${mailboxId}/archive`, { message_ids: [id] });
-    const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}/messages?folder=archive`);
-    const asked = await ask(String((body.items as Json[])[0]?.id), 'spam', 'request_approval');
-    const { sql, directory } = gateway.gateway.ports;
-    const mailbox = directory.state.mailboxes.get(mailboxId);
-    await eventually(async () => {
-      // As a look at the folder leaves it; one at the real folder takes it back.
-      await sql.query(
-        `update mirror.folder set uid_validity = 7, checked_at = now() where mailbox_number = $1 and folder_number = $2`,
-        [mailbox?.number, mailbox?.detectedRoles.archive],
-      );
-      const now = await gateway.rest('GET', `/approvals/${String(asked.approval.id)}`);
-      if (now.body.status !== 'invalidated') throw new Error(`it is ${String(now.body.status)}`);
-    }, 10_000);
-    expect((await decide(asked)).body.error).to.include({ code: 'approval_invalidated' });
+  it(`ends within five seconds of its message being moved, by another client or by the gateway itself ${verifies('contract:10:ground-gone')}`, async () => {
+    const [taken, archived] = [await arrive(), await arrive()];
+    const checks = [await ask(taken.id, 'spam'), await ask(archived.id, 'spam')] as const;
+    await withClient(dovecot.imap(), 'anna', async (client) => {
+      await client.mailboxOpen('INBOX');
+      await client.messageMove({ header: { 'Message-ID': taken.messageId } }, 'Archive');
+    });
+    const moved = { message_ids: [archived.id] };
+    expect((await gateway.rest('POST', `/mailboxes/${mailboxId}/archive`, moved)).status).to.equal(200);
+    for (const check of checks) {
+      await eventually(async () => {
+        const { body } = await gateway.rest('GET', `/approvals/${String(check.approval.id)}`);
+        expect(body).to.deep.include({ status: 'invalidated', invalidated: { reason: 'targets_gone' } });
+      }, 5_000);
+      expect((await decide(check)).body.error).to.include({ code: 'approval_invalidated' });
+    }
   });
 
   it(`that expired says so at once, and in its stream soon ${verifies('contract:10:expiry')}`, async () => {

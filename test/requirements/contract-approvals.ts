@@ -99,6 +99,10 @@ export const contractApprovals = {
     'approval_commit',
     'Target, grant or mailbox gone, or policy stricter: invalidated, and nothing runs.',
   ],
+  'contract:10:ground-gone': [
+    ['decide_approval', 'approval_commit'],
+    'Losing requester, approver, grant, target or mailbox ends a waiting approval within 5 s; a vote on it is refused, nothing revives it.',
+  ],
   'contract:10:expiry': ['approval_commit', 'Expiry is applied on access too.'],
   'contract:10:attempt-failed': [
     'approval_commit',

@@ -104,6 +104,7 @@ export class ApprovalHistory {
     grant: async ({ grant }) => {
       if (this.#model.isRemoved) return;
       this.#model.grant = grant;
+      for (const { model: check } of this.pairs) check.isGrantGone = true;
       await this.#world.grant(this.#ports, grant);
     },
     remove_mailbox: async () => {

@@ -21,6 +21,8 @@ export interface ModelCheck {
   firstStartedAt: number | null;
   /** What truly happened in the mailbox, or went out. */
   isDone: boolean;
+  /** The grant it was asked for with was taken back, or given anew. */
+  isGrantGone: boolean;
   /** The message is not there any more, or the draft is not what it was. */
   isTargetGone: boolean;
   /** What was made of the draft since; null = nothing. */
@@ -61,6 +63,7 @@ export function newCheck(world: ModelWorld, kind: Kind, isNamed: boolean, terms:
     startedAt: 0,
     firstStartedAt: null,
     isDone: false,
+    isGrantGone: false,
     isTargetGone: false,
     draft: null,
   };
@@ -95,8 +98,19 @@ function refusedVote(
   return rules.flatMap(([code, isBroken]) => (isBroken ? [code] : []));
 }
 
+const UNSEEN: ReadonlySet<string> = new Set(['invalid_request', 'insufficient_scope', 'not_found']);
+
+const isGroundGone = ({ isRemoved }: ModelWorld, { isGrantGone }: ModelCheck): boolean =>
+  isRemoved || isGrantGone;
+
+function endLost(world: ModelWorld, check: ModelCheck): void {
+  if (isOpen(statusAt(check, world.now))) invalidate(check);
+}
+
 export function vote(world: ModelWorld, check: ModelCheck, ballot: Ballot): readonly string[] {
   const refused = refusedVote(world, check, ballot);
+  // Whoever may look at it comes upon what ended it.
+  if (!refused.some((code) => UNSEEN.has(code)) && isGroundGone(world, check)) endLost(world, check);
   if (refused.length > 0) return refused;
   const { by, decision } = ballot;
   const earlier = check.votes.get(by);
@@ -168,8 +182,7 @@ function cancel(world: ModelWorld, check: ModelCheck): readonly string[] {
 function commit(world: ModelWorld, check: ModelCheck, isOwn: boolean): readonly string[] {
   const status = statusAt(check, world.now);
   if (status !== 'pending_commit') return [refusalOf(status)];
-  if (world.isRemoved || world.grant !== 'whole' || isStricterNow(world.policy, check.terms))
-    return invalidate(check);
+  if (isGroundGone(world, check) || isStricterNow(world.policy, check.terms)) return invalidate(check);
   const isDue = check.commitAt !== null && check.commitAt <= world.now;
   if (check.terms.undo_seconds > 0 && check.attempts === 0 && !isDue) {
     if (check.commitAt === null) schedule(check, world.now + check.terms.undo_seconds * 1_000);
@@ -262,7 +275,8 @@ export const draftsAt = (check: ModelCheck, now: number): readonly string[] =>
 
 /** What the gateway does by itself when it comes to a check. */
 export function pass(world: ModelWorld, check: ModelCheck): void {
-  if (world.isRemoved && isOpen(statusAt(check, world.now))) invalidate(check);
+  const isMissed = check.isTargetGone && check.kind !== 'send' && world.course !== 'away';
+  if (isGroundGone(world, check) || isMissed) endLost(world, check);
   commitDue(world, check);
   reconcile(world, check);
 }

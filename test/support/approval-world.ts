@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
+import { appendFacts } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import type { Fact } from '../../commands/kernel/event.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
@@ -12,7 +13,7 @@ import { callerBehind } from '../../commands/kernel/live-caller.ts';
 import type { PolicyRule } from '../../commands/kernel/policy-document.ts';
 import type { Ports, Position } from '../../commands/kernel/ports.ts';
 import { MAILBOX_SCOPES, type MailboxScope, type Role } from '../../commands/kernel/scopes.ts';
-import type { AnyEvent } from '../../commands/event-catalogue.ts';
+import { type AnyEvent, eventCatalogue } from '../../commands/event-catalogue.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
 import { startDraftCapability } from '../../commands/drafts/start-draft.ts';
 import type { Deciders } from './approval-invariants.ts';
@@ -255,7 +256,13 @@ export class ApprovalWorld {
 
   async #write(ports: Ports, stream: string, facts: readonly Fact<AnyEvent>[]): Promise<Position> {
     const author = sampleAuthor(stream.startsWith('account-') ? null : ORG);
-    const { position } = await happened(ports.events, stream, facts, author);
+    const last = await ports.events.readLast(stream);
+    const { position } = await appendFacts(ports, author, {
+      stream,
+      expected: last?.revision ?? 'no-stream',
+      catalogue: eventCatalogue,
+      facts,
+    });
     await ports.directory.waitFor(position);
     return position;
   }

@@ -37,6 +37,8 @@ export const sendCommit: CommitKind<SendManifest> = {
       attachments: attachments.flatMap(attachmentFactsOf),
       headers: headers.other.map(({ name }) => name),
     }),
+  // A draft says by itself that it was edited or discarded.
+  lost: () => Promise.resolve(null),
   execute,
 };
 

@@ -133,6 +133,7 @@ export const ApprovalSuperseded = defineEvent({
 });
 
 export const INVALIDATIONS = [
+  'approver_gone',
   'draft_discarded',
   'grant_gone',
   'mailbox_removed',

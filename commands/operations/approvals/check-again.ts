@@ -8,7 +8,8 @@ import type { Invalidation } from './approval-events.ts';
 import type { ApprovalState } from './approval-state.ts';
 import type { Commit, Committable, CommitKind } from './commit-kind.ts';
 import { type Manifest, openManifest } from './manifest.ts';
-import { requesterNow } from './requester-now.ts';
+import { hasLostApprover } from './eligible-approvers.ts';
+import { requesterNow, type Standing } from './requester-now.ts';
 import { isStricter } from './stricter-policy.ts';
 
 /** A check at a revision of its stream, about to be committed. */
@@ -26,6 +27,7 @@ export interface Invalid {
 }
 
 const GONE: Readonly<Record<Invalidation, string>> = {
+  approver_gone: 'Somebody who approved this may not decide it any more.',
   draft_discarded: 'The draft was discarded.',
   grant_gone: 'Whoever asked for this may not do it any more.',
   mailbox_removed: 'The mailbox was removed.',
@@ -41,7 +43,34 @@ export const invalidatedBy = (reason: Invalidation): GatewayError =>
     details: { status: 'invalidated', reason },
   });
 
-/** Manifest, requester, grant, mailbox and policy, in this order. Throws when the database is away. */
+/** What a check rests on besides policy and what it is about, while all of it holds. */
+export interface Ground<Content extends Manifest> extends Standing {
+  readonly manifest: Content;
+}
+
+/** Requester, grant, mailbox, manifest and approvers: the first that is gone. Throws when the database is away. */
+export async function groundOf<Content extends Manifest>(
+  ports: Ports,
+  {
+    operationId,
+    approval,
+    state,
+    now,
+  }: Pick<Check, 'approval' | 'state' | 'now'> & Pick<Commit, 'operationId'>,
+  kind: CommitKind<Content>,
+): Promise<Ground<Content> | Invalidation> {
+  const manifest = await manifestOf(ports, operationId, approval, kind);
+  const scopes = manifest === null ? [] : kind.scopes(manifest);
+  const standing = requesterNow(ports.directory.state, state, { scopes, now });
+  if (typeof standing === 'string') return standing;
+  if (manifest === null) return 'manifest_mismatch';
+  const orgId = state.submitted?.orgId ?? '';
+  return hasLostApprover(ports.directory.state, orgId, approval)
+    ? 'approver_gone'
+    : { manifest, ...standing };
+}
+
+/** All of it, and then policy. Throws when the database is away. */
 export async function checkAgain<Content extends Manifest>(
   ports: Ports,
   { commit, approval, state, revision, now }: Check,
@@ -52,13 +81,12 @@ export async function checkAgain<Content extends Manifest>(
     policy,
     refusal: invalidatedBy(reason),
   });
-  const manifest = await manifestOf(ports, commit, approval, kind);
-  if (manifest === null) return invalid('manifest_mismatch');
-  const standing = requesterNow(ports.directory.state, state, { scopes: kind.scopes(manifest), now });
-  if (typeof standing === 'string') return invalid(standing);
+  const ground = await groundOf(ports, { operationId: commit.operationId, approval, state, now }, kind);
+  if (typeof ground === 'string') return invalid(ground);
+  const { manifest, mailbox } = ground;
   const { submitted } = state;
   if (submitted === null) throw new Error(`${commit.operationId} was never submitted`);
-  const acting = { mailboxId: standing.mailbox.id, actor: submitted.by.type, principalId: submitted.by.id };
+  const acting = { mailboxId: mailbox.id, actor: submitted.by.type, principalId: submitted.by.id };
   const policy = kind.decide(ports, { acting, orgId: submitted.orgId ?? '', state, manifest });
   if (isStricter(policy, approval.terms)) return invalid('policy_stricter', policy);
   const started: OperationFact = {
@@ -70,13 +98,13 @@ export async function checkAgain<Content extends Manifest>(
       policy: { rule_id: policy.ruleId, policy_version: policy.version },
     },
   };
-  return { commit, state, approval, revision, manifest, policy, started, ...standing };
+  return { commit, state, approval, revision, policy, started, ...ground };
 }
 
 /** Null when it cannot be read, or is not what was approved: each vote named the hash of what it was about. */
 async function manifestOf<Content extends Manifest>(
   { personal }: Ports,
-  { operationId }: Commit,
+  operationId: string,
   { requested, votes }: ApprovalState,
   { kind }: CommitKind<Content>,
 ): Promise<Content | null> {

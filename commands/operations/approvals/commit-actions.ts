@@ -1,5 +1,6 @@
 /** Commits a check of message actions: exactly the messages of the manifest, exactly its steps, as a direct request runs them. */
 import { foldFacts } from '../../kernel/decide-and-append.ts';
+import type { FolderEntry } from '../../kernel/directory.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import type { MailSession, MessageRef } from '../../kernel/mail-port.ts';
 import type { Ports } from '../../kernel/ports.ts';
@@ -18,9 +19,11 @@ import { invalidatedBy } from './check-again.ts';
 import type { Committable, CommitKind, Executed } from './commit-kind.ts';
 import { commitOutcome } from './commit-outcome.ts';
 import type { ActionsManifest } from './manifest.ts';
+import type { Invalidation } from './approval-events.ts';
 import { replyOfCheck } from './reply-of-check.ts';
 
 type Ready = Committable<ActionsManifest>;
+type Grounded = Pick<Ready, 'access' | 'mailbox' | 'manifest'>;
 
 export const actionsCommit: CommitKind<ActionsManifest> = {
   kind: 'message_actions',
@@ -32,6 +35,7 @@ export const actionsCommit: CommitKind<ActionsManifest> = {
       bulkCount: state.targets.length,
       send: null,
     }),
+  lost,
   execute,
 };
 
@@ -39,14 +43,40 @@ export const actionsCommit: CommitKind<ActionsManifest> = {
 const stepsOf = ({ steps }: ActionsManifest): readonly ActionStep[] =>
   steps.map(({ folder_path: _path, ...step }) => step);
 
+/** Folders first, which the directory knows; then what the grant reaches; the mail server last. */
+async function lost(
+  ports: Ports,
+  ground: Grounded,
+  { asksServer }: { readonly asksServer: boolean },
+): Promise<Invalidation | null> {
+  const { mailbox, manifest } = ground;
+  const refs = placesOf(ports, ground);
+  const isThere = [...refs.values()].every(
+    (ref) => ref !== null && isSelectable(mailbox.folders.find(({ number }) => number === ref.folder.number)),
+  );
+  if (!isThere || movedDestinations(manifest, mailbox).length > 0) return 'targets_gone';
+  if (!isWithinGrant(ground, refs)) return 'grant_gone';
+  if (!asksServer) return null;
+  assertNotPaused(mailbox);
+  const gone = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) => goneSince(mail, manifest, refs));
+  return gone.length > 0 ? 'targets_gone' : null;
+}
+
+/** A container holds folders and no message. */
+const isSelectable = (folder: Pick<FolderEntry, 'availability'> | undefined): boolean =>
+  (folder?.availability ?? 'selectable') === 'selectable';
+
+const placesOf = (ports: Ports, ground: Grounded): Place['refs'] =>
+  new Map(ground.manifest.items.map(({ message_id: id }) => [id, placeOf(ports, ground, id)]));
+
 async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const { mailbox, manifest } = ready;
   const moved = movedDestinations(manifest, mailbox);
-  const refs = new Map(manifest.items.map(({ message_id: id }) => [id, placeOf(ports, ready, id)]));
-  const lost = manifest.items.filter(({ message_id: id }) => refs.get(id) == null);
-  if (moved.length > 0 || lost.length > 0)
+  const refs = placesOf(ports, ready);
+  const unplaced = manifest.items.filter(({ message_id: id }) => refs.get(id) == null);
+  if (moved.length > 0 || unplaced.length > 0)
     return changed(
-      lost.map(({ message_id }) => message_id),
+      unplaced.map(({ message_id }) => message_id),
       moved.length,
     );
   if (!isWithinGrant(ready, refs))
@@ -76,14 +106,14 @@ interface Place {
 }
 
 /** Null for a folder that is not known any more. */
-function placeOf({ locators }: Ports, { mailbox }: Ready, messageId: string): MessageRef | null {
+function placeOf({ locators }: Ports, { mailbox }: Grounded, messageId: string): MessageRef | null {
   const place = locators.openMessage(messageId);
   const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
   return place && folder ? { folder, uidValidity: place.uidValidity, uid: place.uid } : null;
 }
 
 /** Source and destination alike. */
-function isWithinGrant({ access, mailbox, manifest }: Ready, refs: Place['refs']): boolean {
+function isWithinGrant({ access, mailbox, manifest }: Grounded, refs: Place['refs']): boolean {
   const sources = [...refs.values()].flatMap((ref) => (ref === null ? [] : [ref.folder.number]));
   const destinations = manifest.steps.flatMap(({ folder }) => (folder === undefined ? [] : [folder]));
   return [...sources, ...destinations].every((number) => isFolderAllowed(access, mailbox, number));

@@ -50,6 +50,15 @@ export interface CommitKind<Content extends Manifest> {
   scopes(manifest: Content): readonly MailboxScope[];
   /** What policy says now of exactly this. */
   decide(ports: Ports, asked: Asked<Content>): PolicyDecision;
+  /**
+   * What is gone of what it is about, null while all of it is there. With `asksServer` the mail server is asked, too: then it
+   * throws what keeps the mailbox from answering.
+   */
+  lost(
+    ports: Ports,
+    ground: Standing & { readonly manifest: Content },
+    asking: { readonly asksServer: boolean },
+  ): Promise<Invalidation | null>;
   execute(ports: Ports, committable: Committable<Content>): Promise<Executed>;
 }
 

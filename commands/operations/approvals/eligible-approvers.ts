@@ -5,6 +5,7 @@ import type { EventMetadata } from '../../kernel/event.ts';
 import { APPROVER_ROLES } from '../../kernel/policy-document.ts';
 import { type Role, ROLE_SCOPES } from '../../kernel/scopes.ts';
 import type { ApprovalTerms } from './approval-events.ts';
+import type { ApprovalState } from './approval-state.ts';
 
 type Wanted = Pick<ApprovalTerms, 'approver_role' | 'exclude_owner'>;
 
@@ -33,6 +34,17 @@ export function eligibleApprovers(
     return exclude_owner && userId === behindId ? [] : [userId];
   });
 }
+
+/** True when one of those who approved has no longer the role that decides. */
+export const hasLostApprover = (
+  { roles }: Pick<DirectoryState, 'roles'>,
+  orgId: string,
+  { votes, terms }: Pick<ApprovalState, 'votes' | 'terms'>,
+): boolean =>
+  votes.some(
+    ({ by, decision }) =>
+      decision === 'approve' && !fulfilsRole(roles.get(`${orgId}/${by.id}`) ?? null, terms.approver_role),
+  );
 
 /** Throws `no_eligible_approver` when fewer people than the quorum may decide. */
 export function assertApprovers(

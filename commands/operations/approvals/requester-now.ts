@@ -1,5 +1,5 @@
 /** Whether whoever asked for a check could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
-import { callerOf, type MailboxAccess } from '../../kernel/access.ts';
+import { type Caller, callerOf, type MailboxAccess } from '../../kernel/access.ts';
 import type { DirectoryState, MailboxEntry, TokenEntry } from '../../kernel/directory.ts';
 import { MAILBOX_SCOPES, type MailboxScope } from '../../kernel/scopes.ts';
 import type { OperationState, Submission } from '../operation.ts';
@@ -23,8 +23,22 @@ export function requesterNow(
   if (token?.revokedAt !== null) return 'requester_gone';
   const caller = callerOf(state, token, now);
   if (caller === null) return 'requester_gone';
-  const access = caller.mailboxes.get(mailbox.id);
+  const access = accessOf(state, caller, mailbox.id, submitted?.at ?? '');
   return access && scopes.every((scope) => access.scopes.has(scope)) ? { mailbox, access } : 'grant_gone';
+}
+
+/** A principal has one grant on a mailbox: one that was given since took the place of one that was lost, and gives nothing. */
+function accessOf(
+  { grantIds, grants }: DirectoryState,
+  { principal, onBehalfOf, mailboxes }: Caller,
+  mailboxId: string,
+  since: string,
+): MailboxAccess | null {
+  const isNew = [principal.id, onBehalfOf ?? principal.id].some((id) => {
+    const grant = grants.get(grantIds.get(mailboxId)?.get(id) ?? '');
+    return grant !== undefined && grant.createdAt > since;
+  });
+  return isNew ? null : (mailboxes.get(mailboxId) ?? null);
 }
 
 /**

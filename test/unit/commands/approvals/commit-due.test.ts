@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { commitDue, endOverdue } from '../../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
@@ -64,13 +63,5 @@ describe('what the gateway does with checks by itself', () => {
     await end();
     await end();
     expect((await rig.typesOf(reply)).filter((type) => type === 'ApprovalExpired')).to.have.length(1);
-  });
-
-  it(`ends what waits on a mailbox that was removed ${verifies('contract:10:invalidated')}`, async () => {
-    await held();
-    const mailboxes = rig.ports.directory.state.mailboxes as Map<string, MailboxEntry>;
-    for (const [id, entry] of mailboxes) mailboxes.set(id, { ...entry, state: 'removed' });
-    await end();
-    expect((await rig.stateOf(reply)).approval).to.deep.include({ end: 'invalidated' });
   });
 });

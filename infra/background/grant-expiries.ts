@@ -1,0 +1,53 @@
+/** Whose grants run out: all grants are gone through once a minute, and only those of the next minute are kept. */
+import type { GrantEntry } from '../../commands/kernel/directory.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+
+const SCAN_EVERY_MS = 60_000;
+/** Longer than the pause between two scans. */
+const AHEAD_MS = 75_000;
+
+interface Expiry {
+  readonly principalId: string;
+  readonly at: number;
+}
+
+export class GrantExpiries {
+  readonly #ports: Pick<Ports, 'clock' | 'directory'>;
+  /** By grant. */
+  readonly #soon = new Map<string, Expiry>();
+  #scannedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(ports: Pick<Ports, 'clock' | 'directory'>) {
+    this.#ports = ports;
+  }
+
+  /** Their grants may be others than at the last scan. */
+  note(principalIds: readonly string[]): void {
+    const { state } = this.#ports.directory;
+    for (const principalId of principalIds) {
+      for (const mailboxId of state.mailboxIdsByPrincipal.get(principalId) ?? []) {
+        const grant = state.grants.get(state.grantIds.get(mailboxId)?.get(principalId) ?? '');
+        if (grant) this.#keep(grant);
+      }
+    }
+  }
+
+  /** Principals of whom a grant ran out since the last call. */
+  take(): readonly string[] {
+    const now = this.#ports.clock.now().getTime();
+    if (now - this.#scannedAt >= SCAN_EVERY_MS) {
+      this.#scannedAt = now;
+      for (const grant of this.#ports.directory.state.grants.values()) this.#keep(grant);
+    }
+    const over = [...this.#soon].filter(([, { at }]) => at <= now);
+    for (const [id] of over) this.#soon.delete(id);
+    return over.map(([, { principalId }]) => principalId);
+  }
+
+  #keep({ id, principalId, expiresAt }: GrantEntry): void {
+    const now = this.#ports.clock.now().getTime();
+    const at = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+    if (at > now + AHEAD_MS) this.#soon.delete(id);
+    else if (at > now) this.#soon.set(id, { principalId, at });
+  }
+}
