@@ -40,6 +40,7 @@ import { deleteToken } from '../commands/organisation/withdraw-token.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import { emailRequests } from './approvals/email-requests.ts';
+import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';
 import { getApproval, listApprovals, previewApproval } from './approvals/read-approvals.ts';
 import { getAuditEvent, listAuditEvents } from './audit/read-audit.ts';
 import { getSession, listSessions } from './auth/sessions.ts';
@@ -135,6 +136,7 @@ export const capabilities = defineRegistry([
   listApprovals,
   getApproval,
   previewApproval,
+  downloadApprovalAttachment,
   listOperations,
   getOperation,
   resolveOperation,

@@ -6,6 +6,8 @@ export interface ByteAnswer {
   readonly contentType: string;
   /** The name to save it under; null = none is known. */
   readonly filename: string | null;
+  /** A browser may show it in place. Absent = it is downloaded. */
+  readonly isInline?: boolean;
   /** Bytes in all where that is known without reading, else null. Never an estimate. */
   readonly knownLength: number | null;
   /** Bytes in all; may have to read everything once. Throws like `read`. */

@@ -25,9 +25,7 @@ export async function loadFrozenSend(
   { events, content }: Where,
   manifest: SendManifest,
 ): Promise<FrozenSend> {
-  const facts = (await events.readStream(streamOf(draft, manifest.draft_id))).flatMap(
-    (stored) => readEvent(draft.catalogue, stored) ?? [],
-  ) as readonly PastFact<(typeof draftEvents)[number]>[];
+  const facts = await factsOf(events, manifest);
   const [body, message] = await Promise.all([
     bodyOf(content, facts, manifest),
     messageOf(content, facts, manifest),
@@ -36,6 +34,24 @@ export async function loadFrozenSend(
 }
 
 type Facts = readonly PastFact<(typeof draftEvents)[number]>[];
+
+const factsOf = async (events: Where['events'], { draft_id }: SendManifest): Promise<Facts> =>
+  (await events.readStream(streamOf(draft, draft_id))).flatMap(
+    (stored) => readEvent(draft.catalogue, stored) ?? [],
+  ) as Facts;
+
+/** Under which id the message was kept; null when it was never frozen for this. Throws `store_unavailable`. */
+export const frozenMessageId = async (
+  events: Where['events'],
+  manifest: SendManifest,
+): Promise<string | null> => messageIdOf(await factsOf(events, manifest), manifest);
+
+function messageIdOf(facts: Facts, { operation_id }: SendManifest): string | null {
+  const frozen = facts.findLast(
+    (fact) => fact.type === 'DraftFrozen' && fact.data.operation_id === operation_id,
+  );
+  return frozen?.type === 'DraftFrozen' ? frozen.data.mime_id : null;
+}
 
 async function bodyOf(
   content: ContentStore,
@@ -54,15 +70,12 @@ async function bodyOf(
 async function messageOf(
   content: ContentStore,
   facts: Facts,
-  { operation_id, mime_sha256 }: SendManifest,
+  manifest: SendManifest,
 ): Promise<FrozenSend['message']> {
-  const frozen = facts.findLast(
-    (fact) => fact.type === 'DraftFrozen' && fact.data.operation_id === operation_id,
-  );
-  if (frozen?.type !== 'DraftFrozen') return 'gone';
-  const kept = await intact(() => hashOf(content, frozen.data.mime_id));
+  const id = messageIdOf(facts, manifest);
+  const kept = id === null ? null : await intact(() => hashOf(content, id));
   if (kept === null) return 'gone';
-  return kept === mime_sha256 ? 'same' : 'altered';
+  return kept === manifest.mime_sha256 ? 'same' : 'altered';
 }
 
 /** SHA-256 of the bytes as they lie there, in hex. */

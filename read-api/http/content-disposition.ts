@@ -8,12 +8,15 @@ const extended = (text: string): string =>
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** `attachment` with the name: as ASCII for old clients, and as it is. Never a path, a control character or another header. */
-export function contentDisposition(name: string | null): string {
+/** The disposition with the name: as ASCII for old clients, and as it is. Never a path, a control character or another header. */
+export function contentDisposition(
+  name: string | null,
+  disposition: 'attachment' | 'inline' = 'attachment',
+): string {
   const safe = safeFilename(name);
-  if (safe === null) return 'attachment';
+  if (safe === null) return disposition;
   const ascii = safe.replaceAll(/[^\u0020-\u007e]|["\\%]/g, '_');
   return ascii === safe
-    ? `attachment; filename="${ascii}"`
-    : `attachment; filename="${ascii}"; filename*=UTF-8''${extended(safe)}`;
+    ? `${disposition}; filename="${ascii}"`
+    : `${disposition}; filename="${ascii}"; filename*=UTF-8''${extended(safe)}`;
 }

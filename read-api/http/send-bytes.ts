@@ -57,9 +57,9 @@ export async function sendBytes(
 }
 
 /** Whatever is in it, no browser may run, frame or guess it. */
-const headersOf = ({ contentType, filename }: ByteAnswer): Record<string, string> => ({
+const headersOf = ({ contentType, filename, isInline = false }: ByteAnswer): Record<string, string> => ({
   'Content-Type': contentType,
-  'Content-Disposition': contentDisposition(filename),
+  'Content-Disposition': contentDisposition(filename, isInline ? 'inline' : 'attachment'),
   'Content-Security-Policy': "sandbox; default-src 'none'; frame-ancestors 'none'",
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',

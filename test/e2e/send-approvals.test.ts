@@ -119,6 +119,58 @@ describe('sends that wait for people', function () {
   const commit = ({ approval }: Json, key?: string): Promise<Answer> =>
     agent(`/approvals/${String(approval.id)}/approval_commit`, {}, key);
 
+  it(`hands out an attachment exactly as it would be sent, recorded, to whoever sees the approval ${verifies('contract:9:attachments')}`, async () => {
+    const file = Buffer.from('PDF? No: plain words.\n'.repeat(400));
+    const { gateway, mailboxId } = world;
+    const { body: drafted } = await gateway.rest(
+      'POST',
+      `/mailboxes/${mailboxId}/start_draft`,
+      {
+        to: ['bob@example.com'],
+        subject: 'With a file',
+        text: 'Hello.',
+        attachments: [
+          { filename: 'a.txt', content_type: 'text/plain', content_base64: file.toString('base64') },
+          { filename: 'b.pdf', content_type: 'application/pdf', content_base64: 'JVBERi0=' },
+        ],
+      },
+      { key: randomUUID() },
+    );
+    const { approval } = await wants(String(drafted.id));
+    const id = String(approval.id);
+    const fetched = (index: number | string, headers: object = {}, token = gateway.tokens.restToken) =>
+      fetch(`${gateway.baseUrl}/api/v1/approvals/${id}/attachments/${String(index)}`, {
+        headers: { authorization: `Bearer ${token}`, ...headers },
+      });
+    const whole = await fetched(0);
+    expect(whole.status).to.equal(200);
+    expect(Buffer.from(await whole.arrayBuffer()).equals(file)).to.equal(true);
+    expect(whole.headers.get('content-disposition')).to.equal('attachment; filename="a.txt"');
+    expect(whole.headers.get('content-security-policy')).to.include('sandbox');
+    expect(whole.headers.get('x-content-type-options')).to.equal('nosniff');
+    expect(whole.headers.get('content-length')).to.equal(String(file.length));
+    const part = await fetched(0, { range: 'bytes=10-19' });
+    expect([part.status, await part.text()]).to.deep.equal([206, file.subarray(10, 20).toString()]);
+    const shown = await fetched('0?disposition=inline');
+    expect(shown.headers.get('content-disposition')).to.equal('inline; filename="a.txt"');
+    expect(shown.headers.get('content-type')).to.equal('text/plain; charset=utf-8');
+    await shown.body?.cancel();
+    const pdf = await fetched('1?disposition=inline');
+    expect(pdf.headers.get('content-disposition')).to.equal('attachment; filename="b.pdf"');
+    expect(await pdf.text()).to.equal('%PDF-');
+    for (const [index, status] of [
+      [2, 404],
+      ['x', 400],
+      ['-1', 400],
+    ] as const)
+      expect((await fetched(index)).status).to.equal(status);
+    const { ports } = gateway.gateway;
+    await ports.readModels.waitFor(await ports.events.headPosition(), 5_000);
+    const { items } = await get(`/audit?type=BodiesRead&mailbox_id=${mailboxId}&limit=20`);
+    const reads = (items as Json[]).filter(({ data }) => JSON.stringify(data).includes(id));
+    expect(reads.length).to.be.greaterThan(0);
+  });
+
   it(`bring the mail to its reader once a person approved it ${verifies('interface:4.2:wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await askByAct(id, world.mailboxId);

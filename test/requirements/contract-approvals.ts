@@ -41,6 +41,10 @@ export const contractApprovals = {
     'preview_approval',
     'preview answers the manifest, its hash, the same as text and HTML for a sandboxed frame, and what changed since the check before.',
   ],
+  'contract:9:attachments': [
+    'download_approval_attachment',
+    'An attachment of a frozen mail goes out as its bytes, hash checked and recorded; in place only text and pictures by their bytes.',
+  ],
   'contract:9:eligible': [
     'email_act',
     'Fewer eligible people than the quorum: 409 no_eligible_approver at request time, and the key stays free.',
@@ -98,6 +102,18 @@ export const contractApprovals = {
   'contract:10:invalidated': [
     'approval_commit',
     'Target, grant or mailbox gone, or policy stricter: invalidated, and nothing runs.',
+  ],
+  'contract:10:runs-by-itself': [
+    'approval_commit',
+    'A commit of an approval that the gateway commits by itself answers the operation once that has begun, and no 409.',
+  ],
+  'contract:10:run-by': [
+    'get_approval',
+    'An approval that nothing runs by itself, an expunge above all, names who has to commit it and until when.',
+  ],
+  'contract:14:auth-failed-free': [
+    'approval_commit',
+    '424 leaves the key free: the same request runs again.',
   ],
   'contract:10:ground-gone': [
     ['decide_approval', 'approval_commit'],
