@@ -5,7 +5,8 @@ import { GatewayError } from '../kernel/errors.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { assertCommittable } from '../operations/approvals/commit-check.ts';
 import { replyOfCheck, statusOfCheck } from '../operations/approvals/reply-of-check.ts';
-import { isUnrun } from '../operations/approvals/approval-status.ts';
+import { type ApprovalStatus, isUnrun } from '../operations/approvals/approval-status.ts';
+import { assertContentHash } from '../operations/approvals/refuse-status.ts';
 import { OperationReply, type OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
 import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
@@ -29,7 +30,8 @@ export const commitApproval = defineCapability<CommitInput, OperationReply>({
     'Run a check whose status is pending_commit: the very messages or the very mail that was approved, and nothing else. ' +
     'Everything is looked at again first: approval_pending = nobody decided yet; approval_expired, approval_invalidated, ' +
     'selection_changed = nothing ran and nothing will, ask anew. mailbox_unavailable = nothing ran, commit again later. ' +
-    'completed: see results. pending_commit with approval.commit_at: it runs by itself then, cancel_approval stops it.',
+    'completed: see results. With approval.commit_at it runs by itself then, and cancel_approval stops it; once it has begun, ' +
+    'the answer tells how it goes.',
   effect: 'write',
   access: { any: ['approvals:commit'] },
   rest: { method: 'post', path: '/approvals/:approval_id/approval_commit' },
@@ -51,7 +53,14 @@ export async function commitAsCaller(
   const { ports, author } = context;
   const found = await findCheck(context, approval_id);
   assertMayCommit(context, found);
-  assertCommittable(found.loaded.state, ports.clock.now(), content_hash);
+  const { state, position } = found.loaded;
+  const now = ports.clock.now();
+  if (hasRunByItself(state, now)) {
+    if (content_hash !== undefined) assertContentHash(content_hash, found.approval.requested);
+    context.notePosition(position);
+    return replyOfCheck(found.operationId, state, now);
+  }
+  assertCommittable(state, now, content_hash);
   await context.claim('req');
   const commit = commitOf(ports, {
     operationId: found.operationId,
@@ -64,6 +73,19 @@ export async function commitAsCaller(
   });
   return await answerInTime(context, found.operationId, commit);
 }
+
+/** The gateway commits it and has begun: whoever is told to commit it comes too late, and hears how it goes. */
+function hasRunByItself(state: OperationState, now: Date): boolean {
+  const status = statusOfCheck(state, now);
+  return state.approval?.terms.auto_commit === true && status !== null && BEGUN.has(status);
+}
+
+const BEGUN: ReadonlySet<ApprovalStatus> = new Set([
+  'committing',
+  'committed',
+  'commit_failed',
+  'commit_unknown',
+]);
 
 /** What an earlier request with this key did; null when nothing came of it and nobody goes on with it. */
 export async function committedBefore(

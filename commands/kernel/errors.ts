@@ -11,7 +11,10 @@ export interface ErrorRow {
   readonly status: number;
   readonly retryable: boolean;
   readonly channel: ErrorChannel;
-  /** True when the Idempotency-Key of the refused request may be used again for another body. */
+  /**
+   * True when a key that was taken is not settled by it: the same request runs again, from where it ended. Else it is recorded
+   * and replayed. What is refused before the key is taken leaves it free, whatever its code.
+   */
   readonly keyFree: boolean;
   readonly meaning: string;
 }
@@ -26,11 +29,11 @@ const row = (
   channel,
   meaning,
   retryable: options.retryable ?? false,
-  keyFree: options.keyFree ?? true,
+  keyFree: options.keyFree ?? options.retryable ?? false,
 });
 
 const retryable = { retryable: true };
-const keyUsed = { keyFree: false };
+const keyFree = { keyFree: true };
 
 export const ERROR_TABLE = {
   invalid_request: row(
@@ -112,28 +115,35 @@ export const ERROR_TABLE = {
     'This mailbox cannot answer the filter truthfully; details name the limit.',
   ),
   operation_unsupported: row(422, 'tool', "The mailbox's server cannot do this safely."),
-  idempotency_key_reused: row(422, 'tool', 'The Idempotency-Key was used for another body.', keyUsed),
+  idempotency_key_reused: row(422, 'tool', 'The Idempotency-Key was used for another body.'),
   target_blocked: row(422, 'tool', 'The host is not a public address and no egress rule opens it.'),
-  mailbox_auth_failed: row(424, 'tool', 'The mail server refuses the stored credentials; store new ones.'),
+  mailbox_auth_failed: row(
+    424,
+    'tool',
+    'The mail server refuses the stored credentials; store new ones.',
+    keyFree,
+  ),
   header_fields_too_large: row(431, 'http', 'The header fields are larger than the limit.'),
   rate_limited: row(429, 'http', 'Too many requests; wait retry_after_seconds.', retryable),
   quota_exceeded: row(429, 'tool', 'A quota is used up; wait retry_after_seconds.', retryable),
-  internal_error: row(500, 'tool', 'The gateway failed; quote the request id.', keyUsed),
-  provider_rejected: row(502, 'tool', 'The mail server refused the command.', keyUsed),
+  internal_error: row(500, 'tool', 'The gateway failed; quote the request id.', keyFree),
+  provider_rejected: row(502, 'tool', 'The mail server refused the command.'),
   outcome_unknown: row(
     502,
     'tool',
     'It is not known yet whether the effect happened; it is being looked up.',
-    keyUsed,
+    keyFree,
   ),
   mailbox_unavailable: row(503, 'tool', 'The mail server cannot be reached.', retryable),
   store_unavailable: row(503, 'tool', 'The event store or database cannot be reached.', retryable),
   index_building: row(503, 'tool', 'The index is not complete enough yet to answer.', retryable),
   overloaded: row(503, 'tool', 'The gateway is busy or starting.', retryable),
-  provider_timeout: row(504, 'tool', 'The mail server is slow; the work goes on under the same key.', {
-    retryable: true,
-    keyFree: false,
-  }),
+  provider_timeout: row(
+    504,
+    'tool',
+    'The mail server is slow; the work goes on under the same key.',
+    retryable,
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -2,7 +2,7 @@
 import type { Caller } from './access.ts';
 import type { CapabilityDefinition, Context, IdempotencyRule, Replay, Request } from './capability.ts';
 import type { About, Author } from './decide-and-append.ts';
-import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
+import { ERROR_TABLE, GatewayError } from './errors.ts';
 import { type HeldLease, holdLease } from './hold-lease.ts';
 import {
   type Claim,
@@ -185,9 +185,6 @@ async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<
   throw new GatewayError('not_found', 'What this Idempotency-Key made no longer exists.');
 }
 
-/** What the next request with this key may find otherwise: it goes on where this one ended. */
-const NO_OUTCOME: ReadonlySet<ErrorCode> = new Set(['internal_error', 'outcome_unknown']);
-
-/** A defect, what may pass by itself and what turns out later are none. */
+/** A defect, what may pass by itself or be mended, and what turns out later are none: the next request with the key goes on. */
 const isOutcome = (error: unknown): error is GatewayError =>
-  error instanceof GatewayError && !NO_OUTCOME.has(error.code) && !ERROR_TABLE[error.code].retryable;
+  error instanceof GatewayError && !ERROR_TABLE[error.code].keyFree;

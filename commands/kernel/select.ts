@@ -20,6 +20,10 @@ export const FolderArgument = z
 
 export const Cardinality = z
   .strictObject({ min: z.int().min(0).optional(), max: z.int().min(0).max(MAX_MESSAGES).optional() })
+  .refine(({ min = 0, max = MAX_MESSAGES }) => min <= max, {
+    path: ['min'],
+    message: 'min is more than max: no selection fits.',
+  })
   .describe('How many messages the selection must have; outside of it nothing runs.');
 export type Cardinality = z.output<typeof Cardinality>;
 

@@ -42,10 +42,12 @@ export function authorizeOperation(asked: AskedMode): Admission {
   return request(asked, neverDirect ? 'prepare' : mode);
 }
 
+const THEN = 'then run it with email_requests, action commit.';
+
 const approvalRequired = ({ policy: { decision, ruleId } }: AskedMode): string =>
   decision === 'require'
-    ? `Policy rule ${ruleId} wants a person's approval, and to execute asks nobody for one. Nothing was done.`
-    : 'This never runs at once: prepare it, then run it with approval_commit. Nothing was done.';
+    ? `Policy rule ${ruleId} requires a person's approval, which mode execute asks nobody for. Nothing was done. Ask with email_act, authorization.mode request_approval; once it is approved, ${THEN}`
+    : `This never runs at once. Nothing was done. Prepare it with email_act, authorization.mode prepare; ${THEN}`;
 
 function request({ mayRequest }: AskedMode, mode: CheckMode): Admission {
   if (mayRequest) return { request: mode };

@@ -161,13 +161,18 @@ export function cancelBy(world: ModelWorld, check: ModelCheck, by: CallerId): re
   return ['insufficient_scope', 'not_found'];
 }
 
+const BEGUN: ReadonlySet<ApprovalStatus> = new Set(['committed', 'commit_failed', 'commit_unknown']);
+
 export function commitBy(
   world: ModelWorld,
   check: ModelCheck,
   { by, hash }: { readonly by: CallerId; readonly hash: 'right' | 'wrong' | 'none' },
 ): readonly string[] {
   if (lacksGrant(world, by)) return ['insufficient_scope', 'not_found'];
-  return hash === 'wrong' ? ['version_conflict'] : commit(world, check, false);
+  if (hash === 'wrong') return ['version_conflict'];
+  // What the gateway commits by itself answers how it went.
+  if (check.terms.auto_commit && BEGUN.has(check.status)) return [];
+  return commit(world, check, false);
 }
 
 function cancel(world: ModelWorld, check: ModelCheck): readonly string[] {

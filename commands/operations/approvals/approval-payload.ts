@@ -9,7 +9,7 @@ import { OPERATION_STATES } from '../operation-progress.ts';
 import { approvalIdOf } from '../operation-id.ts';
 import { INVALIDATIONS } from './approval-events.ts';
 import type { ApprovalState, Vote } from './approval-state.ts';
-import { APPROVAL_STATUSES } from './approval-status.ts';
+import { APPROVAL_STATUSES, type ApprovalStatus, isOpen } from './approval-status.ts';
 import { personBehind } from './eligible-approvers.ts';
 import { Manifest, openManifest } from './manifest.ts';
 import { progressAt } from './progress-at.ts';
@@ -60,6 +60,14 @@ export const Approval = z.object({
   expires_at: z.string().describe('When the time for the next step is over.'),
   commit_by: z.string().optional().describe('Once granted: when the time to commit is over.'),
   commit_at: z.string().optional().describe('When the gateway commits by itself.'),
+  run_by: z
+    .object({
+      id: z.string().describe('Whoever asked; a person with approvals:commit there may do it, too.'),
+      until: z.string().nullable().describe('Null until it is granted.'),
+      within_seconds: z.int().describe('Of the last approval.'),
+    })
+    .optional()
+    .describe('Nothing runs it by itself: who has to commit it, and until when.'),
   ended_at: z.string().optional(),
   cancel_reason: z.string().nullable().optional(),
   invalidated: z
@@ -130,6 +138,7 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     votes,
     created_at: approval.requestedAt,
     ...momentsOf(approval),
+    ...runByOf(approval, status, requester.id),
     ...(approval.end === 'cancelled' ? { cancel_reason: cancelReason } : {}),
     ...invalidationOf(approval),
     ...executionOf(view),
@@ -177,6 +186,16 @@ const momentsOf = ({ expiresAt, granted, commitAt, endedAt }: ApprovalState) => 
   ...(commitAt === null ? {} : { commit_at: commitAt }),
   ...(endedAt === null ? {} : { ended_at: endedAt }),
 });
+
+/** An approval that the gateway does not commit lapses unless somebody does. */
+function runByOf(
+  { terms, granted, commitAt, expiresAt }: ApprovalState,
+  status: ApprovalStatus,
+  id: string,
+): Pick<Approval, 'run_by'> {
+  if (!isOpen(status) || terms.auto_commit || commitAt !== null) return {};
+  return { run_by: { id, until: granted === null ? null : expiresAt, within_seconds: terms.commit_ttl } };
+}
 
 function invalidationOf({ invalidated }: ApprovalState): Pick<Approval, 'invalidated'> {
   if (invalidated === null) return {};
