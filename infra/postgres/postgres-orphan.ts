@@ -1,5 +1,5 @@
 /** A server left behind by a gateway that was killed: it outlives its parent and keeps the data folder locked. */
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pollUntil } from './poll-until.ts';
 import { lookUpProcess } from './process-facts.ts';
@@ -30,7 +30,10 @@ export async function stopOrphan(cluster: string, log: Log): Promise<void> {
   if (file === null) return;
   const facts = await lookUpProcess(file.pid);
   // A dead server's file is Postgres' own to judge: it also looks for surviving backends.
-  if (facts === null) return;
+  if (facts === null) {
+    if (isZombie(file.pid)) await showAsDead(cluster, file.pid);
+    return;
+  }
   if (!isPostgresOn(facts.command, cluster)) {
     // The pid went to another program since; Postgres would refuse to start because that one is alive.
     await rm(join(cluster, 'postmaster.pid'), { force: true });
@@ -49,6 +52,25 @@ export async function stopOrphan(cluster: string, log: Log): Promise<void> {
   throw new Error(
     `An earlier Postgres (pid ${String(file.pid)}) holds ${cluster} and does not end: end it by hand.`,
   );
+}
+
+/** No system gives out this pid. */
+const NOBODY = 2 ** 31 - 1;
+
+/** Of a process that lives no more: dead, but its parent has not asked how it ended. It may never, as PID 1 of a container. */
+function isZombie(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Postgres takes a zombie for a living server and would refuse to start for as long as nobody reaps it. */
+async function showAsDead(cluster: string, pid: number): Promise<void> {
+  const path = join(cluster, 'postmaster.pid');
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.replace(String(pid), String(NOBODY)));
 }
 
 const isPostgresOn = (command: string, cluster: string): boolean =>

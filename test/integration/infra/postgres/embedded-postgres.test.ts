@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { readPostmasterFile } from '../../../../infra/postgres/postgres-orphan.ts';
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
+import { serverAccount } from '../../../../infra/postgres/server-account.ts';
 import { lookUpProcess } from '../../../../infra/postgres/process-facts.ts';
 import { eventually } from '../../../support/gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
@@ -126,6 +127,32 @@ describe('embedded Postgres', function () {
       expect(bystander.signalCode).to.equal(null);
     } finally {
       bystander.kill('SIGKILL');
+    }
+  });
+
+  it('starts while the server that was killed is a zombie nobody reaps', async () => {
+    await (await start()).stop();
+    // Its parent becomes a program that asks after no child. Postgres looks only at processes of its own account.
+    const { uid, gid } = (await serverAccount()) ?? {};
+    const identity = uid === undefined ? {} : { uid, gid };
+    const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], { cwd: '/', ...identity });
+    const [pid] = (await once(parent.stdout, 'data')) as [Buffer];
+    const zombie = Number(pid.toString());
+    try {
+      await eventually(async () => {
+        expect(await lookUpProcess(zombie)).to.equal(null);
+      });
+      expect(process.kill(zombie, 0)).to.equal(true);
+      await writeFile(
+        join(dataDir, 'postgres/cluster/postmaster.pid'),
+        `${String(zombie)}\n${dataDir}/postgres/cluster\n1700000000\n5432\n\n127.0.0.1\n  1 1\nready\n`,
+      );
+      const postgres = await start();
+      expect(await query(postgres.url, 'select 1 as one')).to.deep.equal([{ one: 1 }]);
+      await postgres.stop();
+      expect(process.kill(zombie, 0)).to.equal(true);
+    } finally {
+      parent.kill('SIGKILL');
     }
   });
 
