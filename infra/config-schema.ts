@@ -172,7 +172,8 @@ export const Settings = z.strictObject({
     secret: true,
   }),
   STORE_PORT: port(0).optional().register(settings, {
-    description: 'Loopback port of the embedded event node; 0 takes a free one and keeps it.',
+    description:
+      'Loopback port where the embedded event node takes other processes, over TLS with the password in DATA_DIR/event-node; 0 takes a free one and keeps it.',
     fallback: '2113 with ROLES=embedded and in npm run store, else 0',
   }),
   ALLOWED_ORIGINS: list('must be origins such as https://app.example.com, separated by commas', isOrigin)

@@ -35,6 +35,8 @@ export interface Gateway extends AsyncDisposable {
   readonly databaseUrl: string;
   readonly directUrl: string;
   readonly eventStoreUrl: string;
+  /** The same event store for processes beside this one. */
+  readonly sharedEventStoreUrl: string;
 }
 
 export interface GatewayOptions extends Omit<CoreOptions, 'baseUrl' | 'config' | 'log'> {
@@ -77,8 +79,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   if (roles.has('mail'))
     opened.defer(startBackground(ports, core, { ...leaseTimes(config.leaseMs), ...options.mailTimes }));
   const stack = opened.move();
-  const { databaseUrl, directUrl, eventStoreUrl } = core.storage;
-  const facts = { ports, address, baseUrl, hasFaces: faces !== null, databaseUrl, directUrl, eventStoreUrl };
+  const { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
+  const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
+  const facts = { ports, address, baseUrl, hasFaces: faces !== null, ...stores };
   return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

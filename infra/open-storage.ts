@@ -17,6 +17,7 @@ export interface Storage {
   readonly databaseUrl: string;
   readonly directUrl: string;
   readonly eventStoreUrl: string;
+  readonly sharedEventStoreUrl: string;
 }
 
 const EPOCH_TIMEOUT_MS = 1_000;

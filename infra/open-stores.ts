@@ -5,7 +5,8 @@ import type { Pool } from 'pg';
 import type { Log } from '../commands/kernel/ports.ts';
 import { refuseUnfinishedRestore } from './backup/unfinished-restore.ts';
 import type { Config } from './config.ts';
-import { startEventNode } from './event-store/node/start-event-node.ts';
+import { openNodeAccess } from './event-store/node/node-access.ts';
+import { type EventNode, startEventNode } from './event-store/node/start-event-node.ts';
 import { freePort, portTaken, readPort, writePort } from './kept-port.ts';
 import { openDirectConnection, refuseTransactionPooler } from './postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
@@ -24,7 +25,10 @@ export interface Stores {
   readonly pool: Pool;
   readonly databaseUrl: string;
   readonly directUrl: string;
+  /** For this process. */
   readonly eventStoreUrl: string;
+  /** For processes beside it. */
+  readonly sharedEventStoreUrl: string;
 }
 
 /** Opens them in order, the schema brought up to date; what was opened is put on the stack for its owner to close. */
@@ -37,10 +41,12 @@ export async function openStores(options: StoresOptions, opened: AsyncDisposable
   await migrate({ url: directUrl });
   const pool = openPool({ url: databaseUrl, log });
   opened.defer(() => pool.end());
-  const eventStoreUrl =
-    config.eventStoreUrl ??
-    (await openOwnNode(options, { pool, directUrl, isPoolDirect: databaseUrl === directUrl }, opened));
-  return { pool, databaseUrl, directUrl, eventStoreUrl };
+  const places = { pool, databaseUrl, directUrl };
+  const { eventStoreUrl: url } = config;
+  if (url !== null) return { ...places, eventStoreUrl: url, sharedEventStoreUrl: url };
+  const database = { pool, directUrl, isPoolDirect: databaseUrl === directUrl };
+  const node = await openOwnNode(options, database, opened);
+  return { ...places, eventStoreUrl: node.ownUrl, sharedEventStoreUrl: node.url };
 }
 
 async function openDatabase(
@@ -59,12 +65,13 @@ async function openOwnNode(
   { config, log, progress }: StoresOptions,
   { pool, directUrl, isPoolDirect }: { pool: Pool; directUrl: string; isPoolDirect: boolean },
   opened: AsyncDisposableStack,
-): Promise<string> {
+): Promise<EventNode> {
   progress?.('Starting the embedded event node');
   const directConnection = () => openDirectConnection(directUrl, 'gateway event node');
   const portFile = join(config.dataDir, 'store-port');
   const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;
-  const place = { host: '127.0.0.1', port, batchAppend: true };
+  const access = await openNodeAccess(join(config.dataDir, 'event-node'));
+  const place = { host: '127.0.0.1', port, access, batchAppend: true };
   const node = await startEventNode({ pool, isPoolDirect, directConnection, log, ...place }).catch(
     (error: unknown) => {
       throw isInUse(error) ? nodePortTaken(config, port, portFile) : error;
@@ -72,7 +79,7 @@ async function openOwnNode(
   );
   opened.defer(() => node.stop());
   if (config.storePort === 0) await writePort(portFile, port);
-  return node.url;
+  return node;
 }
 
 /** The server of gRPC tells the reason in its text only. */

@@ -39,15 +39,15 @@ export const runFactsOf = (running: {
   readonly baseUrl: string | null;
   readonly databaseUrl: string;
   readonly directUrl: string;
-  readonly eventStoreUrl: string;
+  readonly sharedEventStoreUrl: string;
 }): OwnFacts => ({
   base_url: running.baseUrl,
   database_url: running.databaseUrl,
   database_direct_url: running.directUrl,
-  eventstore_url: running.eventStoreUrl,
+  eventstore_url: running.sharedEventStoreUrl,
 });
 
-/** Of this process, readable by its owner only: the database address holds a password. */
+/** Of this process, readable by its owner only: the addresses hold passwords. */
 export async function writeRunFile(dataDir: string, facts: OwnFacts, clock: Clock): Promise<void> {
   const { pid } = process;
   const identity = (await processIdentity(pid)) ?? '';
@@ -77,7 +77,7 @@ export async function awaitFolder(dataDir: string, clock: Clock): Promise<void> 
     if (facts === null || facts.pid === process.pid || !(await isAlive(facts))) return;
     if (clock.elapsedMs() > until) {
       throw new Error(
-        `Another process owns ${dataDir} (pid ${String(facts.pid)}, ${facts.base_url ?? facts.eventstore_url}): stop it, set another DATA_DIR, or set ROLES without embedded to work beside it.`,
+        `Another process owns ${dataDir} (pid ${String(facts.pid)}, ${facts.base_url ?? 'stores only'}): stop it, set another DATA_DIR, or set ROLES without embedded to work beside it.`,
       );
     }
     await clock.sleep(250);

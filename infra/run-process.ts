@@ -43,7 +43,7 @@ async function untilEnded(env: Environment): Promise<void> {
       removeRunFile(dataDir);
     });
   }
-  if (gateway === null) say(`Listening on ${stores.eventStoreUrl} (for any EventStoreDB client)`);
+  if (gateway === null) say(`Listening on ${stores.sharedEventStoreUrl} (for any EventStoreDB client)`);
   else await greet(gateway);
   say(`Stopping (${await ended})`);
 }

@@ -12,6 +12,7 @@ import type { KnownLog } from './known-log.ts';
 import { Slots } from './slots.ts';
 import type { StoreConnection } from './store-connection.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
+import { credentialsIn } from './store-credentials.ts';
 import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';
 
@@ -33,7 +34,7 @@ export interface AppendLaneOptions {
  */
 const MOST_UNDER_WAY = MOST_CALLS_PER_CONNECTION;
 
-/** With credentials of its own a call is not batched; over an unencrypted channel the client leaves them out. */
+/** With credentials of its own a call is not batched. Over an unencrypted channel the client leaves them out. */
 const NOBODY = { username: '', password: '' };
 
 interface OneAppend {
@@ -119,10 +120,11 @@ export class AppendLane {
     client: EventStoreDBClient,
     { stream, expected, events, giveUpAt }: OneAppend,
   ): Promise<AppendResult> {
+    const { url, forceUnary } = this.#options;
     return client.appendToStream(stream, events, {
       expectedRevision: expected === 'no-stream' ? NO_STREAM : expected,
       deadline: Math.ceil(giveUpAt - performance.now()),
-      ...(this.#options.forceUnary ? { credentials: NOBODY } : {}),
+      ...(forceUnary ? { credentials: credentialsIn(url)?.credentials ?? NOBODY } : {}),
     });
   }
 

@@ -6,8 +6,9 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { connectivityState } from '@grpc/grpc-js';
-import type { Channel } from '@grpc/grpc-js';
+import type { CallOptions, Channel, Metadata } from '@grpc/grpc-js';
 import type { Log } from '../../commands/kernel/ports.ts';
+import { credentialsIn } from './store-credentials.ts';
 import { guardSharedAppendCall } from './shared-append-call.ts';
 
 /** The client's own default; it is also what a server may take to answer a ping. */
@@ -26,7 +27,7 @@ type GrpcClient = Readonly<{ getChannel(): Channel }>;
 type GrpcStream = Readable | Writable | Duplex;
 type OpenStream = (client: GrpcClient) => GrpcStream;
 
-/** The two doors every call of the client goes through; protected, and the same in all of 6.x. */
+/** The two doors every call of the client goes through, and what it says of its caller; protected, and the same in all of 6.x. */
 interface Doors {
   GRPCStreamCreator: (
     kind: unknown,
@@ -35,6 +36,7 @@ interface Doors {
     cache?: unknown,
   ) => () => Promise<GrpcStream>;
   execute: (kind: unknown, name: string, act: (client: GrpcClient) => unknown) => Promise<unknown>;
+  callArguments: (base: object, options?: CallOptions) => [Metadata, CallOptions];
 }
 
 const numbersInUse = new Set<number>();
@@ -63,6 +65,7 @@ export class StoreConnection {
     this.client = EventStoreDBClient.connectionString(withOwnConnection(url, this.#number));
     const doors = this.client as unknown as Doors;
     const { GRPCStreamCreator: openStream, execute } = doors;
+    signInWithoutTls(doors, url);
     doors.GRPCStreamCreator = (kind, name, open, cache) =>
       openStream(
         kind,
@@ -118,6 +121,23 @@ export class StoreConnection {
       this.#watch(channel, channel.getConnectivityState(false));
     });
   }
+}
+
+/**
+ * Without TLS the client leaves user and password out. On the loopback nobody listens in, and the embedded node asks for
+ * them there as well.
+ */
+function signInWithoutTls(doors: Doors, url: string): void {
+  const given = credentialsIn(url);
+  if (given?.isPlainLoopback !== true) return;
+  const { callArguments } = doors;
+  const { username, password } = given.credentials;
+  const basic = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  doors.callArguments = (base, callOptions) => {
+    const [metadata, options] = callArguments(base, callOptions);
+    metadata.set('authorization', basic);
+    return [metadata, options];
+  };
 }
 
 /**

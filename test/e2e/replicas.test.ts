@@ -146,7 +146,7 @@ describe('two replicas on the embedded Postgres and event node', function () {
   );
 
   it('opens no face and needs no key for the process with the stores', () => {
-    expect(set.stores.address).to.match(/^esdb:\/\/127\.0\.0\.1:\d+\?tls=false$/);
+    expect(set.stores.address).to.match(/^esdb:\/\/gateway:[\w-]{43}@127\.0\.0\.1:\d+\?tls=true&tlsCAFile=/);
     expect(set.stores.output).not.to.contain('http://');
   });
 
@@ -273,7 +273,7 @@ describe('npm run store', function () {
     const entry = 'infra/store.ts';
     const store = await GatewayProcess.start({ entry, env });
     try {
-      expect(store.address).to.equal(`esdb://127.0.0.1:${String(port)}?tls=false`);
+      expect(new URL(store.address).port).to.equal(String(port));
       const client = EventStoreDBClient.connectionString(store.address);
       const event = jsonEvent({ type: 'Greeted', data: { greeting: 'hello' } });
       await client.appendToStream('greeting-1', event);

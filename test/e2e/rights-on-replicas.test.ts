@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { readRunFile } from '../../infra/run-file.ts';
 import { freezableProxy, type FreezableProxy } from '../contract/event-store/freezable-proxy.ts';
+import { atPort } from '../support/crashed-run.ts';
 import { happened, sampleAuthor } from '../support/event-author.ts';
 import { eventually } from '../support/gateway.ts';
 import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
@@ -57,7 +58,7 @@ describe('a change of rights on one replica', function () {
       return [
         {},
         {
-          EVENTSTORE_URL: `esdb://127.0.0.1:${String(storeProxy.port)}?tls=false`,
+          EVENTSTORE_URL: atPort(eventstore_url, storeProxy.port),
           DATABASE_URL: database.href,
         },
       ];

@@ -11,4 +11,8 @@ export const contractEventStore = {
     'kernel',
     'After every reconnect the log is compared: a shorter one, or another event at the place, stops writes with 503 and an error line.',
   ],
+  'contract:20:node-signs-in': [
+    'kernel',
+    'The embedded event node takes reads and appends only with the password of its folder.',
+  ],
 } as const satisfies RequirementTable;

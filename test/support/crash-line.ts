@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { type WireMessage, type WireName, WIRES } from './wire-messages.ts';
 
 /** The n-th message to a store, and whether it is lost with the crash or done, its answer never seen. */
@@ -23,6 +24,8 @@ export interface Passed {
 export interface Target {
   readonly host: string;
   readonly port: number;
+  /** Where TLS is spoken, so that the messages can be read in between: what the target itself shows and trusts. */
+  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 export class CrashLine {
@@ -46,9 +49,12 @@ export class CrashLine {
   ): Promise<CrashLine> {
     const line = new CrashLine(isPoint);
     for (const [wire, target] of Object.entries(targets) as [WireName, Target][]) {
-      const server = createServer({ noDelay: true }, (client) => {
+      const serve = (client: Socket): void => {
         line.#serve(client, wire, target);
-      });
+      };
+      const server = target.tls
+        ? createTlsServer({ ...target.tls, ALPNProtocols: ['h2'], noDelay: true }, serve)
+        : createServer({ noDelay: true }, serve);
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
       line.#servers.set(wire, server);
@@ -122,7 +128,10 @@ export class CrashLine {
       client.destroy();
       return;
     }
-    const upstream = connect({ ...target, noDelay: true });
+    const { host, port, tls } = target;
+    const upstream = tls
+      ? connectTls({ host, port, ca: tls.cert, ALPNProtocols: ['h2'] })
+      : connect({ host, port, noDelay: true });
     for (const socket of [client, upstream]) {
       this.#sockets.add(socket);
       socket.on('error', () => undefined);

@@ -1,16 +1,23 @@
 /** A run of the gateway behind a crash line: where its stores seem to be, and what is done once it is dead. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Sql } from '../../commands/kernel/ports.ts';
-import type { CrashLine } from './crash-line.ts';
+import type { CrashLine, Target } from './crash-line.ts';
 import { eventually } from './gateway.ts';
 import type { RunHome } from './gateway-run.ts';
 
 /** How Postgres lists the connections of runs that are to crash, each line under a name of its own. */
 const APPLICATION = 'behind the crash line';
 
-/** Host and port of a store's address. */
-export function placeOf(url: string): { readonly host: string; readonly port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname, port: Number(port) };
+/** Host and port of a store's address, and what its TLS is made of. */
+export function placeOf(url: string): Target {
+  const { hostname, port, searchParams } = new URL(url);
+  const place = { host: hostname, port: Number(port) };
+  const caFile = searchParams.get('tlsCAFile');
+  if (caFile === null) return place;
+  const access: unknown = JSON.parse(readFileSync(join(dirname(caFile), 'access.json'), 'utf8'));
+  const { private_key, certificate } = access as { private_key: string; certificate: string };
+  return { ...place, tls: { key: private_key, cert: certificate } };
 }
 
 /** The same address at another port of this machine. */

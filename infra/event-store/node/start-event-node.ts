@@ -3,9 +3,10 @@
  * tests and small installations; one process, no replication beyond Postgres's own. What it leaves out answers
  * UNIMPLEMENTED.
  */
+import type { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
@@ -13,13 +14,17 @@ import { appendCall, deleteCall } from './append-calls.ts';
 import { batchAppendCall } from './batch-append-call.ts';
 import { EventLog } from './event-log.ts';
 import type { EventLogOptions } from './event-log.ts';
+import { callError } from './call-errors.ts';
 import { clusterOfOne, supportedMethods } from './node-description.ts';
+import type { NodeAccess } from './node-access.ts';
 import { OpenCalls } from './open-calls.ts';
 import { readCall } from './read-call.ts';
 
 export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs' | 'onOvertaken'> {
-  /** A loopback address: there is neither TLS nor sign-in. */
+  /** A loopback address. */
   readonly host: string;
+  /** Null = no TLS, and whoever reaches the port reads and appends. */
+  readonly access: NodeAccess | null;
   /** 0 = any free port. */
   readonly port: number;
   /** False leaves BatchAppend out of the advertised features, so clients append one call at a time. */
@@ -30,7 +35,10 @@ export interface EventNodeOptions extends Omit<EventLogOptions, 'lockTimeoutMs' 
 }
 
 export interface EventNode {
+  /** For other processes: over TLS where there is access to guard. */
   readonly url: string;
+  /** For this process: without TLS, which would cost a third of the appends. */
+  readonly ownUrl: string;
   readonly port: number;
   /** Reads, subscriptions and batch appends that are open now. */
   readonly openCalls: number;
@@ -68,16 +76,23 @@ export async function startEventNode(options: EventNodeOptions): Promise<EventNo
     'grpc.keepalive_time_ms': keepAlive.everyMs,
     'grpc.keepalive_timeout_ms': keepAlive.timeoutMs,
   });
+  const { host, access } = options;
   let port = 0;
+  let ownPort = 0;
   addServices({ server, log, calls, port: () => port }, options);
   try {
-    port = await bind(server, `${options.host}:${String(options.port)}`);
+    const plain = ServerCredentials.createInsecure();
+    port = await bind(server, `${host}:${String(options.port)}`, access?.credentials ?? plain);
+    ownPort = access === null ? port : await bind(server, `${host}:0`, plain);
   } catch (error) {
+    server.forceShutdown();
     await log.stop();
     throw error;
   }
+  const plainUrl = `esdb://${host}:${String(port)}?tls=false`;
   return {
-    url: `esdb://${options.host}:${String(port)}?tls=false`,
+    url: access?.urlAt(port) ?? plainUrl,
+    ownUrl: access?.ownUrlAt(ownPort) ?? plainUrl,
     port,
     get openCalls() {
       return calls.count;
@@ -103,29 +118,56 @@ function addServices({ server, log, calls, port }: NodeParts, options: EventNode
     ...streamsService.StreamsService,
     read: { ...streamsService.StreamsService.read, responseSerialize: (bytes: Buffer) => bytes },
   };
+  const isSignedIn = options.access?.isSignedIn ?? (() => true);
   server.addService(service, {
-    read: readCall(log, calls, options.log),
-    append: appendCall(log),
-    delete: deleteCall(log),
-    batchAppend: batchAppendCall(log, calls),
+    read: streaming(isSignedIn, readCall(log, calls, options.log)),
+    append: answering(isSignedIn, appendCall(log)),
+    delete: answering(isSignedIn, deleteCall(log)),
+    batchAppend: streaming(isSignedIn, batchAppendCall(log, calls)),
   });
+  // What the node is, and where, is told without a password, but not to a wrong one: so a client hears of it at once.
+  const isNotRefused = (metadata: Metadata): boolean =>
+    metadata.get('authorization').length === 0 || isSignedIn(metadata);
   const methods = supportedMethods(options.batchAppend);
   const cluster = clusterOfOne(options.host);
-  server.addService(featuresService.ServerFeaturesService, {
-    getSupportedMethods: (_call: ServerUnaryCall<unknown, unknown>, reply: sendUnaryData<unknown>) => {
-      reply(null, methods);
-    },
-  });
-  server.addService(gossipService.GossipService, {
-    read: (_call: ServerUnaryCall<unknown, unknown>, reply: sendUnaryData<unknown>) => {
-      reply(null, cluster(port()));
-    },
-  });
+  const tell = (answer: () => unknown) =>
+    answering(isNotRefused, (_call: ServerUnaryCall<unknown, unknown>, reply: sendUnaryData<unknown>) => {
+      reply(null, answer());
+    });
+  server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: tell(() => methods) });
+  server.addService(gossipService.GossipService, { read: tell(() => cluster(port())) });
 }
 
-const bind = (server: Server, address: string): Promise<number> =>
+type IsAllowed = (metadata: Metadata) => boolean;
+
+/** As a real server ends calls with a wrong password. */
+const unauthenticated = () => callError(status.UNAUTHENTICATED, 'Unauthenticated');
+
+/** The handler of a call with one answer, for callers that may come in. */
+const answering =
+  <Call extends { readonly metadata: Metadata }, Answer>(
+    isAllowed: IsAllowed,
+    handler: (call: Call, reply: sendUnaryData<Answer>) => void,
+  ) =>
+  (call: Call, reply: sendUnaryData<Answer>): void => {
+    if (isAllowed(call.metadata)) handler(call, reply);
+    else reply(unauthenticated());
+  };
+
+/** The handler of a call with many answers, for callers that may come in. */
+const streaming =
+  <Call extends EventEmitter & { readonly metadata: Metadata }>(
+    isAllowed: IsAllowed,
+    handler: (call: Call) => void,
+  ) =>
+  (call: Call): void => {
+    if (isAllowed(call.metadata)) handler(call);
+    else call.emit('error', unauthenticated());
+  };
+
+const bind = (server: Server, address: string, credentials: ServerCredentials): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync(address, credentials, (error, port) => {
       if (error) reject(error);
       else resolve(port);
     });

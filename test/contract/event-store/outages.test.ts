@@ -185,6 +185,7 @@ for (const batchAppend of [true, false]) {
         pool,
         directConnection: () => openDirectConnection(embedded.databaseUrl, 'second node'),
         host: '127.0.0.1',
+        access: null,
         port: 0,
         batchAppend,
         log: silentLog,

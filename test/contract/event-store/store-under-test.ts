@@ -59,6 +59,7 @@ export async function embeddedStore(options: { batchAppend?: boolean } = {}): Pr
       pool,
       directConnection: () => openDirectConnection(database.url, 'event node under test'),
       host: '127.0.0.1',
+      access: null,
       port,
       batchAppend: options.batchAppend ?? true,
       log: silentLog,

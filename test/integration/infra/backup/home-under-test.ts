@@ -44,7 +44,7 @@ export async function openHome(
   await openVault(sql, await loadMasterKey(keyFile, { mayMake: true }));
   if (bulk > 0) await fillLog(sql, bulk);
   const directConnection = () => openDirectConnection(url, 'event node under test');
-  const place = { host: '127.0.0.1', port: 0, batchAppend: true };
+  const place = { host: '127.0.0.1', port: 0, access: null, batchAppend: true };
   const node = await startEventNode({ pool, directConnection, log: silentLog, ...place });
   opened.defer(() => node.stop());
   const events = EventStoreDBClient.connectionString(node.url);

@@ -118,6 +118,7 @@ describe('an event node that lost its place', function () {
       pool,
       directConnection: () => openDirectConnection(throughProxy.href, 'event node behind a proxy'),
       host: '127.0.0.1',
+      access: null,
       port: 0,
       batchAppend: true,
       log: silentLog,

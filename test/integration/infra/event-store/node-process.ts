@@ -33,6 +33,7 @@ const node = await startEventNode({
   isPoolDirect: true,
   directConnection: () => openDirectConnection(job.databaseUrl, 'event node under test'),
   host: '127.0.0.1',
+  access: null,
   port: job.port,
   batchAppend: job.batchAppend,
   log: silentLog,
