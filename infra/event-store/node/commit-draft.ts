@@ -4,7 +4,7 @@ import type { LogRows } from './log-rows.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { recordSize } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
-import { EMPTY_STREAM, baseStream, isMetadataStream, metadataOf, ownState } from './stream-state.ts';
+import { EMPTY_STREAM, baseStream, isMetadataStream, metadataOf } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 import type { KnownRecord, PlannedWrite } from './write-request.ts';
 
@@ -28,12 +28,13 @@ export class CommitDraft {
     return this.#logEnd;
   }
 
-  /** The named stream's own state as the next decision sees it. */
-  stateOf(stream: string): StreamState {
-    return ownState(stream, this.#states.get(baseStream(stream)) ?? EMPTY_STREAM);
+  /** The state of the stream, or of the one its metadata is about, as the next decision sees it. */
+  baseOf(stream: string): StreamState {
+    return this.#states.get(baseStream(stream)) ?? EMPTY_STREAM;
   }
 
-  add({ stream, firstRevision, records }: PlannedWrite): void {
+  /** Plans the records; returns the last. */
+  add({ stream, firstRevision, records }: PlannedWrite): StoredRecord | undefined {
     let revision = firstRevision;
     for (const proposed of records) {
       const place = { position: this.#logEnd, stream, revision, createdMs: this.createdMs };
@@ -44,13 +45,14 @@ export class CommitDraft {
       revision += 1;
     }
     const base = baseStream(stream);
-    const before = this.#states.get(base) ?? EMPTY_STREAM;
+    const before = this.baseOf(stream);
     const last = records.at(-1);
     const after: StreamState = isMetadataStream(stream)
       ? { ...before, metaHead: revision - 1, metadata: last ? metadataOf(last) : before.metadata }
       : { ...before, head: revision - 1 };
     this.#states.set(base, after);
     this.changed.set(base, after);
+    return this.records.at(-1);
   }
 
   /** The log as the next decision sees it: what is committed, and what is planned so far. */

@@ -1,7 +1,7 @@
 /** The rules of optimistic concurrency and idempotency, without I/O. */
 import { randomUUID } from 'node:crypto';
 import type { ProposedRecord } from './stored-record.ts';
-import { deletedMetadata, isMetadataStream, reopenedMetadata } from './stream-state.ts';
+import { deletedMetadata, isMetadataStream, metadataOf, ownState, reopenedMetadata } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 import type { Decision, Expectation, KnownRecord, PlannedWrite, WriteRequest } from './write-request.ts';
 
@@ -15,25 +15,37 @@ export interface Memory {
   readonly lastPosition: number;
 }
 
+/** Neither events nor metadata: a stream of which only metadata was set can be deleted, and exists for an append. */
+const isMissing = (state: StreamState): boolean => state.head < 0 && state.metaHead < 0;
+
 const wrongVersion = (expected: Expectation, state: StreamState): Decision => ({
   kind: 'repeat',
   outcome: { kind: 'wrong-version', expected, actual: state.head },
 });
 
-/** Decides an append or a soft delete. `state` is the stream's own state (`ownState`). */
+/** Decides an append or a soft delete; `base` is the state of the stream itself or of the one its metadata is about. */
 export function decideWrite(
   request: WriteRequest,
-  state: StreamState,
+  base: StreamState,
   memory: Memory,
 ): Decision | Promise<Decision> {
+  const state = ownState(request.stream, base);
+  const write = (): Decision => ({ kind: 'write', writes: plannedWrites(request, base) });
   if (request.action === 'delete') return decideDelete(request, state);
   const { expected } = request;
   if (expected === 'stream-exists' && state.metadata.deleted) {
     return { kind: 'repeat', outcome: { kind: 'stream-deleted' } };
   }
-  if (expected === 'stream-exists' && state.head < 0) return wrongVersion(expected, state);
-  if (expected === 'any' || expected === 'stream-exists') return decideLoosely(request, state, memory);
-  return decideExactly(request, state, expected === 'no-stream' ? -1 : expected, memory);
+  if (expected === 'stream-exists' && isMissing(state)) return wrongVersion(expected, state);
+  if (expected === 'any' || expected === 'stream-exists')
+    return decideLoosely(request, { state, memory, write });
+  return decideExactly(request, expected === 'no-stream' ? -1 : expected, { state, memory, write });
+}
+
+interface Facts {
+  readonly state: StreamState;
+  readonly memory: Memory;
+  readonly write: () => Decision;
 }
 
 /**
@@ -42,49 +54,57 @@ export function decideWrite(
  */
 function decideExactly(
   request: WriteRequest,
-  state: StreamState,
   after: number,
-  memory: Memory,
+  { state, memory, write }: Facts,
 ): Decision | Promise<Decision> {
   const { records, expected, stream } = request;
-  if (after === state.head) return records.length === 0 ? nothingAsked(state, memory) : write(request, state);
+  if (after === state.head) return records.length === 0 ? nothingAsked(state, memory) : write();
   if (after > state.head || records.length === 0) return wrongVersion(expected, state);
   return memory.recordsAt(stream, after + 1, records.length).then((known) => {
     const repeated =
       known.length === records.length && records.every((record, i) => record.id === known[i]?.id);
     if (repeated) return repeatOf(known.at(-1), state);
-    return state.metadata.deleted && expected === 'no-stream'
-      ? write(request, state)
+    // Only ids that begin with a new one reopen a deleted stream: otherwise half of it was appended before.
+    const isNew = known[0]?.id !== records[0]?.id;
+    return isNew && state.metadata.deleted && expected === 'no-stream'
+      ? write()
       : wrongVersion(expected, state);
   });
 }
 
 /** Any / stream exists: only the cache of recent ids is asked, and the first id decides. */
-function decideLoosely(request: WriteRequest, state: StreamState, memory: Memory): Decision {
+function decideLoosely(request: WriteRequest, { state, memory, write }: Facts): Decision {
   const { records, stream, expected } = request;
   if (records.length === 0) return nothingAsked(state, memory);
   const known = records
     .map(({ id }) => memory.recentById(id))
     .map((r) => (r?.stream === stream ? r : undefined));
-  if (known[0] === undefined) return write(request, state);
+  if (known[0] === undefined) return write();
   return known.includes(undefined) ? wrongVersion(expected, state) : repeatOf(known.at(-1), state);
 }
 
 function decideDelete(request: WriteRequest, state: StreamState): Decision {
   const { expected, stream } = request;
-  const met = expected === 'any' || expected === 'stream-exists' || expected === state.head;
-  if (state.head < 0 || !met) return wrongVersion(expected, state);
+  const head = expected === 'no-stream' ? -1 : expected;
+  const met = expected === 'any' || expected === 'stream-exists' || head === state.head;
+  if (isMissing(state) || !met) return wrongVersion(expected, state);
   return { kind: 'write', writes: [metadataWrite(stream, state, deletedMetadata())] };
 }
 
-/** Appending reopens a soft-deleted stream: revisions go on, and `$tb` hides what was deleted. */
-function write(request: WriteRequest, state: StreamState): Decision {
-  const first = state.head + 1;
-  const own = { stream: request.stream, firstRevision: first, records: request.records };
-  const reopens = state.metadata.deleted && !isMetadataStream(request.stream);
-  if (!reopens) return { kind: 'write', writes: [own] };
-  const metadata = reopenedMetadata(state.metadata, first);
-  return { kind: 'write', writes: [metadataWrite(request.stream, state, metadata), own] };
+/**
+ * Appending reopens a soft-deleted stream, and so does setting its metadata: revisions go on, and `$tb` hides what was
+ * deleted. The server writes that behind what was asked for.
+ */
+function plannedWrites({ stream, records }: WriteRequest, base: StreamState): readonly PlannedWrite[] {
+  const firstRevision = ownState(stream, base).head + 1;
+  const own = { stream, firstRevision, records };
+  if (!base.metadata.deleted) return [own];
+  if (!isMetadataStream(stream)) {
+    return [own, metadataWrite(stream, base, reopenedMetadata(base.metadata, firstRevision))];
+  }
+  const given = records.map(metadataOf).at(-1) ?? base.metadata;
+  const hidden = metadataRecord(reopenedMetadata(given, base.head + 1));
+  return [own, { stream, firstRevision: firstRevision + records.length, records: [hidden] }];
 }
 
 const metadataWrite = (stream: string, state: StreamState, data: Uint8Array): PlannedWrite => ({

@@ -131,7 +131,7 @@ export class LogWriter {
     const memory = draft.memory(session.rows, recent);
     const answers: (readonly [WriteRequest, Outcome])[] = [];
     for (const request of batch) {
-      const decision = decideWrite(request, draft.stateOf(request.stream), memory);
+      const decision = decideWrite(request, draft.baseOf(request.stream), memory);
       answers.push([request, plan(draft, request, decision instanceof Promise ? await decision : decision)]);
     }
     if (draft.records.length > 0) {
@@ -157,7 +157,7 @@ function expectedNew(batch: readonly WriteRequest[]): ReadonlySet<string> {
 function plan(draft: CommitDraft, request: WriteRequest, decision: Decision): Outcome {
   if (decision.kind === 'repeat') return decision.outcome;
   if (request.expiresAtMs < draft.createdMs) return { kind: 'deadline-passed' };
-  for (const write of decision.writes) draft.add(write);
-  const last = draft.records.at(-1);
+  // What was asked for comes first; the metadata of a stream that is opened again follows.
+  const [last] = decision.writes.map((write) => draft.add(write));
   return { kind: 'written', revision: last?.revision ?? -1, position: last?.position ?? null };
 }

@@ -15,8 +15,6 @@ const MOST_NAME_BYTES = 2_400;
 
 const badRequest = (message: string): Refusal => ({ kind: 'bad-request', message });
 
-export const isRefusal = (value: object): value is Refusal => 'kind' in value;
-
 /** The name inside a stream identifier, empty when there is none. */
 export const streamNameOf = (identifier: shared.StreamIdentifier | undefined): string =>
   identifier ? Buffer.from(identifier.getStreamName_asU8()).toString('utf8') : '';

@@ -21,10 +21,11 @@ export async function followStream(
   { stream, after }: StreamSubscription,
   answers: AnswerStream,
 ): Promise<void> {
-  answers.send(confirmationAnswer(randomUUID()));
   using news = log.bells.listen(stream);
   let cursor = typeof after === 'number' ? after : -1;
   if (after === 'end') cursor = (await log.states.read(stream)).head;
+  // Only now: what is appended after the confirmation lies behind the end.
+  answers.send(confirmationAnswer(randomUUID()));
   let live = false;
   while (!answers.gone) {
     news.reset();

@@ -3,7 +3,7 @@ import type { ProposedRecord, StoredRecord } from './stored-record.ts';
 
 export type Expectation = number | 'no-stream' | 'any' | 'stream-exists';
 
-/** Why an append or delete was not done. The wire form of each is in `refusal-on-the-wire.ts`. */
+/** Why an append or delete was not done. The wire form of each is in `call-errors.ts` and `batch-append-call.ts`. */
 export type Refusal =
   | { readonly kind: 'wrong-version'; readonly expected: Expectation; readonly actual: number }
   | { readonly kind: 'stream-deleted' }

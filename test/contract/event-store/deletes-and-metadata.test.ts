@@ -132,6 +132,57 @@ describeStores('soft delete and metadata', (store) => {
     expect(before).to.equal(3);
   });
 
+  it('keeps deleted events hidden when metadata is set: the server writes once more where the stream begins', async () => {
+    const stream = await given(3);
+    await store().client.deleteStream(stream);
+    await store().client.setStreamMetadata(stream, { maxCount: 100, owner: 'somebody' });
+    expect(await revisions(stream).catch(() => [])).to.deep.equal([]);
+    const { metadata } = await store().client.getStreamMetadata(stream);
+    expect(metadata).to.deep.equal({ truncateBefore: 3, maxCount: 100, owner: 'somebody' });
+    expect(await append(stream, ANY)).to.include({ nextExpectedRevision: 3n });
+    expect(await revisions(stream)).to.deep.equal([3]);
+  });
+
+  for (const expectedRevision of [ANY, NO_STREAM] as const) {
+    it(`deletes a stream of which only metadata was set (${expectedRevision}), and it can be opened again`, async () => {
+      const stream = freshStream();
+      await store().client.setStreamMetadata(stream, { maxCount: 5 });
+      await store().client.deleteStream(stream, { expectedRevision });
+      expect(await append(stream, NO_STREAM)).to.include({ nextExpectedRevision: 0n });
+      expect(await revisions(stream)).to.deep.equal([0]);
+    });
+  }
+
+  it('takes "stream exists" for a stream of which only metadata was set', async () => {
+    const stream = freshStream();
+    await store().client.setStreamMetadata(stream, { maxCount: 5 });
+    expect(await append(stream, STREAM_EXISTS)).to.include({ nextExpectedRevision: 0n });
+  });
+
+  it('refuses a deleted stream what begins with its own first event and goes on with a new one', async () => {
+    const stream = freshStream();
+    const [old, fresh] = numbered(2);
+    if (!old || !fresh) throw new Error('two events');
+    await append(stream, NO_STREAM, old);
+    await store().client.deleteStream(stream);
+    expect(await rejection(append(stream, NO_STREAM, [old, fresh]))).to.be.instanceOf(
+      WrongExpectedVersionError,
+    );
+    expect(await append(stream, NO_STREAM, [fresh, old])).to.include({ nextExpectedRevision: 2n });
+  });
+
+  it('writes where a reopened stream begins behind the events that open it', async () => {
+    const stream = await given(1);
+    await store().client.deleteStream(stream);
+    const { position } = await append(stream, NO_STREAM, numbered(2));
+    const newest = store().client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 3 });
+    const seen: string[] = [];
+    for await (const { event } of newest) seen.push(String(event?.streamId));
+    expect(seen).to.deep.equal([`$$${stream}`, stream, stream]);
+    const from = store().client.readAll({ fromPosition: position ?? END, maxCount: 1 });
+    for await (const { event } of from) expect(event?.streamId).to.equal(stream);
+  });
+
   it('replaces all metadata by a delete', async () => {
     const stream = await given(1);
     await store().client.setStreamMetadata(stream, { maxCount: 5, owner: 'somebody' });

@@ -12,15 +12,15 @@ interface Append {
   readonly ids: readonly string[];
 }
 
+interface SetMetadata {
+  readonly kind: 'metadata';
+  readonly stream: string;
+  readonly maxCount?: number;
+  readonly truncateBefore?: number;
+}
+
 export type Write =
-  | Append
-  | { readonly kind: 'delete'; readonly stream: string; readonly expected: Expected }
-  | {
-      readonly kind: 'metadata';
-      readonly stream: string;
-      readonly maxCount?: number;
-      readonly truncateBefore?: number;
-    };
+  Append | { readonly kind: 'delete'; readonly stream: string; readonly expected: Expected } | SetMetadata;
 
 export type Outcome =
   /** Written now, the last event at this revision. */
@@ -103,8 +103,11 @@ export class StreamModel {
     const stream = this.#stream(write.stream);
     if (write.kind === 'metadata') return { kind: 'written', revision: stream.metadataCount };
     if (write.kind === 'append') return this.#decideAppend(write, stream);
-    const isMet = ['any', 'stream-exists', head(stream)].includes(write.expected) && head(stream) >= 0;
-    return isMet ? { kind: 'written', revision: stream.metadataCount } : wrongVersion(stream);
+    const expected = write.expected === 'no-stream' ? -1 : write.expected;
+    const isMet = ['any', 'stream-exists', head(stream)].includes(expected);
+    return isMet && exists(stream)
+      ? { kind: 'written', revision: stream.metadataCount }
+      : wrongVersion(stream);
   }
 
   #decideAppend(write: Append, stream: ModelStream): Outcome {
@@ -114,13 +117,16 @@ export class StreamModel {
     if (after === head(stream)) return writtenNext(write, stream);
     const isRepeat = write.ids.every((id, index) => stream.ids[after + 1 + index] === id);
     if (isRepeat) return repeated(stream, after + write.ids.length);
-    // A deleted stream takes "no stream" as well as its old last revision.
-    return expected === 'no-stream' && stream.isDeleted ? writtenNext(write, stream) : wrongVersion(stream);
+    // A deleted stream takes "no stream" as well as its old last revision, but not what begins with its own first event.
+    const isNew = stream.ids[0] !== write.ids[0];
+    return isNew && expected === 'no-stream' && stream.isDeleted
+      ? writtenNext(write, stream)
+      : wrongVersion(stream);
   }
 
   #decideLoosely(write: Append, stream: ModelStream): Outcome {
     if (write.expected === 'stream-exists' && stream.isDeleted) return { kind: 'deleted' };
-    if (write.expected === 'stream-exists' && head(stream) < 0) return wrongVersion(stream);
+    if (write.expected === 'stream-exists' && !exists(stream)) return wrongVersion(stream);
     const known = write.ids.map((id) => {
       const place = this.#recent.get(id);
       return place?.stream === write.stream ? place.revision : null;
@@ -133,16 +139,12 @@ export class StreamModel {
   after(write: Write, position: bigint): StreamModel {
     const before = this.#stream(write.stream);
     const metadataEvent = { stream: `$$${write.stream}`, revision: before.metadataCount, id: null };
-    if (write.kind !== 'append') {
-      const stream = {
-        ...before,
-        metadataCount: before.metadataCount + 1,
-        isDeleted: write.kind === 'delete',
-        truncateBefore: write.kind === 'delete' ? 0 : (write.truncateBefore ?? 0),
-        maxCount: write.kind === 'delete' ? Infinity : (write.maxCount ?? Infinity),
-      };
+    if (write.kind === 'delete') {
+      const metadataCount = before.metadataCount + 1;
+      const stream = { ...before, metadataCount, isDeleted: true, truncateBefore: 0, maxCount: Infinity };
       return new StreamModel([...this.log, metadataEvent], this.#with(write.stream, stream), this.#recent);
     }
+    if (write.kind === 'metadata') return this.#afterMetadata(write, before, metadataEvent);
     const first = before.ids.length;
     const events = write.ids.map((id, index) => ({ stream: write.stream, revision: first + index, id }));
     const last = first + events.length - 1;
@@ -158,11 +160,25 @@ export class StreamModel {
     if (!before.isDeleted) {
       return new StreamModel([...this.log, ...events], this.#with(write.stream, appended), recent);
     }
-    // The server says first that the stream begins anew here.
+    // The server says then that the stream begins anew here.
     const metadataCount = before.metadataCount + 1;
     const reopened = { ...appended, metadataCount, isDeleted: false, truncateBefore: first };
-    const log = [...this.log, metadataEvent, ...events];
+    const log = [...this.log, ...events, metadataEvent];
     return new StreamModel(log, this.#with(write.stream, reopened), recent);
+  }
+
+  /** Metadata of a deleted stream opens it again without its events: the server writes once more where it begins. */
+  #afterMetadata(write: SetMetadata, before: ModelStream, event: ModelEvent): StreamModel {
+    const rewritten = { ...event, revision: event.revision + 1 };
+    const written = before.isDeleted ? [event, rewritten] : [event];
+    const stream = {
+      ...before,
+      metadataCount: before.metadataCount + written.length,
+      isDeleted: false,
+      truncateBefore: before.isDeleted ? before.ids.length : (write.truncateBefore ?? 0),
+      maxCount: write.maxCount ?? Infinity,
+    };
+    return new StreamModel([...this.log, ...written], this.#with(write.stream, stream), this.#recent);
   }
 
   /** After a restart only what stands in the streams is known. */
@@ -174,6 +190,9 @@ export class StreamModel {
     return new Map([...this.#streams, [name, stream]]);
   }
 }
+
+/** Also when only metadata was set. */
+const exists = (stream: ModelStream): boolean => head(stream) >= 0 || stream.metadataCount > 0;
 
 const writtenNext = ({ ids }: Append, stream: ModelStream): Outcome => ({
   kind: 'written',

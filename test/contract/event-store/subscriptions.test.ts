@@ -71,6 +71,17 @@ describeStores('subscription', (store) => {
     expect(live.said).to.deep.equal(['confirmed', 'caught-up', 3]);
   });
 
+  it('from the end of a stream miss nothing that is appended after their confirmation', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      const stream = freshStream();
+      await append(stream, numbered(1));
+      const watch = watchStream(stream, END);
+      await watch.until('confirmed');
+      await append(stream, happened({ n: 7 }), 0n);
+      expect(await watch.until(3)).to.deep.equal(['confirmed', 'caught-up', 7]);
+    }
+  });
+
   it('filters by stream and by type, each by prefix and by expression', async () => {
     const from = await here();
     const [near, far] = [freshStream('nearby'), freshStream('faraway')];
