@@ -1,4 +1,5 @@
 /** BatchAppend: many appends over one call, each in one or more chunks and answered exactly once. */
+import { status } from '@grpc/grpc-js';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import anyMessages from 'google-protobuf/google/protobuf/any_pb.js';
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
@@ -7,6 +8,7 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { toNumber } from './append-calls.ts';
+import { callError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { ProposedEvents, refuseStreamName, streamNameOf, uuidText } from './proposed-events.ts';
@@ -25,10 +27,15 @@ interface OpenAppend {
   readonly correlationId: shared.UUID;
   readonly options: streams.BatchAppendReq.Options;
   readonly events: ProposedEvents;
+  /** On the clock of `performance.now()`. */
+  readonly begunAt: number;
 }
 
 /** What of one call may wait for its commit before the call stops reading. */
 const MOST_WAITING = { appends: 2_000, bytes: 16 * 1_048_576 };
+
+/** What of one call may be begun and not finished: chunks of an append whose last one never comes. */
+const MOST_OPEN = { appends: 1_000, bytes: 32 * 1_048_576, ms: 30_000 };
 
 /** The call stays open when the client has nothing more to send; it ends with its connection or when it is cancelled. */
 export function batchAppendCall(log: EventLog, calls: OpenCalls) {
@@ -40,6 +47,14 @@ export function batchAppendCall(log: EventLog, calls: OpenCalls) {
       waiting.appends >= MOST_WAITING.appends || waiting.bytes >= MOST_WAITING.bytes;
     call.on('data', (message: streams.BatchAppendReq) => {
       const append = collect(open, message);
+      if (holdsTooMuch(open)) {
+        open.clear();
+        call.emit(
+          'error',
+          callError(status.RESOURCE_EXHAUSTED, 'Too many appends were begun and not finished.'),
+        );
+        return;
+      }
       if (!append) return;
       const { bytes } = append.events;
       waiting.appends += 1;
@@ -62,7 +77,9 @@ function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq)
   const options = message.getOptions();
   const append =
     (key === null ? undefined : open.get(key)) ??
-    (options ? { correlationId, options, events: new ProposedEvents() } : undefined);
+    (options
+      ? { correlationId, options, events: new ProposedEvents(), begunAt: performance.now() }
+      : undefined);
   if (!append) return null;
   for (const proposed of message.getProposedMessagesList()) append.events.add(proposed);
   // Chunks that cannot be told apart are refused one by one.
@@ -72,6 +89,16 @@ function collect(open: Map<string, OpenAppend>, message: streams.BatchAppendReq)
   }
   open.set(key, append);
   return null;
+}
+
+/** Forgets what was begun too long ago; true when the rest is more than one call may hold. */
+function holdsTooMuch(open: Map<string, OpenAppend>): boolean {
+  let bytes = 0;
+  for (const [key, { begunAt, events }] of open) {
+    if (performance.now() - begunAt > MOST_OPEN.ms) open.delete(key);
+    else bytes += events.bytes;
+  }
+  return open.size > MOST_OPEN.appends || bytes > MOST_OPEN.bytes;
 }
 
 function submit(

@@ -1,4 +1,5 @@
 /** The answers as they are on the wire: codes, texts and trailers that a real 24.6 server was seen to send. */
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { NO_STREAM } from '@eventstore/db-client';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
@@ -109,6 +110,24 @@ describeEmbedded('on the wire', (store) => {
         expect(answer.getSuccess()?.getCurrentRevision()).to.equal('1');
       }
       call.cancel();
+    });
+
+    it('ends the call of a client that begins far more than it finishes', async () => {
+      const call = raw.batch();
+      const ended = statusOf(
+        once(call, 'error', { signal: AbortSignal.timeout(8_000) }).then(([error]) => {
+          throw error;
+        }),
+      );
+      const data = new Uint8Array(900_000);
+      for (let n = 0; n < 60; n += 1) {
+        call.write(
+          request()
+            .setProposedMessagesList([proposed().setData(data)])
+            .setIsFinal(false),
+        );
+      }
+      expect(await ended).to.include({ code: status.RESOURCE_EXHAUSTED });
     });
 
     it('keeps the call when the client has nothing more to send', async () => {
