@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Address } from '../kernel/mail-port.ts';
 import type { PersonalData, Sealed } from '../kernel/ports.ts';
+import { SkippedRecipient } from './mail-address.ts';
 import type { AttachmentReference, DraftVersion } from './draft-events.ts';
 
 const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });
@@ -30,6 +31,8 @@ export const DraftEnvelope = z.object({
   subject: z.string(),
   headers: z.record(z.string(), z.string()),
   attachments: z.array(AttachmentLabel),
+  /** Of an answer: whom it should have gone to and cannot. */
+  skipped_recipients: z.array(SkippedRecipient).optional(),
 });
 export type DraftEnvelope = z.output<typeof DraftEnvelope>;
 

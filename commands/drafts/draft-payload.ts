@@ -4,6 +4,7 @@ import type { PersonalData } from '../kernel/ports.ts';
 import { checkOf, DRAFT_STATUSES, type DraftState } from './draft.ts';
 import { DRAFT_KINDS } from './draft-events.ts';
 import { attachmentsOf, type DraftAttachment, openEnvelope } from './draft-envelope.ts';
+import { SkippedRecipient } from './mail-address.ts';
 
 const Address = z.object({ name: z.string().nullable(), email: z.string() });
 const addresses = z.array(Address).nullable();
@@ -51,6 +52,10 @@ export const Draft = z.object({
       z.object({ address: z.string().nullable(), smtp_status: z.int(), response: z.string().nullable() }),
     )
     .optional(),
+  skipped_recipients: z
+    .array(SkippedRecipient)
+    .optional()
+    .describe('Of an answer: addresses of the message that it does not go to.'),
   created_by: z.string(),
   created_at: z.string(),
   updated_at: z.string(),
@@ -109,6 +114,7 @@ export async function draftPayload(
     message_id: messageIdOf(state),
     ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
+    ...(envelope?.skipped_recipients ? { skipped_recipients: envelope.skipped_recipients } : {}),
     created_by: state.createdBy ?? '',
     created_at: createdAt,
     updated_at: updatedAt ?? createdAt,

@@ -120,6 +120,7 @@ function patchedFields(
     reply_to: addressesOr(before.reply_to, input.reply_to),
     subject: input.subject === undefined ? before.subject : (input.subject ?? ''),
     headers: input.headers === undefined ? before.headers : (input.headers ?? {}),
+    ...(before.skipped_recipients ? { skipped_recipients: before.skipped_recipients } : {}),
   };
 }
 

@@ -75,6 +75,18 @@ export function addressOf(input: AddressInput): Address {
   return { name: name === '' ? null : name, email: input.email };
 }
 
+/** A received address that an answer cannot go to, and why. */
+export const SkippedRecipient = z.object({ address: z.string(), reason: z.string() });
+export type SkippedRecipient = z.output<typeof SkippedRecipient>;
+
+const UNUSABLE = 'It is no address that mail servers agree on how to read; nothing is sent there.';
+
+/** Those of received addresses that cannot be sent to, each once. */
+export const unsendable = (addresses: readonly Address[]): readonly SkippedRecipient[] =>
+  [...new Set(addresses.map(({ email }) => email))]
+    .filter((email) => wireAddress(email) === null)
+    .map((address) => ({ address, reason: UNUSABLE }));
+
 /** Received addresses that can be sent to, each once, names made fit for a header. `except` = known already. */
 export function sendable(addresses: readonly Address[], except: readonly Address[] = []): readonly Address[] {
   const known = new Set(except.map(({ email }) => addressKey(email)));

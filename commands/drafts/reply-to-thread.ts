@@ -1,12 +1,13 @@
 /** reply_to_thread: an answer to a message, to its sender or to everyone. */
 import { type Context, defineCapability } from '../kernel/capability.ts';
+import { GatewayError } from '../kernel/errors.ts';
 import type { Scope } from '../kernel/scopes.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { nameAttachments } from './draft-attachments.ts';
 import { ReplyInput } from './draft-input.ts';
 import { Draft } from './draft-payload.ts';
 import { mailboxFor } from './load-draft.ts';
-import { addressOf, sendable } from './mail-address.ts';
+import { addressOf, sendable, type SkippedRecipient } from './mail-address.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { prefixed, quotedHistory, readSource, replyRecipients, threadingOf } from './source-message.ts';
 import { scopesForAttachments, startedBefore, writeStart } from './start-draft.ts';
@@ -18,14 +19,14 @@ export const scopesToReply = ({ attachments }: Pick<ReplyInput, 'attachments'>):
 ];
 
 /**
- * Starts an answer; the message's text is quoted under it for a caller who may read bodies. Throws `not_found`,
+ * Starts an answer; addresses it cannot go to are told (`skipped_recipients`), and the message's text is quoted under it for a caller who may read bodies. Throws `not_found`,
  * `insufficient_scope`, `invalid_request`, `payload_too_large`, `message_stale`.
  */
 export async function replyToThread(context: Context, input: ReplyInput, admit: Admit): Promise<Draft> {
   const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);
   const source = await readSource(context, mailbox, access, input.message_id);
   const all = input.reply_all ?? false;
-  const { to, cc } = replyRecipients(source, mailbox.email, all);
+  const { to, cc, skipped } = replyRecipients(source, mailbox.email, all);
   const added = sendable((input.to_add ?? []).map(addressOf), to);
   const isAdded = new Set(added.map(({ email }) => email.toLowerCase()));
   const fields = {
@@ -36,7 +37,9 @@ export async function replyToThread(context: Context, input: ReplyInput, admit: 
     reply_to: [],
     subject: prefixed('Re', source.message.subject),
     headers: {},
+    ...(skipped.length > 0 ? { skipped_recipients: [...skipped] } : {}),
   };
+  if (to.length + cc.length + added.length === 0) throw nobodyToAnswer(skipped);
   checkRecipients(fields);
   const on = { mailbox, access, draftId: null, present: [] };
   const attachments = await nameAttachments(context, on, input.attachments ?? []);
@@ -49,6 +52,13 @@ export async function replyToThread(context: Context, input: ReplyInput, admit: 
     parts: { fields, body: history ? withAppendix(own, history) : own, attachments },
   });
 }
+
+const nobodyToAnswer = (skipped: readonly SkippedRecipient[]): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    'The message names nobody an answer can go to; say with to_add who shall have it.',
+    { details: { skipped_recipients: skipped } },
+  );
 
 export const replyToThreadCapability = defineCapability<ReplyInput, Draft>({
   name: 'reply_to_thread',

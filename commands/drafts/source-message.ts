@@ -8,7 +8,7 @@ import type { Markup } from '../kernel/markup.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { staleMessage } from '../operations/stale-message.ts';
 import { asHeaderText } from './header-text.ts';
-import { sameAddress, sendable } from './mail-address.ts';
+import { sameAddress, sendable, type SkippedRecipient, unsendable } from './mail-address.ts';
 import type { Appendix } from './render-body.ts';
 
 /** What is quoted of a long message; the rest is in the mailbox. */
@@ -87,18 +87,26 @@ const isMessageId = (id: string): boolean =>
 export interface Recipients {
   readonly to: readonly Address[];
   readonly cc: readonly Address[];
+  /** Whom the answer should go to and cannot. */
+  readonly skipped: readonly SkippedRecipient[];
 }
 
-/** Whom an answer goes to: Reply-To before From, own messages to whom they went, the own address only when nobody else is left. */
+/**
+ * Whom an answer goes to: Reply-To before From, own messages to whom they went, the own address only when nobody else is left.
+ * An answer to everybody on a list goes where the sender asked for (Mail-Followup-To).
+ */
 export function replyRecipients({ message }: SourceMessage, own: string, all: boolean): Recipients {
   const isOwn = message.from.some(({ email }) => sameAddress(email, own));
   const sender = message.replyTo.length > 0 ? message.replyTo : message.from;
-  const primary = sendable(isOwn && message.to.length > 0 ? message.to : sender);
+  const followUp = all && !isOwn ? (message.followUpTo ?? []) : [];
+  const asked = followUp.length > 0 ? followUp : isOwn && message.to.length > 0 ? message.to : sender;
+  const primary = sendable(asked);
   const others = primary.filter(({ email }) => !sameAddress(email, own));
   const to = others.length > 0 ? others : primary;
-  if (!all) return { to, cc: [] };
-  const rest = sendable([...(isOwn ? [] : message.to), ...message.cc], to);
-  return { to, cc: rest.filter(({ email }) => !sameAddress(email, own)) };
+  if (!all || followUp.length > 0) return { to, cc: [], skipped: unsendable(asked) };
+  const copied = [...(isOwn ? [] : message.to), ...message.cc];
+  const cc = sendable(copied, to).filter(({ email }) => !sameAddress(email, own));
+  return { to, cc, skipped: unsendable([...asked, ...copied]) };
 }
 
 /** The subject with its prefix once, whatever prefixes of that kind it came with. */

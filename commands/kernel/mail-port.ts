@@ -95,6 +95,8 @@ export interface FetchedMessage {
   readonly cc: readonly Address[];
   readonly bcc: readonly Address[];
   readonly replyTo: readonly Address[];
+  /** Where the sender of a list's mail wants answers to everybody (Mail-Followup-To); absent = not said, or no list. */
+  readonly followUpTo?: readonly Address[];
   readonly autoSubmitted: string | null;
   readonly hasAttachments: boolean;
   readonly attachments: readonly AttachmentPart[];
@@ -159,6 +161,8 @@ export interface MailQueryAnswer {
   readonly next: Keyset | null;
   /** Hits in all; only with `countOnly`. */
   readonly count: number | null;
+  /** False where the mail server tells of changed flags only when it is asked for all of them, and was not just now. */
+  readonly isExact?: boolean;
   /** `mail_server` when a filter was evaluated by the server (`body_contains`, `header`). */
   readonly evaluatedBy: 'gateway' | 'mail_server';
   /** With `byThread`, instead of `messages`: the hits of each thread, newest first; of the others only the place counts. */

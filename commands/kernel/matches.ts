@@ -102,6 +102,16 @@ export function matches(message: FetchedMessage, filter: Filter, context: MatchC
   );
 }
 
+const FLAG_LEAVES: ReadonlySet<string> = new Set<LeafKey>([
+  'seen', 'flagged', 'answered', 'draft', 'keyword', 'not_keyword',
+]); // prettier-ignore
+
+/** True when flags decide whether a message matches. */
+export function asksForFlags(filter: Filter): boolean {
+  const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
+  return leafKeys(filter).some((key) => FLAG_LEAVES.has(key)) || inner.some(asksForFlags);
+}
+
 /** The server-defined conditions of a filter, groups counted through, each once. */
 export function serverLeaves(filter: Filter): readonly ServerLeaf[] {
   const own: ServerLeaf[] = [];

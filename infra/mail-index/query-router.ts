@@ -6,7 +6,7 @@ import type {
   MailQuery,
   MailQueryAnswer,
 } from '../../commands/kernel/mail-port.ts';
-import { serverLeaves } from '../../commands/kernel/matches.ts';
+import { asksForFlags, serverLeaves } from '../../commands/kernel/matches.ts';
 import type { Position } from '../../commands/kernel/position.ts';
 import type { ImapSession } from '../mail/imap-session.ts';
 import { FolderFreshness } from './folder-freshness.ts';
@@ -46,12 +46,13 @@ export class QueryRouter {
     // Only the mail server knows what it finds in bodies and odd headers.
     const isOurs = number !== null && serverLeaves(query.filter).length === 0;
     const indexed = isOurs ? await this.#fromIndex({ mailboxId, number }, query, onMailbox) : null;
-    if (indexed !== null) return indexed;
+    if (indexed !== null && indexed.isExact !== false) return indexed;
     // Read first: what happens during the query may show in it, and comes again to who waits.
     const asOf = await this.#options.headPosition();
     try {
       return { ...(await onMailbox((session) => session.query(query))), asOf };
     } catch (error) {
+      if (indexed !== null && isBeyondLimits(error)) return indexed;
       throw isOurs && isBeyondLimits(error) ? await this.#tooWide(number, error) : error;
     }
   }
@@ -69,7 +70,7 @@ export class QueryRouter {
     const asOf = states.length === 0 ? await headPosition() : lastPosition(states);
     // What is told first of a folder is in the log before it is in the copy: the head is no position of a copy without one.
     if (asOf === null || !(await this.#isCurrent(mailboxId, query, answer, onMailbox))) return null;
-    return { ...(await withTexts(rest, query, onMailbox)), asOf };
+    return { ...(await withTexts(rest, query, onMailbox)), asOf, ...exactnessOf(query, states) };
   }
 
   async #isCurrent(
@@ -113,6 +114,15 @@ function lastPosition(states: readonly FolderState[]): Position | null {
   const known = states.flatMap(({ feedPosition }) => feedPosition ?? []);
   return known.reduce<Position | null>((last, each) => (last === null || each > last ? each : last), null);
 }
+
+/** A server without CONDSTORE is asked for all flags now and then alone: what was changed since no copy can count. */
+const exactnessOf = (
+  { countOnly, filter }: MailQuery,
+  states: readonly FolderState[],
+): Pick<MailAnswer, 'isExact'> =>
+  countOnly && asksForFlags(filter) && states.some(({ highestModseq }) => highestModseq === null)
+    ? { isExact: false }
+    : {};
 
 /** Bodies are in no copy: they are fetched for the page; what vanished since is left out. */
 async function withTexts(

@@ -5,6 +5,7 @@ import type {
   MessageAddressObject,
   MessageEnvelopeObject,
 } from 'imapflow';
+import { parseAddressHeader } from 'mailparser';
 import { authenticationResultsOf } from '../../commands/kernel/authentication-results.ts';
 import { cleanText } from '../../commands/kernel/clean-text.ts';
 import type { Address, FetchedMessage, MailQuery, MessageRef } from '../../commands/kernel/mail-port.ts';
@@ -16,7 +17,10 @@ export type Depth = MailQuery['depth'];
 
 /** imapflow asks for labels only where the server has them (X-GM-EXT-1), and for the provider's id by itself. */
 const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true, labels: true };
-const HEADERS = ['References', 'Auto-Submitted', 'Authentication-Results'];
+const LIST_HEADERS = ['List-Id', 'List-Post'];
+const HEADERS = [
+  'References', 'Auto-Submitted', 'Authentication-Results', 'Mail-Followup-To', ...LIST_HEADERS,
+]; // prettier-ignore
 const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: HEADERS };
 
 /** What is asked of the server for each depth. None of it sets `\Seen`: imapflow reads with PEEK. */
@@ -45,7 +49,7 @@ export function toFetchedMessage(
     ref: { folder, uidValidity, uid: fetched.uid },
     ...ofPlace(fetched),
     ...ofEnvelope(fetched.envelope ?? {}),
-    ...ofThread(fetched),
+    ...ofHeaders(fetched),
     hasAttachments: attachments.some(({ inline }) => !inline),
     attachments,
     ...sharedBy(shared, fetched, folder),
@@ -82,10 +86,10 @@ function ofEnvelope(envelope: MessageEnvelopeObject): Pick<FetchedMessage, OfEnv
   };
 }
 
-type OfThread =
-  | 'messageId' | 'inReplyTo' | 'references' | 'threadRoot' | 'autoSubmitted' | 'authenticationResults'; // prettier-ignore
+type OfHeaders =
+  | 'messageId' | 'inReplyTo' | 'references' | 'threadRoot' | 'autoSubmitted' | 'authenticationResults' | 'followUpTo'; // prettier-ignore
 
-function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedMessage, OfThread> {
+function ofHeaders({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedMessage, OfHeaders> {
   const headers = headerLines(raw);
   const references = messageIds(headers.get('references')?.[0]).slice(0, MAX_REFERENCES);
   const messageId = messageIdOf({ envelope });
@@ -97,7 +101,17 @@ function ofThread({ envelope, headers: raw }: FetchMessageObject): Pick<FetchedM
     threadRoot: references[0] ?? inReplyTo ?? messageId,
     autoSubmitted: headers.get('auto-submitted')?.[0]?.toLowerCase() ?? null,
     authenticationResults: authenticationResultsOf(headers.get('authentication-results') ?? []),
+    ...followUpOf(headers),
   };
+}
+
+/** Heard on lists alone: elsewhere it is one more field by which a stranger says whom everybody writes to. */
+function followUpOf(headers: ReadonlyMap<string, readonly string[]>): Pick<FetchedMessage, 'followUpTo'> {
+  const isOfList = LIST_HEADERS.some((name) => headers.has(name.toLowerCase()));
+  const [value] = isOfList ? (headers.get('mail-followup-to') ?? []) : [];
+  const { value: entries } = parseAddressHeader(value);
+  const addresses = addressesOf(entries.map(({ name, address = '' }) => ({ name, address })));
+  return addresses.length > 0 ? { followUpTo: addresses } : {};
 }
 
 /** Decoded; null when the message has none. */

@@ -100,7 +100,7 @@ export async function readMessages(context: Context, request: MessageRequest): P
       as_of: encodeWaitCursor(ports.server.logId, cursorAfter(answer.asOf, ports.clock.now())),
       evaluated_by: answer.evaluatedBy,
     },
-    ...(view === 'count' ? { count: answer.count ?? 0, exact: true } : {}),
+    ...(view === 'count' ? { count: answer.count ?? 0, exact: answer.isExact ?? true } : {}),
   };
 }
 

@@ -2,17 +2,8 @@
 import { isHome } from '../../commands/kernel/home-folder.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
-import { leafKeys, matches, type MatchContext } from '../../commands/kernel/matches.ts';
+import { asksForFlags, matches, type MatchContext } from '../../commands/kernel/matches.ts';
 import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
-
-const FLAG_LEAVES: ReadonlySet<string> = new Set([
-  'seen',
-  'flagged',
-  'answered',
-  'draft',
-  'keyword',
-  'not_keyword',
-]);
 
 /** A message marked `\Deleted` is listed nowhere (`contract.md` 4). */
 const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');
@@ -59,11 +50,6 @@ export function beginsToMatch(
   if (!matches(withFlags(message, flags), filter, context)) return false;
   if (kind === 'received' || flagsBefore === null || !isListed(flagsBefore)) return true;
   return !matches(withFlags(message, flagsBefore), filter, context);
-}
-
-function asksForFlags(filter: Filter): boolean {
-  const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
-  return leafKeys(filter).some((key) => FLAG_LEAVES.has(key)) || inner.some(asksForFlags);
 }
 
 const withFlags = (message: FetchedMessage, flags: readonly string[]): FetchedMessage => ({

@@ -62,6 +62,13 @@ describe('drafts written and sent by email.act', function () {
     const { status, body } = await act(operation, how);
     return `${String(status)} ${String(body.error?.code)}`;
   };
+  const arrived = (wanted: string): Promise<string> =>
+    eventually(async () => {
+      const { body } = await world.gateway.rest('GET', `/mailboxes/${world.mailboxId}/messages`);
+      const found = (body.items as Json[]).find(({ subject }) => subject === wanted);
+      if (!found) throw new Error('it has not arrived');
+      return String(found.id);
+    });
   const newDraft = (subject = 'Hello') => ({
     type: 'draft_create',
     draft: { to: ['bob@example.com'], subject, text: 'Hello Bob.' },
@@ -105,12 +112,7 @@ describe('drafts written and sent by email.act', function () {
 
   it(`answers a message and discards the answer ${verifies('contract:6:draft-operations')}`, async () => {
     await appendMessages(dovecot.imap(), 'anna', [{ raw: QUESTION }]);
-    const message_id = await eventually(async () => {
-      const { body } = await world.gateway.rest('GET', `/mailboxes/${world.mailboxId}/messages`);
-      const found = (body.items as Json[]).find(({ subject }) => subject === 'Lunch?');
-      if (!found) throw new Error('it has not arrived');
-      return String(found.id);
-    });
+    const message_id = await arrived('Lunch?');
     const reply = await fine({ type: 'draft_reply', message_id, text: 'Gladly.' });
     expect(reply.draft).to.deep.include({
       kind: 'reply',
@@ -120,6 +122,31 @@ describe('drafts written and sent by email.act', function () {
     const discarded = await fine({ type: 'draft_discard', draft_id: reply.draft_id });
     expect(discarded.draft.status).to.equal('discarded');
     expect(await code({ type: 'draft_send', draft_id: reply.draft_id })).to.equal('409 draft_locked');
+  });
+
+  it(`tells whom an answer cannot go to ${verifies('contract:20:skipped-recipients')}`, async () => {
+    const head = 'From: <"john doe"@example.org>\r\nTo: anna@example.com\r\nCc: john..doe@docomo.ne.jp';
+    await appendMessages(dovecot.imap(), 'anna', [{ raw: `${head}\r\nSubject: Odd\r\n\r\nHi` }]);
+    const message_id = await arrived('Odd');
+    const { status, body } = await act({ type: 'draft_reply', message_id, text: 'Yes' });
+    expect([status, body.error.code]).to.deep.equal([400, 'invalid_request']);
+    expect(body.error.details.skipped_recipients).to.have.length(1);
+    const all = {
+      type: 'draft_reply',
+      message_id,
+      text: 'Yes',
+      reply_all: true,
+      to_add: ['bob@example.com'],
+    };
+    const { draft } = await fine(all);
+    expect(draft.to).to.deep.equal([{ name: null, email: 'bob@example.com' }]);
+    expect((draft.skipped_recipients as Json[]).map(({ address }) => address)).to.deep.equal([
+      'john doe@example.org',
+      'john..doe@docomo.ne.jp',
+    ]);
+    const path = `/drafts/${String(draft.id)}`;
+    const patched = await world.gateway.rest('POST', `${path}/patch_draft`, { subject: 'Re: odd' });
+    expect(patched.body.skipped_recipients).to.deep.equal(draft.skipped_recipients);
   });
 
   it(`makes one draft for one key, over REST and MCP alike ${verifies('contract:6:draft-operations')}`, async () => {

@@ -219,13 +219,20 @@ describe('one message through the whole gateway', function () {
     expect(reads.find((each) => each.data.what === 'raw').data.message_ids).to.deep.equal([id]);
   });
 
-  it(`streams an attachment decoded, under a name that harms nobody ${verifies('contract:4:attachment', 'interface:2:attachment', 'interface:4.2:attachment', 'contract:12:attachment-read-event')}`, async () => {
+  it(`streams an attachment decoded, under a name that harms nobody ${verifies('contract:4:attachment-size', 'contract:4:attachment', 'interface:2:attachment', 'interface:4.2:attachment', 'contract:12:attachment-read-event')}`, async () => {
     const { attachments } = await read('rich');
     const [, pdf, csv] = attachments;
     expect([pdf.filename, csv.filename]).to.deep.equal(['passwd.pdf', 'naïve.csv']);
     expect(pdf.size).to.be.within(FILE.length - 4, FILE.length + 4);
+    expect(pdf.size_exact).to.equal(false);
     const file = await bytes(`${mailbox}/attachments/${String(pdf.id)}`);
     expect(file.status).to.equal(200);
+    const [, known] = (await read('rich')).attachments as Json[];
+    expect(known).to.include({ size: FILE.length, size_exact: true });
+    const again = await bytes(`${mailbox}/attachments/${String(pdf.id)}`, { range: 'bytes=0-9' });
+    expect(again.headers.get('content-length')).to.equal('10');
+    const head = await bytes(`${mailbox}/attachments/${String(pdf.id)}`, {}, 'HEAD');
+    expect(head.headers.get('content-length')).to.equal(String(FILE.length));
     expect(createHash('sha256').update(file.body).digest('hex')).to.equal(
       createHash('sha256').update(FILE).digest('hex'),
     );
@@ -241,10 +248,15 @@ describe('one message through the whole gateway', function () {
     const reads = await eventually(async () => {
       const found = await gateway.rest('GET', '/audit?type=BodiesRead');
       const own = (found.body.items as Json[]).filter((each) => each.data.what === 'attachment');
-      expect(own).to.have.length(2);
+      expect(own).to.have.length(4);
       return own;
     });
-    expect(reads.map((each) => each.data.attachment_ids)).to.have.deep.members([[csv.id], [pdf.id]]);
+    expect(reads.map((each) => each.data.attachment_ids)).to.have.deep.members([
+      [csv.id],
+      [pdf.id],
+      [pdf.id],
+      [pdf.id],
+    ]);
   });
 
   it(`answers one range of an attachment, and HEAD ${verifies('contract:4:attachment-range')}`, async () => {

@@ -73,5 +73,9 @@ export const contractDrafts = {
     'get_draft',
     'get_draft reads one draft, with its content if wanted, or the list.',
   ],
+  'contract:20:skipped-recipients': [
+    'reply_to_thread',
+    'Reply addresses that cannot be used appear in skipped_recipients; none left is 400.',
+  ],
   'contract:17:draft-as-of': [['read_draft', 'read_draft_content'], '?as_of= folds up to that time.'],
 } as const satisfies RequirementTable;

@@ -43,6 +43,10 @@ export const contractMail = {
     ['get_message', 'email_query', 'download_attachment'],
     'Attachments tell decoded octets, size_exact false until known; downloads carry Content-Length when it is known.',
   ],
+  'contract:4:flags-counted': [
+    'email_query',
+    'Without CONDSTORE a count by flags is asked of the server, or says exact: false.',
+  ],
   'contract:4:html-cleaned': [
     ['get_message', ...READS],
     'HTML has no script, style sheet, form, frame, handler or remote resource; cid: is the attachment id; a link shows its host.',

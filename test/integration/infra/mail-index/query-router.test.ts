@@ -72,6 +72,35 @@ describe('where a query is answered', function () {
     });
   });
 
+  it(`counts flags at a server without CONDSTORE, and says where it cannot ${verifies('contract:4:flags-counted')}`, async () => {
+    await filled(async (index, user) => {
+      await index.sql.query('update mirror.folder set highest_modseq = null');
+      await withClient(server.imap(), user, async (client) => {
+        await client.mailboxOpen('INBOX');
+        await client.messageFlagsAdd('3', ['\\Seen'], { uid: true });
+      });
+      const unseen = await ask(index, { filter: { seen: false }, countOnly: true });
+      expect([unseen.count, unseen.asOf]).to.deep.equal([1, LIVE]);
+      expect(unseen).not.to.have.property('isExact');
+      expect((await ask(index, { filter: { subject_contains: 'o' }, countOnly: true })).asOf).to.equal(
+        OF_INDEX,
+      );
+      await using narrow = await indexUnderTest(server.imap(), user, { maxEvaluated: 1 });
+      await narrow.fill([INBOX]);
+      await narrow.sql.query('update mirror.folder set highest_modseq = null');
+      const wide = {
+        filter: { all: [{ seen: false }, { not: { subject_contains: 'x' } }] },
+        countOnly: true,
+      };
+      await withClient(server.imap(), user, async (client) => {
+        await client.mailboxOpen('INBOX');
+        await client.messageFlagsRemove('1:3', ['\\Seen'], { uid: true });
+      });
+      const counted = await ask(narrow, wide);
+      expect(counted).to.include({ isExact: false, asOf: OF_INDEX });
+    });
+  });
+
   it('is the server when another client changed a flag or removed a message', async () => {
     await filled(async (index, user) => {
       const unseen = { filter: { seen: false } };

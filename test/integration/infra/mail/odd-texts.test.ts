@@ -88,6 +88,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 };
 
 const HEADS = [
+  'From: b@example.org\r\nList-Id: <l.example.org>\r\nMail-Followup-To: The list <l@example.org>\r\nSubject: followed',
+  'From: b@example.org\r\nMail-Followup-To: x@example.org\r\nSubject: misled',
   'From: Somebody <somebody>\r\nTo: anna@example.com, nobody\r\nDate: Mon, 05 Jan 2026 10.00.00 +0000\r\nSubject: dotted',
   'From: J\xfcrgen <j@example.org>\r\nTo: Anna <anna@example.com>\r\nSubject: Gr\xfc\xdfe aus K\xf6ln',
   'From: Bob <b@example.org>\r\nTo: anna@example.com\r\nSubject: =?iso-2022-kr?B?GyQpQw5HUTE5Pm4P?= subject',
@@ -192,6 +194,11 @@ describe('texts that are not as they should be', () => {
     const { sentAt, from, to } = await read('dotted');
     expect(sentAt?.toISOString()).to.equal('2026-01-05T10:00:00.000Z');
     expect([from, to]).to.deep.equal([[], [{ name: null, email: 'anna@example.com' }]]);
+  });
+
+  it('hears where answers to everybody shall go on lists alone', async () => {
+    expect((await read('followed')).followUpTo).to.deep.equal([{ name: 'The list', email: 'l@example.org' }]);
+    expect(await read('misled')).not.to.have.property('followUpTo');
   });
 
   it(`reads raw bytes in headers, in the index too ${verifies('contract:4:undeclared-charset')}`, async () => {

@@ -6,6 +6,7 @@ import {
   threadingOf,
 } from '../../../../commands/drafts/source-message.ts';
 import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import { verifies } from '../../../support/verifies.ts';
 
 const address = (email: string) => ({ name: null, email });
 const source = (message: Partial<FetchedMessage>): SourceMessage => ({
@@ -37,6 +38,29 @@ describe('the message a draft answers', () => {
     expect(emails(replyRecipients(source({ from: [address(own)] }), own, true))).to.equal(
       'anna@x.example | ',
     );
+  });
+
+  it(`tells whom an answer cannot go to ${verifies('contract:20:skipped-recipients')}`, () => {
+    const odd = source({
+      from: [address('john doe@x.example')],
+      to: [address('john..doe@docomo.ne.jp'), address('carl@x.example')],
+      cc: [address('john..doe@docomo.ne.jp')],
+    });
+    const { to, cc, skipped } = replyRecipients(odd, 'anna@x.example', true);
+    expect([to, cc.map(({ email }) => email)]).to.deep.equal([[], ['carl@x.example']]);
+    expect(skipped.map((each) => each.address)).to.deep.equal([
+      'john doe@x.example',
+      'john..doe@docomo.ne.jp',
+    ]);
+    expect(replyRecipients(odd, 'anna@x.example', false).skipped).to.have.length(1);
+    expect(replyRecipients(source({}), 'anna@x.example', true).skipped).to.deep.equal([]);
+  });
+
+  it('goes to a list alone where the sender asks for that', () => {
+    const cc = [address('list@x.example'), address('dora@x.example')];
+    const followed = source({ cc, followUpTo: [address('list@x.example')] });
+    expect(emails(replyRecipients(followed, 'anna@x.example', true))).to.equal('list@x.example | ');
+    expect(emails(replyRecipients(followed, 'anna@x.example', false))).to.equal('bob@x.example | ');
   });
 
   it('gives its thread (RFC 5322 3.6.4)', () => {
