@@ -102,14 +102,12 @@ export function matches(message: FetchedMessage, filter: Filter, context: MatchC
   );
 }
 
-const FLAG_LEAVES: ReadonlySet<string> = new Set<LeafKey>([
-  'seen', 'flagged', 'answered', 'draft', 'keyword', 'not_keyword',
-]); // prettier-ignore
+const FLAG_LEAVES: readonly LeafKey[] = ['seen', 'flagged', 'answered', 'draft', 'keyword', 'not_keyword'];
 
 /** True when flags decide whether a message matches. */
 export function asksForFlags(filter: Filter): boolean {
   const inner = [...(filter.any ?? []), ...(filter.all ?? []), ...(filter.not ? [filter.not] : [])];
-  return leafKeys(filter).some((key) => FLAG_LEAVES.has(key)) || inner.some(asksForFlags);
+  return leafKeys(filter).some((key) => FLAG_LEAVES.includes(key)) || inner.some(asksForFlags);
 }
 
 /** The server-defined conditions of a filter, groups counted through, each once. */

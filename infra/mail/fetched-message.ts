@@ -18,9 +18,8 @@ export type Depth = MailQuery['depth'];
 /** imapflow asks for labels only where the server has them (X-GM-EXT-1), and for the provider's id by itself. */
 const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true, labels: true };
 const LIST_HEADERS = ['List-Id', 'List-Post'];
-const HEADERS = [
-  'References', 'Auto-Submitted', 'Authentication-Results', 'Mail-Followup-To', ...LIST_HEADERS,
-]; // prettier-ignore
+const THREAD_HEADERS = ['References', 'Mail-Followup-To'];
+const HEADERS = [...THREAD_HEADERS, ...LIST_HEADERS, 'Auto-Submitted', 'Authentication-Results'];
 const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: HEADERS };
 
 /** What is asked of the server for each depth. None of it sets `\Seen`: imapflow reads with PEEK. */
