@@ -11,6 +11,9 @@ export interface FetchedText {
   readonly isCutOff?: true;
   /** Characters that style hides, left out of a text made of HTML. */
   readonly hiddenChars?: number;
+  /** Characters marked in such a text as small or as faint. */
+  readonly smallChars?: number;
+  readonly faintChars?: number;
   /** Its HTML takes more time or memory than a mail may; nothing of it is shown. */
   readonly isUnreadable?: true;
   /** The mail server told of a text and gave no byte of it, asked twice: what the sender wrote is not known. */

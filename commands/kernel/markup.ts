@@ -26,6 +26,10 @@ export interface ShownBody {
 
 export interface ShownMail extends ShownBody {
   readonly hiddenChars: number;
+  /** Of less than 8 pixels, or of an unknown size. */
+  readonly smallChars: number;
+  /** Of a contrast under 2, or of an unknown colour. */
+  readonly faintChars: number;
   /** Pictures that a reader's program would load from somewhere. */
   readonly remotePictures: number;
   /** Links whose text names another host. */

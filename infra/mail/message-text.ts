@@ -224,21 +224,32 @@ async function contentOf(
   }
   const read = await Promise.all(parts.map(readable));
   const content = read.map((each) => each.content).join('\n\n');
-  const hiddenChars = read.reduce((sum, each) => sum + each.hiddenChars, 0);
   const length = lengthOf(parts, content.length);
   return {
     content: content.slice(0, chars),
     ...length,
     truncated: length.totalChars > chars,
     ...(read.some(({ isCut }) => isCut) ? { isCutOff: true } : {}),
-    ...(hiddenChars > 0 ? { hiddenChars } : {}),
+    ...countsOf(read),
     ...(read.some(({ isUnreadable }) => isUnreadable === true) ? { isUnreadable: true } : {}),
   };
 }
 
-type Readable = Pick<ReadHtml, 'content' | 'hiddenChars' | 'isCut' | 'isUnreadable'>;
+const COUNTED = ['hiddenChars', 'smallChars', 'faintChars'] as const;
+type Readable = Pick<ReadHtml, 'content' | 'isCut' | 'isUnreadable' | (typeof COUNTED)[number]>;
+const PLAIN = { hiddenChars: 0, smallChars: 0, faintChars: 0, isCut: false };
+
+/** What style makes of the text of all parts; what does not happen is left out. */
+const countsOf = (parts: readonly Readable[]): Pick<FetchedText, (typeof COUNTED)[number]> =>
+  Object.fromEntries(
+    COUNTED.flatMap((name) => {
+      const count = parts.reduce((sum, part) => sum + part[name], 0);
+      return count > 0 ? [[name, count]] : [];
+    }),
+  );
+
 const readable = async ({ isHtml, text }: DecodedPart): Promise<Readable> =>
-  isHtml ? await markupThreads.read(text, 'text', {}) : { content: text, hiddenChars: 0, isCut: false };
+  isHtml ? await markupThreads.read(text, 'text', {}) : { ...PLAIN, content: text };
 
 type Length = Pick<FetchedText, 'truncated' | 'totalChars' | 'isCutOff'>;
 

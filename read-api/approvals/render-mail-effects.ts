@@ -1,5 +1,5 @@
 /** What style and attributes make of text beside hiding it: moved, covered, turned round, written by the style itself. */
-import { plainCss } from '../../commands/kernel/html/css-text.ts';
+import { declarationsIn, isTooLong } from '../../commands/kernel/html/css.ts';
 import type { Attributes } from '../../commands/kernel/html/seen-element.ts';
 import { markWords, type Words } from './render-mail-sink.ts';
 
@@ -22,27 +22,21 @@ export function effectsOf(name: string, { style = '' }: Attributes): Effects {
   const declarations = declarationsIn(style);
   const turnsRound =
     name === 'bdo' ||
-    declarations.some(([property, value]) => property === 'unicode-bidi' && OVERRIDES.test(value));
+    declarations.some(({ property, value }) => property === 'unicode-bidi' && OVERRIDES.test(value));
   const writes = declarations.filter(
-    ([property, value]) => WRITES.test(property) && !WRITES_NOTHING.test(value),
+    ({ property, value }) => WRITES.test(property) && !WRITES_NOTHING.test(value),
   );
-  const moves = declarations.some(
-    ([property, value]) => MOVES.test(property) || (property.startsWith('margin') && /-\.?\d/.test(value)),
-  );
+  const moves =
+    isTooLong(style) ||
+    declarations.some(
+      ({ property, value }) =>
+        MOVES.test(property) || (property.startsWith('margin') && /-\.?\d/.test(value)),
+    );
   return {
     moves: moves || turnsRound || writes.length > 0 || name === 'tfoot',
     turnsRound,
-    writes: writes.map(([property, value]) => `${property}: ${value}`),
+    writes: writes.map(({ property, source }) => `${property}: ${source}`),
   };
-}
-
-function declarationsIn(style: string): readonly (readonly [property: string, value: string])[] {
-  return plainCss(style)
-    .split(';')
-    .map((piece) => {
-      const colon = Math.max(0, piece.indexOf(':'));
-      return [piece.slice(0, colon).trim().toLowerCase(), piece.slice(colon + 1).trim()] as const;
-    });
 }
 
 export const TURNED_ROUND = 'readers see the text that follows turned round';
@@ -83,8 +77,8 @@ export function directionOf(
   { dir, style = '' }: Attributes,
   reserve: () => (words: Words) => void,
 ): Direction | null {
-  const [, styled] = declarationsIn(style).findLast(([property]) => property === 'direction') ?? [];
-  const direction = (styled ?? dir)?.trim().toLowerCase();
+  const styled = declarationsIn(style).findLast(({ property }) => property === 'direction');
+  const direction = styled?.value ?? dir?.trim().toLowerCase();
   if (name === 'bdo' || (name === 'bdi' && direction === undefined)) return new Direction(null);
   if (direction === undefined) return null;
   return new Direction(/^rtl\b/.test(direction) ? reserve() : null);

@@ -14,9 +14,9 @@ import {
   type SeenElement,
 } from '../../commands/kernel/html/seen-element.ts';
 import type { ShownMail } from '../../commands/kernel/markup.ts';
-import { isUnreadable } from '../../commands/kernel/html/style-declarations.ts';
 import type { StyleRules } from '../../commands/kernel/html/style-rules.ts';
 import { styleRulesOf } from '../../commands/kernel/html/style-sheets.ts';
+import { type Sight, sightOf } from '../../commands/kernel/html/text-look.ts';
 import { lookAtDomain } from './render-look-alikes.ts';
 import { mailPieces } from './render-mail-text.ts';
 import { MailSink, WRITTEN_TAGS } from './render-mail-sink.ts';
@@ -62,7 +62,10 @@ class MailReader implements TagHandler {
   readonly #sink = new MailSink();
   readonly #lists = new ListNumbers();
   readonly #frames: Frame[] = [];
-  readonly #found = { hiddenChars: 0, remotePictures: 0, misleadingLinks: 0, movesText: false };
+  readonly #found = {
+    ...{ hiddenChars: 0, smallChars: 0, faintChars: 0 },
+    ...{ remotePictures: 0, misleadingLinks: 0, movesText: false },
+  };
 
   constructor(rules: StyleRules) {
     this.#rules = rules;
@@ -82,6 +85,7 @@ class MailReader implements TagHandler {
     const isDropped = seen.dropped && this.#frames.at(-1)?.dropped !== true;
     if (isDropped) this.#sink.mark(`<${visible(name)}> left out`);
     const written = !seen.dropped && !seen.hidden && this.#sink.open(name);
+    if (seen.struck && !seen.dropped) this.#markStruck(name, 'struck:');
     const effects = seen.dropped ? NONE : this.#enter(name, attributes, seen.hidden);
     this.#frames.push({
       ...seen,
@@ -98,9 +102,12 @@ class MailReader implements TagHandler {
     const isPre = this.#frames.some(({ name }) => name === 'pre');
     const shown = isPre ? text : text.replaceAll(/[ \t\n\r\f]+/g, ' ');
     const pieces = mailPieces(shown, { lines: isPre, max: MAX_HTML_CHARS });
-    const isHidden = (frame.hidden || isUnreadable(frame.look)) && shown.trim() !== '';
-    if (isHidden) this.#found.hiddenChars += shown.trim().length;
-    this.#sink.write(isHidden ? [mark('hidden text:'), ...pieces, mark('end of hidden text')] : pieces);
+    const sight: Sight = frame.hidden ? 'hidden' : shown.trim() === '' ? 'seen' : sightOf(frame.look);
+    if (sight === 'seen') this.#sink.write(pieces);
+    else {
+      this.#found[`${sight}Chars`] += shown.trim().length;
+      this.#sink.write([mark(`${sight} text:`), ...pieces, mark(`end of ${sight} text`)]);
+    }
     this.#frames.findLast(({ direction }) => direction !== null)?.direction?.read(shown);
     const link = this.#frames.findLast(({ href }) => href !== undefined);
     if (link && link.linkText.length < MAX_SHOWN) link.linkText += shown.slice(0, MAX_SHOWN);
@@ -112,6 +119,7 @@ class MailReader implements TagHandler {
     if (frame.direction?.end() === true) this.#found.movesText = true;
     if (frame.isList) this.#lists.close();
     if (frame.name === 'q' && !frame.dropped) this.#sink.write(QUOTE);
+    if (frame.struck && !frame.dropped) this.#markStruck(frame.name, 'end of struck');
     if (frame.written) this.#sink.close(frame.name);
     if (frame.href !== undefined) this.#sink.mark(this.#linkTold(frame.href, frame.linkText));
   }
@@ -124,6 +132,12 @@ class MailReader implements TagHandler {
       isList: this.#lists.open(name, attributes),
       direction: directionOf(name, attributes, () => this.#sink.reserve()),
     };
+  }
+
+  /** The page shows what elements strike, and not what styles do. */
+  #markStruck(name: string, text: string): void {
+    if (STRIKING.has(name)) this.#sink.markInText(text);
+    else this.#sink.mark(text);
   }
 
   /** What an element does beside holding text. */
@@ -151,6 +165,8 @@ class MailReader implements TagHandler {
     return `link to ${hostTold(link.host)}${other}: ${shortened(link.href)}`;
   }
 }
+
+const STRIKING: ReadonlySet<string> = new Set(['s', 'strike', 'del']);
 
 const shortened = (text: string): string =>
   visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);

@@ -78,6 +78,11 @@ export class MailSink {
     this.#put(asHtml(pieces), asText(pieces));
   }
 
+  /** Of what the page shows by itself. */
+  markInText(text: string): void {
+    this.#put('', asText([mark(text)]));
+  }
+
   mark(text: string): void {
     this.write([mark(text)]);
   }

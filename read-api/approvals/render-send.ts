@@ -128,6 +128,14 @@ function addressWarnings({ headers, envelope }: SendManifest, content: SendConte
 
 function mailWarnings(mail: ShownMail): readonly string[] {
   return [
+    ...(mail.smallChars > 0
+      ? [`${counted(mail.smallChars, 'character')} of text too small to be read, marked below.`]
+      : []),
+    ...(mail.faintChars > 0
+      ? [
+          `${counted(mail.faintChars, 'character')} of text that hardly differs from its background, marked below.`,
+        ]
+      : []),
     ...(mail.hiddenChars > 0
       ? [
           `${counted(mail.hiddenChars, 'character')} of hidden text, which readers would not see; it is marked below.`,

@@ -24,6 +24,8 @@ export type Body = z.output<typeof Body>;
 
 export const WARNINGS = [
   'hidden_text',
+  'small_text',
+  'faint_text',
   'remote_content',
   'misleading_link',
   'unreadable',
@@ -33,7 +35,8 @@ export const Warning = z.object({
   code: z
     .enum(WARNINGS)
     .describe(
-      'hidden_text: characters that style hides, left out. remote_content: resources not loaded. misleading_link: links whose text names another host. ' +
+      'hidden_text: characters that style hides, left out. small_text, faint_text: characters of less than 8 pixels, of a contrast under 2, marked ⟦…⟧. ' +
+        'remote_content: resources not loaded. misleading_link: links whose text names another host. ' +
         'unreadable: the HTML takes too long to read, and nothing of it is shown. ' +
         'not_parsed: parts of the message could not be told apart, the text is from its source. attached_text: no text of its own, ' +
         'this is of its reports or attached messages. text_missing: the mail server did not give one of several parts.',
@@ -64,9 +67,11 @@ export async function showText(
   const notes = countsOf(text.notes);
   const isCutOff = text.isCutOff === true || notes.text_missing !== undefined;
   if (!text.isHtml || format === 'preview' || format === 'text') {
-    const { content, totalChars, hiddenChars = 0 } = text;
+    const { content, totalChars, hiddenChars = 0, smallChars = 0, faintChars = 0 } = text;
     const warnings = warningsOf({
       hidden_text: hiddenChars,
+      small_text: smallChars,
+      faint_text: faintChars,
       unreadable: text.isUnreadable ? 1 : 0,
       ...notes,
     });
@@ -92,6 +97,8 @@ export async function showText(
     quoted: format === 'html' ? quotedElements(content) : quotedLines(content),
     warnings: warningsOf({
       hidden_text: read.hiddenChars,
+      small_text: read.smallChars,
+      faint_text: read.faintChars,
       remote_content: read.remoteResources,
       misleading_link: read.misleadingLinks,
       unreadable: read.isUnreadable ? 1 : 0,

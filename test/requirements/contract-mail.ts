@@ -55,6 +55,10 @@ export const contractMail = {
     ['get_message', ...READS],
     'Text hidden by style is removed and counted in warnings.',
   ],
+  'contract:20:small-and-faint': [
+    ['get_message', ...READS],
+    'Text under 8 px or a contrast of 2 is kept, marked and counted in warnings; of unknown size or colour likewise.',
+  ],
   'contract:4:quoted-history': [['get_message', ...READS], 'Quoted history is marked, never removed.'],
   'contract:4:security': [
     'get_message',

@@ -41,7 +41,7 @@ const NAMED: ReadonlyMap<string, string> = new Map(
 
 export const isColourName = (value: string): boolean => NAMED.has(value);
 
-/** Null for a colour of any other kind. `value` in lower case. */
+/** Null for a colour of any other kind. `value` in lower case, as `css.ts` gives it. */
 export function writtenColour(value: string): WrittenColour | null {
   if (value === 'transparent') return { colour: [0, 0, 0], alpha: 0 };
   const [, hex = NAMED.get(value)] = /^#([\da-f]{3,8})$/.exec(value) ?? [];
@@ -50,10 +50,15 @@ export function writtenColour(value: string): WrittenColour | null {
 
 function colourOfFunction(value: string): WrittenColour | null {
   const [, kind, list = ''] = /^(rgb|hsl)a?\(([^()]*)\)$/.exec(value) ?? [];
+  if (kind === undefined) return null;
   const [one = '', two = '', three = '', alpha = '1'] = list.trim().split(/[\s,/]+/);
-  const colour = kind === 'hsl' ? hsl(one, two, three) : rgb([one, two, three]);
-  return colour.some(Number.isNaN) ? null : { colour, alpha: share(alpha) };
+  const [red, green, blue] = kind === 'hsl' ? hsl(one, two, three) : rgb([one, two, three]);
+  const opacity = share(alpha);
+  if (opacity === null || [red, green, blue].some(Number.isNaN)) return null;
+  return { colour: [between(red, 255), between(green, 255), between(blue, 255)], alpha: between(opacity, 1) };
 }
+
+const between = (number: number, most: number): number => Math.min(most, Math.max(0, number));
 
 function colourOfHex(hex: string): WrittenColour | null {
   const digits = hex.length < 6 ? hex.replaceAll(/./g, '$&$&') : hex;
@@ -65,11 +70,10 @@ function colourOfHex(hex: string): WrittenColour | null {
   };
 }
 
-/** A number or a percentage as a share of one; 1 for what is neither. */
-export function share(value: string): number {
-  const number = Number.parseFloat(value);
-  if (Number.isNaN(number)) return 1;
-  return value.endsWith('%') ? number / 100 : number;
+/** A number or a percentage as a share of one; null for what is neither. */
+export function share(value: string): number | null {
+  const [, number, percent] = /^([+-]?\d*\.?\d+(?:e[+-]?\d+)?)(%?)$/.exec(value) ?? [];
+  return number === undefined ? null : Number(number) / (percent === '%' ? 100 : 1);
 }
 
 function rgb([red, green, blue]: readonly [string, string, string]): Colour {
@@ -77,12 +81,15 @@ function rgb([red, green, blue]: readonly [string, string, string]): Colour {
   return [channel(red), channel(green), channel(blue)];
 }
 
-/** CSS Color 4, 7.1. Hue in degrees, saturation and lightness in percent. */
+const DEGREES: Readonly<Record<string, number>> = { deg: 1, grad: 0.9, rad: 180 / Math.PI, turn: 360 };
+
+/** CSS Color 4, 7.1. Hue an angle, in degrees where it has no unit; saturation and lightness in percent. */
 function hsl(hue: string, saturation: string, lightness: string): Colour {
-  const [h, s, l] = [
-    Number.parseFloat(hue),
-    Number.parseFloat(saturation) / 100,
-    Number.parseFloat(lightness) / 100,
+  const [unit = 'deg'] = /[a-z]+$/.exec(hue) ?? [];
+  const h = Number.parseFloat(hue) * (DEGREES[unit] ?? Number.NaN);
+  const [s, l] = [
+    between(Number.parseFloat(saturation) / 100, 1),
+    between(Number.parseFloat(lightness) / 100, 1),
   ];
   const channel = (n: number): number => {
     const k = (((n + h / 30) % 12) + 12) % 12;
@@ -95,4 +102,18 @@ function hsl(hue: string, saturation: string, lightness: string): Colour {
 export function over({ colour, alpha }: WrittenColour, ground: Colour): Colour {
   const mixed = (at: 0 | 1 | 2): number => colour[at] * alpha + ground[at] * (1 - alpha);
   return [mixed(0), mixed(1), mixed(2)];
+}
+
+/** WCAG 2.2, contrast ratio: 1 for the same colour, 21 for black on white. */
+export function contrast(one: Colour, other: Colour): number {
+  const [a, b] = [luminance(one), luminance(other)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
+function luminance(colour: Colour): number {
+  const [red = 0, green = 0, blue = 0] = colour.map((channel) => {
+    const part = channel / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }

@@ -126,8 +126,10 @@ const plain = compile({
     { selector: 'a', options: { ignoreHref: true } },
     { selector: 'img', format: 'alternative' },
     { selector: 'ul', options: { itemPrefix: '- ' } },
+    ...['s', 'strike', 'del'].map((selector) => ({ selector, format: 'struck' })),
   ],
   formatters: {
+    struck: around('[struck: ', ']'),
     row,
     cell,
     alternative: (element, _walk, builder) => {

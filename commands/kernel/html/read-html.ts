@@ -14,7 +14,8 @@ export interface ReadHtml extends Omit<VisibleHtml, 'html'> {
 }
 
 export const UNREADABLE: ReadHtml = {
-  ...{ content: '', isCut: true, isUnreadable: true, hiddenChars: 0, remoteResources: 0, misleadingLinks: 0 },
+  ...{ content: '', isCut: true, isUnreadable: true, hiddenChars: 0, smallChars: 0, faintChars: 0 },
+  ...{ remoteResources: 0, misleadingLinks: 0 },
 };
 
 /** Mail of persons has far less. */
@@ -61,11 +62,13 @@ export type AttachmentIdOf = (contentId: string) => string | null;
 export async function readHtml(html: string, as: ReadAs, imageSource: AttachmentIdOf): Promise<ReadHtml> {
   const isCut = html.length > MAX_HTML_CHARS;
   const source = isCut ? upToLastTag(html.slice(0, MAX_HTML_CHARS)) : html;
-  const visible = await visibleHtml(source, { imageSource, showHosts: as !== 'markdown' });
-  const safe = sanitize(visible.html, POLICY);
+  const { html: visible, ...found } = await visibleHtml(source, {
+    imageSource,
+    showHosts: as !== 'markdown',
+  });
+  const safe = sanitize(visible, POLICY);
   const content = as === 'html' ? safe : as === 'markdown' ? htmlToMarkdown(safe) : htmlToText(safe);
-  const { hiddenChars, remoteResources, misleadingLinks } = visible;
-  return { content, isCut, hiddenChars, remoteResources, misleadingLinks };
+  return { ...found, content, isCut };
 }
 
 /** What is read of more than this begins with what is read of this. */

@@ -1,10 +1,13 @@
 /** What style and attributes make of an element: how its text looks, whether anything of it can be seen. */
-import { plainCss } from './css-text.ts';
-import { type Declarations, hidesAll, lookInside, PLAIN_LOOK, type TextLook } from './style-declarations.ts';
+import { type CssDeclaration, declarationsIn } from './css.ts';
+import { hidesAll, strikes } from './style-declarations.ts';
 import { classesOf, type Styled, type StyleRules } from './style-rules.ts';
+import { lookInside, PLAIN_LOOK, type TextLook } from './text-look.ts';
 
 export interface SeenElement extends Styled {
   readonly look: TextLook;
+  /** A line is drawn through its text. */
+  readonly struck: boolean;
   /** Its inside is not text of the mail. */
   readonly dropped: boolean;
   readonly hidden: boolean;
@@ -12,7 +15,7 @@ export interface SeenElement extends Styled {
 
 /** Around everything. */
 export const OUTERMOST: SeenElement = {
-  ...{ name: '', id: '', classes: [], look: PLAIN_LOOK, dropped: false, hidden: false },
+  ...{ name: '', id: '', classes: [], look: PLAIN_LOOK, struck: false, dropped: false, hidden: false },
 };
 
 /** Elements whose inside is not text of the mail. */
@@ -50,30 +53,60 @@ export function seeElement(
 ): SeenElement {
   const parent = around.at(-1) ?? OUTERMOST;
   const element = { name, id: attributes['id'] ?? '', classes: classesOf(attributes['class']) };
-  const style = rules.declarationsFor(element, around, attributes['style']);
+  const style = rules.declarationsFor(element, around, ofElement(name, attributes), attributes['style']);
   return {
     ...element,
-    look: lookInside(parent.look, withAttributes(style, attributes)),
+    look: lookInside(parent.look, style, name === 'html'),
+    struck: strikes(style),
     dropped: parent.dropped || DROPPED.has(name),
     hidden: parent.hidden || 'hidden' in attributes || hidesAll(style),
   };
 }
 
-/** Colours of before style sheets; those in hex need no mark in front. */
-function withAttributes(style: Declarations, { bgcolor, color, text }: Attributes): Declarations {
+/** What browsers do to text of these elements (HTML, 15.3). */
+const BY_NAME: ReadonlyMap<string, readonly CssDeclaration[]> = new Map(
+  Object.entries({
+    small: 'font-size:smaller', sub: 'font-size:smaller', sup: 'font-size:smaller', big: 'font-size:larger',
+    h1: 'font-size:2em', h2: 'font-size:1.5em', h3: 'font-size:1.17em', h5: 'font-size:.83em', h6: 'font-size:.67em',
+    s: 'text-decoration:line-through', strike: 'text-decoration:line-through', del: 'text-decoration:line-through',
+    mark: 'color:black;background:yellow',
+  }).map(([name, style]) => [name, declarationsIn(style)]),
+); // prettier-ignore
+const LINK = declarationsIn('color:#00e');
+const FONT_SIZES = ['x-small', 'x-small', 'small', 'medium', 'large', 'x-large', 'xx-large', 'xxx-large'];
+
+/** Of the element itself and its attributes of before style sheets; colours in hex need no mark in front. */
+function ofElement(
+  name: string,
+  { bgcolor, color, text, size, href }: Attributes,
+): readonly CssDeclaration[] {
   const foreground = color ?? text;
-  const ofAttributes = [
-    ...(bgcolor === undefined ? [] : [['background-color', attributeColour(bgcolor)] as const]),
-    ...(foreground === undefined ? [] : [['color', attributeColour(foreground)] as const]),
+  const styles = [
+    ...(bgcolor === undefined ? [] : [`background-color:${attributeColour(bgcolor)}`]),
+    ...(foreground === undefined ? [] : [`color:${attributeColour(foreground)}`]),
+    ...(name === 'font' && size !== undefined ? [`font-size:${fontSize(size)}`] : []),
   ];
-  return ofAttributes.length === 0 ? style : new Map([...ofAttributes, ...style]);
+  return [
+    ...(BY_NAME.get(name) ?? []),
+    ...(name === 'a' && href !== undefined ? LINK : []),
+    ...(styles.length === 0 ? [] : declarationsIn(styles.join(';'))),
+  ];
 }
 
+/** No more than a word, so that nothing else is declared with it. */
 const attributeColour = (text: string): string =>
   text
     .trim()
     .toLowerCase()
+    .replaceAll(/[^\w#(),.%]/g, '_')
     .replace(/^([\da-f]{3}){1,2}$/, '#$&');
+
+/** From 1 to 7, or in steps from 3 (HTML, 15.3.4). */
+function fontSize(text: string): string {
+  const number = Number.parseInt(text, 10) || 3;
+  const step = /^\s*[+-]/.test(text) ? 3 + number : number;
+  return FONT_SIZES[Math.min(7, Math.max(1, step))] ?? 'medium';
+}
 
 /** As URLs are parsed for http: no slashes are needed behind the scheme, and either kind will do. */
 const REMOTE = /^(?:https?:|[\\/]{2})/i;
@@ -82,12 +115,19 @@ const REMOTE_IN_SET = /(?:^|[\s,])((?:https?:|[\\/]{2})[^\s,]+)/i;
 
 /** Where a picture or the like would be loaded from over the network; null when nothing is. */
 export function remoteSource(name: string, attributes: Attributes): string | null {
-  const { src, background, data, poster, href, srcset = '', style = '' } = attributes;
+  const { src, background, data, poster, href, srcset = '', style } = attributes;
   const urls = [src, background, data, poster, name === 'link' ? href : undefined];
   const remote = urls.find((url) => url !== undefined && REMOTE.test(withoutBlanks(url)));
   const [, inSet] = REMOTE_IN_SET.exec(srcset) ?? [];
-  const [, inStyle] = REMOTE_IN_STYLE.exec(plainCss(style)) ?? [];
-  return remote ?? inSet ?? inStyle ?? null;
+  return remote ?? inSet ?? (style === undefined ? null : remoteInStyle(style));
+}
+
+function remoteInStyle(style: string): string | null {
+  for (const { source } of declarationsIn(style)) {
+    const [, remote] = REMOTE_IN_STYLE.exec(` ${source}`) ?? [];
+    if (remote !== undefined) return remote;
+  }
+  return null;
 }
 
 /** Blanks and controls are no part of a URL wherever they stand in its beginning. */

@@ -1,19 +1,23 @@
 /**
- * What a person would see of an HTML mail: text hidden by style left out and counted, nothing that loads or runs, links
- * with the host they lead to. The result is balanced and nests at most 100 deep, so that what works on it afterwards
+ * What a person would see of an HTML mail: text hidden by style left out and counted, small and faint text marked, nothing that
+ * loads or runs, links with the host they lead to. The result is balanced and nests at most 100 deep, so that what works on it afterwards
  * stays linear.
  */
 import { type Link, linkOf, namesOtherHost } from './html-link.ts';
 import { endTag, escapeText, startTag } from './html-markup.ts';
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
 import { OUTERMOST, type SeenElement, seeElement, remoteSource } from './seen-element.ts';
-import { isUnreadable, type TextLook } from './style-declarations.ts';
 import type { StyleRules } from './style-rules.ts';
 import { styleRulesOf } from './style-sheets.ts';
+import { type Sight, sightOf, type TextLook } from './text-look.ts';
 
 export interface VisibleHtml {
   readonly html: string;
   readonly hiddenChars: number;
+  /** Marked in it: text of less than 8 pixels, or of an unknown size. */
+  readonly smallChars: number;
+  /** Marked in it: text of a contrast under 2, or of an unknown colour. */
+  readonly faintChars: number;
   /** Pictures and the like that would be loaded from somewhere. */
   readonly remoteResources: number;
   /** Links whose text names another host than they lead to. */
@@ -53,8 +57,10 @@ class VisibleReader implements TagHandler {
   readonly #options: VisibleOptions;
   readonly #out: string[] = [];
   readonly #frames: Frame[] = [];
-  readonly #counts = { hiddenChars: 0, remoteResources: 0, misleadingLinks: 0 };
+  readonly #counts = { hiddenChars: 0, smallChars: 0, faintChars: 0, remoteResources: 0, misleadingLinks: 0 };
   #writtenDepth = 0;
+  /** The mark that is open, and the element it ends with at the latest. */
+  #marked: { readonly sight: Sight; readonly depth: number } | null = null;
 
   constructor(rules: StyleRules, options: VisibleOptions) {
     this.#rules = rules;
@@ -66,6 +72,7 @@ class VisibleReader implements TagHandler {
   }
 
   result(): VisibleHtml {
+    this.#endMark();
     return { html: this.#out.join(''), ...this.#counts };
   }
 
@@ -73,32 +80,51 @@ class VisibleReader implements TagHandler {
     const seen = seeElement(this.#rules, this.#frames, name, attributes);
     if (!seen.dropped && remoteSource(name, attributes) !== null) this.#counts.remoteResources += 1;
     const written = seen.dropped || seen.hidden ? NOT_WRITTEN : this.#write(name, attributes, seen.look);
+    if (written.written && strikesByStyle(seen)) this.#out.push('<s>');
     this.#frames.push({ ...seen, ...written, linkText: '' });
   }
 
   ontext(text: string): void {
     const frame = this.#frames.at(-1) ?? ROOT;
     if (frame.dropped) return;
-    if (frame.hidden || isUnreadable(frame.look)) {
-      this.#counts.hiddenChars += text.replaceAll(/[\s\p{Cf}]+/gu, '').length;
+    const sight = frame.hidden ? 'hidden' : sightOf(frame.look);
+    const letters = text.replaceAll(/[\s\p{Cf}]+/gu, '').length;
+    if (sight !== 'seen') this.#counts[`${sight}Chars`] += letters;
+    if (sight === 'hidden') {
       // A gap stays a gap.
       if (!frame.hidden && /^\s/.test(text)) this.#out.push(' ');
       return;
     }
-    this.#out.push(escapeText(text));
+    if (letters > 0) this.#mark(sight);
+    this.#out.push(escapeText(sight === 'seen' ? text : text.replaceAll(/[\u27e6\u27e7]/g, ' ')));
     const link = this.#frames.findLast((each) => each.link !== null);
     if (link && link.linkText.length < MAX_LINK_TEXT) link.linkText += text.slice(0, MAX_LINK_TEXT);
   }
 
   onclosetag(): void {
+    if (this.#marked !== null && this.#marked.depth >= this.#frames.length) this.#endMark();
     const frame = this.#frames.pop();
     if (!frame?.written) return;
     this.#writtenDepth -= 1;
-    this.#out.push(endTag(frame.name));
+    this.#out.push(strikesByStyle(frame) ? '</s>' : '', endTag(frame.name));
     const host = frame.link?.host ?? null;
     if (host === null) return;
     if (namesOtherHost(frame.linkText, host)) this.#counts.misleadingLinks += 1;
     if (this.#options.showHosts && frame.linkText.trim() !== '') this.#out.push(` [${host}]`);
+  }
+
+  /** In words of ours, which text of the mail cannot end: its own such brackets are taken out. */
+  #mark(sight: Sight): void {
+    if (this.#marked?.sight === sight) return;
+    this.#endMark();
+    if (sight === 'seen') return;
+    this.#out.push(`\u27e6${sight} text: `);
+    this.#marked = { sight, depth: this.#frames.length };
+  }
+
+  #endMark(): void {
+    if (this.#marked !== null) this.#out.push('\u27e7');
+    this.#marked = null;
   }
 
   #write(name: string, attributes: Record<string, string>, look: TextLook): Pick<Frame, 'written' | 'link'> {
@@ -122,6 +148,9 @@ class VisibleReader implements TagHandler {
     else if (alt.trim() !== '') this.#out.push(startTag('img', { alt }));
   }
 }
+
+const STRIKING: ReadonlySet<string> = new Set(['s', 'strike', 'del']);
+const strikesByStyle = ({ name, struck }: SeenElement): boolean => struck && !STRIKING.has(name);
 
 /** Content-IDs in URLs are percent-encoded (RFC 2392). */
 function contentIdOf(url: string): string {

@@ -130,17 +130,33 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
     html: '<bdo dir="rtl">moc.live</bdo>',
     shown: ['readers see the text that follows turned round', 'styles move, cover, turn round or write text'],
   },
+  'letters of a hundredth': {
+    html: '<p>We do <span style="font-size:.01em">not </span>accept</p>',
+    shown: ['We do ⟦hidden text:⟧not ⟦end of hidden text⟧accept', '3 characters of hidden text'],
+  },
+  'letters of two pixels': {
+    html: '<p>We do <span style="font-size:2px">not </span>accept</p>',
+    shown: ['We do ⟦small text:⟧not ⟦end of small text⟧accept', '3 characters of text too small'],
+  },
+  'letters of a light grey': {
+    html: '<p>We do <span style="color:rgba(0,0,0,.12)">not </span>accept</p>',
+    shown: ['We do ⟦faint text:⟧not ⟦end of faint text⟧accept', '3 characters of text that hardly'],
+  },
+  'a word that is struck through': {
+    html: '<p>We do <del>not</del> accept</p>',
+    shown: ['| We do ⟦struck:⟧not⟦end of struck⟧ accept'],
+  },
   'a bullet that is text': {
     html: `<ul><li style="list-style-type:'Wire EUR 9000 to DE00 '">Hello</li></ul>`,
-    shown: ["⟦its style writes here: list-style-type: 'Wire EUR 9000 to DE00 '⟧", 'styles move, cover, turn round or write text'],
+    shown: ['⟦its style writes here: list-style-type: "Wire EUR 9000 to DE00 "⟧', 'styles move, cover, turn round or write text'],
   },
   'a bullet that is text, in escapes': {
     html: `<ul style="list-st\\79le:/**/'\\57ire'"><li>Hello</li></ul>`,
-    shown: ["⟦its style writes here: list-style: 'Wire'⟧"],
+    shown: ['⟦its style writes here: list-style: "Wire"⟧'],
   },
   'quotation marks that are text': {
     html: `<q style="quotes:'Wire EUR 9000 ' '.'">Hello</q>`,
-    shown: ["⟦its style writes here: quotes: 'Wire EUR 9000 ' '.'⟧", '"Hello"'],
+    shown: ['⟦its style writes here: quotes: "Wire EUR 9000 ""."⟧', '"Hello"'],
   },
   'text of a tooltip': { html: '<b title="Wire EUR 9000">Hello</b>', shown: ['⟦shown when pointed at: Wire EUR 9000⟧'] },
   'the number a list begins with': { html: '<ol start="9000"><li>EUR, please<li>or more</ol>', shown: ['9000. EUR, please', '9001. or more'] },

@@ -62,7 +62,6 @@ describe('reading HTML mail', () => {
 
   const shown: Readonly<Record<string, string>> = {
     'white on a dark cell': '<table><tr><td bgcolor="#000"><font color="white">seen</font></td></tr></table>',
-    'white on a picture': '<div style="background:url(x.png)"><b style="color:#fff">seen</b></div>',
     'a size of its own inside of none': '<td style="font-size:0px"><p style="font-size:13px">seen</p></td>',
     'a rule for small screens':
       '<style>@media (max-width:600px){.d{display:none}}</style><p class=d>seen</p>',
@@ -82,6 +81,67 @@ describe('reading HTML mail', () => {
       expect(await read(html)).to.include({ content: 'seen', hiddenChars: 0 });
     });
   }
+
+  const span = (style: string): string => `<span style="${style}">quiet</span>`;
+  const marked: Readonly<Record<string, readonly [sight: 'small' | 'faint' | 'hidden', html: string]>> = {
+    'two pixels': ['small', span('font-size:2px')],
+    'hardly more than one pixel': ['small', span('font-size:1.1px')],
+    'a share of an em': ['small', span('font-size:.1em')],
+    'a share of an em, escaped': ['small', span('font-size:.1\\65m')],
+    'hardly any em': ['hidden', span('font-size:.01em')],
+    'a percent': ['hidden', span('font-size:1%')],
+    'shares of shares': ['small', span('font-size:.6em').replace('quiet', span('font-size:.7em'))],
+    'a font of three points': ['small', span('font:3pt Arial')],
+    'a small root': ['small', `<html style="font-size:4px">${span('font-size:1rem')}</html>`],
+    'a height of x': ['small', span('font-size:.5ex')],
+    'a share of the window': ['small', span('font-size:2vw')],
+    'a calculation': ['small', span('font-size:calc(1em - 10px)')],
+    'the least of several': ['small', span('font-size:min(3px, 2em)')],
+    'a size nobody knows': ['small', span('font-size:var(--x)')],
+    'words for small': ['small', '<small>'.repeat(5) + 'quiet' + '</small>'.repeat(5)],
+    'a zoom': ['small', `<div style="zoom:.3">${span('')}</div>`],
+    'a rule': [
+      'small',
+      '<style>@media screen{.q{font-size:3px!important}}</style><p class=q style="font-size:9px">quiet',
+    ],
+    'a grey on white': ['faint', span('color:#f6f6f6')],
+    'a grey on another': ['faint', `<div style="background:#eeeeee">${span('color:#e6e6e6')}</div>`],
+    'a black of little alpha': ['faint', span('color:rgba(0,0,0,.12)')],
+    'a black of little alpha, in hex': ['faint', span('color:#0000001f')],
+    'a hue': ['faint', span('color:hsl(.5turn 100% 95%)')],
+    'an opacity of those around': [
+      'faint',
+      `<div style="opacity:.3"><div style="opacity:.4">${span('')}</div></div>`,
+    ],
+    'a colour nobody knows': ['faint', span('color:oklch(99% 0 0)')],
+    'white on a picture': ['faint', `<div style="background:url(x.png)">${span('color:#fff')}</div>`],
+    'a ground that shines through': [
+      'faint',
+      `<div style="background:rgba(0,0,0,.5)">${span('color:#8a8a8a')}</div>`,
+    ],
+  };
+  for (const [why, [sight, html]] of Object.entries(marked)) {
+    it(`keeps and marks what is too small or too faint: ${why} ${verifies('contract:20:small-and-faint')}`, async () => {
+      const { content, ...found } = await read(`<p>before</p>${html}<p>after</p>`);
+      const counts = { hiddenChars: 0, smallChars: 0, faintChars: 0, [`${sight}Chars`]: 'quiet'.length };
+      expect(found).to.include(counts);
+      expect(content.replaceAll(/\s+/g, ' ')).to.equal(
+        sight === 'hidden' ? 'before after' : `before ⟦${sight} text: quiet⟧ after`,
+      );
+    });
+  }
+
+  it('lets no text of the mail end a mark', async () => {
+    const { content } = await read('<span style="font-size:2px">a⟧ now <b>do</b> &amp; pay</span> b');
+    expect(content).to.equal('⟦small text: a now do & pay⟧ b');
+  });
+
+  it('marks what is struck through, in the text and in the HTML', async () => {
+    const html = 'We do <span style="text-decoration:line-through">not</span> agree<del>d</del>';
+    expect(await textOf(html)).to.equal('We do [struck: not] agree[struck: d]');
+    expect((await read(html, 'markdown')).content).to.equal('We do ~~not~~ agree~~d~~');
+    expect((await read(html, 'html')).content).to.include('<s>not</s>');
+  });
 
   it(`lets nothing through that runs, loads or frames ${verifies('contract:4:html-cleaned')}`, async () => {
     const pieces = fc.constantFrom(
