@@ -22,6 +22,10 @@ export interface ShownBody {
   readonly text: string;
   /** There is more of it than is shown. */
   readonly isCut: boolean;
+  /** Places where characters that nobody sees, or runs of blanks, are marked. */
+  readonly invisibleMarks: number;
+  /** Hosts marked because they look like others. */
+  readonly lookAlikeHosts: number;
 }
 
 export interface ShownMail extends ShownBody {

@@ -6,7 +6,7 @@ import type { DraftBody } from '../../commands/drafts/draft-body.ts';
 import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Fenced } from './render-document.ts';
-import { visible } from './render-visible.ts';
+import { visible } from '../../commands/kernel/visible-text.ts';
 
 export const Change = z.object({
   what: z.enum(['sender', 'recipients', 'reply_to', 'subject', 'headers', 'attachments', 'body']),

@@ -2,26 +2,36 @@
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import { withPrefix } from '../../commands/kernel/ids.ts';
-import { type Markup, MarkupRefused } from '../../commands/kernel/markup.ts';
+import { sendWarnings } from '../../commands/drafts/sending/send-warnings.ts';
+import { shownBody } from '../../commands/drafts/sending/shown-body.ts';
 import {
-  type ApprovalStatus,
-  approvalStatus,
-  isOpen,
-} from '../../commands/operations/approvals/approval-status.ts';
+  approvalFacts,
+  ApprovalFacts,
+  isOwnRequest,
+} from '../../commands/operations/approvals/approval-facts.ts';
+import {
+  actionsWarnings,
+  type ApprovalWarning,
+  high,
+  openWarnings,
+} from '../../commands/operations/approvals/approval-warnings.ts';
+import { approvalStatus, isOpen } from '../../commands/operations/approvals/approval-status.ts';
 import { Manifest, openManifest, type SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
+import { domainsOf } from '../../commands/policy/address-look.ts';
 import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
 import { Change, changesBetween, renderChanges } from './approval-changes.ts';
 import { type FrozenSend, loadFrozenSend } from './frozen-send.ts';
 import { messagesNow } from './messages-now.ts';
-import { domainsOf } from './render-address.ts';
-import { describeActions } from './render-actions.ts';
+import { describeActions, messageWarnings } from './render-actions.ts';
 import { type PreviewDocument, renderDocument } from './render-document.ts';
-import { describeSend, type SendContent } from './render-send.ts';
+import { describeSend } from './render-send.ts';
 
 export const ApprovalPreview = z.object({
+  ...ApprovalFacts.shape,
   manifest: Manifest.nullable().describe('What is executed, and nothing else; null once it was erased.'),
   content_hash: z.string().describe('SHA-256 of the canonical JSON (RFC 8785) of the manifest.'),
   html: z.string().describe("For a sandboxed frame with default-src 'none': it runs and loads nothing."),
@@ -35,7 +45,7 @@ export const ApprovalPreview = z.object({
 });
 export type ApprovalPreview = z.output<typeof ApprovalPreview>;
 
-type Looking = Pick<Context, 'ports'>;
+type Looking = Pick<Context, 'caller' | 'ports'>;
 
 /**
  * The preview of a check whose operation was loaded and which the caller may see. Throws `not_found` for an operation
@@ -54,47 +64,90 @@ export async function approvalPreview(
   const manifest = await openedManifest(context, state);
   const mailbox = ports.directory.state.mailboxes.get(state.mailboxId ?? '');
   if (manifest === null || !mailbox) {
-    return { manifest, content_hash, ...renderDocument(ERASED, of) };
+    return { manifest, content_hash, confirmation: null, ...renderDocument(ERASED, of) };
   }
+  const told = await documentOf(context, state, { manifest, mailbox, approval });
+  return { manifest, content_hash, ...told.facts, ...renderDocument(told.document, of), ...told.previous };
+}
+
+interface Previewed {
+  readonly manifest: Manifest;
+  readonly mailbox: MailboxEntry;
+  readonly approval: NonNullable<OperationState['approval']>;
+}
+
+interface Told {
+  readonly facts: ApprovalFacts;
+  readonly document: PreviewDocument;
+  readonly previous: Pick<ApprovalPreview, 'previous'>;
+}
+
+async function documentOf(context: Looking, state: OperationState, of: Previewed): Promise<Told> {
+  const { caller, ports } = context;
+  const { manifest, mailbox, approval } = of;
   const common = {
     mailboxAddress: mailbox.email,
     domains: domainsOf(policyInForce(ports.directory.state, mailbox.orgId), mailbox.email),
   };
+  const factsOf = (warnings: readonly ApprovalWarning[]): ApprovalFacts => {
+    const isOwn =
+      state.submitted && isOwnRequest(ports.directory.state, state.submitted.by, caller.principal.id);
+    return approvalFacts(ports.directory.state, { manifest, mailbox, warnings, isOwn });
+  };
   if (manifest.kind === 'message_actions') {
     const messages = await messagesNow(ports, mailbox, manifest);
-    return {
-      manifest,
-      content_hash,
-      ...renderDocument(describeActions(manifest, { ...common, messages }), of),
-    };
+    const facts = factsOf([...actionsWarnings(manifest), ...messageWarnings(messages)]);
+    const document = describeActions(manifest, { ...common, messages, warnings: facts.warnings ?? [] });
+    return { facts, document, previous: {} };
   }
   const frozen = await loadFrozenSend(ports, manifest);
-  const hasUnknown = state.send?.outcome?.outcome === 'unknown';
-  const status: ApprovalStatus = approvalStatus(approval, { now: ports.clock.now(), hasUnknown });
-  const body = await shownBody(ports.markup, frozen.body);
-  const sent = { ...common, body, message: frozen.message, isOpen: isOpen(status) };
-  const document = describeSend(manifest, sent);
+  const { body: kept } = frozen;
+  const body = kept === null || kept === 'altered' ? kept : await shownBody(ports.markup, kept);
+  const facts = factsOf([
+    ...sendWarnings(manifest, { ...common, body }),
+    ...keptWarnings(frozen.message, isStillOpen(ports, state, approval)),
+    ...(await notedOnly(context, approval)),
+  ]);
+  const document = describeSend(manifest, { ...common, body, warnings: facts.warnings ?? [] });
   const previous = await previousOf(context, approval.requested.supersedes, { manifest, frozen });
-  return {
-    manifest,
-    content_hash,
-    ...renderDocument(previous === null ? document : withChanges(document, previous), of),
-    ...(previous === null ? {} : { previous }),
-  };
+  return previous === null
+    ? { facts, document, previous: {} }
+    : { facts, document: withChanges(document, previous), previous: { previous } };
 }
 
-async function shownBody(markup: Markup, body: FrozenSend['body']): Promise<SendContent['body']> {
-  if (body === null || body === 'altered') return body;
-  try {
-    return await markup.show({ html: body.html, text: body.text });
-  } catch (error) {
-    if (error instanceof MarkupRefused) return 'too_costly';
-    throw error;
+function isStillOpen(
+  { clock }: Pick<Context['ports'], 'clock'>,
+  state: OperationState,
+  approval: Previewed['approval'],
+): boolean {
+  const hasUnknown = state.send?.outcome?.outcome === 'unknown';
+  return isOpen(approvalStatus(approval, { now: clock.now(), hasUnknown }));
+}
+
+/** What was noted when it was asked for, and is not looked for again. */
+const NOTED_ONLY: ReadonlySet<string> = new Set(['skipped_recipients', 'first_contact']);
+
+async function notedOnly(
+  { ports }: Looking,
+  { requested }: NonNullable<OperationState['approval']>,
+): Promise<readonly ApprovalWarning[]> {
+  const text = requested.warnings === undefined ? null : await ports.personal.open(requested.warnings);
+  return (openWarnings(text) ?? []).filter(({ code }) => NOTED_ONLY.has(code));
+}
+
+/** `gone` is no fault once the approval has ended. */
+function keptWarnings(message: FrozenSend['message'], isPending: boolean): readonly ApprovalWarning[] {
+  if (message === 'altered') {
+    const text = 'The stored message is not the one the approval was asked for. It cannot be sent.';
+    return [high('content_altered', text)];
   }
+  return message === 'gone' && isPending
+    ? [high('content_altered', 'The stored message is gone. It cannot be sent.')]
+    : [];
 }
 
 const ERASED: PreviewDocument = {
-  headline: ['What this check was about was erased with its mailbox.'],
+  headline: ['What this approval was about was erased with its mailbox.'],
   blocks: [],
 };
 

@@ -1,9 +1,11 @@
 /** What a check of message actions will do, in words, and the messages it will do it to as they are now. Pure. */
+import { counted } from '../../commands/kernel/counted.ts';
 import type { Address } from '../../commands/kernel/mail-port.ts';
+import type { Domains } from '../../commands/policy/address-look.ts';
+import { type ApprovalWarning, high, medium } from '../../commands/operations/approvals/approval-warnings.ts';
 import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
-import { addressFact, type Domains } from './render-address.ts';
+import { addressFact } from './render-address.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
-import { counted } from './render-numbers.ts';
 
 /** A message of the manifest as it is found now; `replaced` = another one lies at its place. */
 export type MessageNow =
@@ -20,6 +22,8 @@ export interface ActionsContent {
   readonly domains: Domains;
   /** In the order of the manifest's items; null = the mail server could not be asked. */
   readonly messages: readonly MessageNow[] | null;
+  /** In the order in which they are shown. */
+  readonly warnings: readonly ApprovalWarning[];
 }
 
 export function describeActions(manifest: ActionsManifest, content: ActionsContent): PreviewDocument {
@@ -29,7 +33,7 @@ export function describeActions(manifest: ActionsManifest, content: ActionsConte
   return {
     headline: sentences.length > 1 ? sentences.map((each, at) => `${String(at + 1)}. ${each}`) : sentences,
     blocks: [
-      ...warningsOf(content).map((text): Block => ({ kind: 'warning', text })),
+      ...content.warnings.map(({ text }): Block => ({ kind: 'warning', text })),
       {
         kind: 'facts',
         title: null,
@@ -77,7 +81,7 @@ function sentenceOf(step: Step, messages: string, sources: string): string {
     case 'archive':
       return `${messages} will be moved from ${sources} to the archive, ${target}.`;
     case 'expunge':
-      return `${messages} will be deleted for ever from ${sources}.`;
+      return `${messages} will be deleted permanently from ${sources}.`;
     case 'set_flags':
       return `${messages} in ${sources} will be ${flagsTold(step)}.`;
   }
@@ -96,21 +100,33 @@ function flagsTold({ flags_add = [], flags_remove = [] }: Step): string {
   ].join(', ');
 }
 
-function warningsOf({ messages }: ActionsContent): readonly string[] {
+/** What the mail server says now of the messages. */
+export function messageWarnings(messages: ActionsContent['messages']): readonly ApprovalWarning[] {
   if (messages === null) {
-    return ['The mail server could not be asked: what these messages are is not known now. Ask again later.'];
+    const text =
+      'The mail server could not be asked: what these messages are is not known now. Ask again later.';
+    return [medium('messages_unknown', text)];
   }
   const count = (state: MessageNow['state']): number =>
     messages.filter((each) => each.state === state).length;
   const [gone, replaced] = [count('gone'), count('replaced')];
+  const are = (number: number): string => `${counted(number, 'message')} ${number === 1 ? 'is' : 'are'}`;
   return [
     ...(gone > 0
       ? [
-          `${counted(gone, 'message')} not at the place any more where it was asked for; nothing can be done to it.`,
+          medium(
+            'message_gone',
+            `${are(gone)} no longer where this was asked for; nothing can be done there.`,
+          ),
         ]
       : []),
     ...(replaced > 0
-      ? [`At the place of ${counted(replaced, 'message')} lies another one now; it was not asked for.`]
+      ? [
+          high(
+            'message_replaced',
+            `At the place of ${counted(replaced, 'message')} lies another one now; it was not asked for.`,
+          ),
+        ]
       : []),
   ];
 }

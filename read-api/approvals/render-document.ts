@@ -1,5 +1,6 @@
 /** What a person is shown of a check, written twice from one description: as HTML for a sandboxed frame and as text. */
-import { asHtml, asText, type VisibleOptions, visiblePieces } from './render-visible.ts';
+import { escapeText } from '../../commands/kernel/html/html-markup.ts';
+import { asHtml, asText, type VisibleOptions, visiblePieces } from '../../commands/kernel/visible-text.ts';
 import { PREVIEW_STYLE } from './render-style.ts';
 
 /** A value with what has to be known about it. Every text here is shown as text, whoever wrote it. */
@@ -21,6 +22,7 @@ export interface Fenced {
 }
 
 export type Block =
+  /** In words of ours; what others wrote stands in it made visible already. */
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'facts'; readonly title: string | null; readonly rows: readonly Row[] }
   | { readonly kind: 'fenced'; readonly title: string; readonly end: string; readonly body: Fenced };
@@ -81,7 +83,7 @@ const footerOf = ({ approvalId, contentHash }: PreviewOf): string =>
 function blockHtml(block: Block): string {
   switch (block.kind) {
     case 'warning':
-      return `<p class="warning"><strong>Warning:</strong> ${foreign(block.text)}</p>`;
+      return `<p class="warning"><strong>Warning:</strong> <bdi>${escapeText(block.text)}</bdi></p>`;
     case 'facts':
       return `<section>${block.title === null ? '' : `<h2>${foreign(block.title)}</h2>`}<dl>${block.rows.map(rowHtml).join('')}</dl></section>`;
     case 'fenced':
@@ -104,7 +106,7 @@ const factHtml = ({ text: value, notes, warnings }: Fact): string =>
 function blockText(block: Block): string {
   switch (block.kind) {
     case 'warning':
-      return `WARNING: ${text(block.text)}`;
+      return `WARNING: ${block.text}`;
     case 'facts':
       return [...(block.title === null ? [] : [text(block.title)]), ...block.rows.map(rowText)].join('\n');
     case 'fenced': {

@@ -17,12 +17,12 @@ import type { ShownMail } from '../../commands/kernel/markup.ts';
 import type { StyleRules } from '../../commands/kernel/html/style-rules.ts';
 import { styleRulesOf } from '../../commands/kernel/html/style-sheets.ts';
 import { type Sight, sightOf } from '../../commands/kernel/html/text-look.ts';
-import { lookAtDomain } from './render-look-alikes.ts';
-import { mailPieces } from './render-mail-text.ts';
+import { lookAtDomain } from '../../commands/kernel/look-alikes.ts';
+import { mailPieces, marksIn } from './render-mail-text.ts';
 import { MailSink, WRITTEN_TAGS } from './render-mail-sink.ts';
 import { type Direction, directionOf, effectsOf, TURNED_ROUND } from './render-mail-effects.ts';
 import { ListNumbers } from './render-list-numbers.ts';
-import { mark, type Piece, visible } from './render-visible.ts';
+import { mark, type Piece, visible } from '../../commands/kernel/visible-text.ts';
 
 /** Whatever was written before, nothing else comes through. */
 const GATE: sanitize.IOptions = {
@@ -64,7 +64,7 @@ class MailReader implements TagHandler {
   readonly #frames: Frame[] = [];
   readonly #found = {
     ...{ hiddenChars: 0, smallChars: 0, faintChars: 0 },
-    ...{ remotePictures: 0, misleadingLinks: 0, movesText: false },
+    ...{ remotePictures: 0, misleadingLinks: 0, movesText: false, invisibleMarks: 0, lookAlikeHosts: 0 },
   };
 
   constructor(rules: StyleRules) {
@@ -102,6 +102,9 @@ class MailReader implements TagHandler {
     const isPre = this.#frames.some(({ name }) => name === 'pre');
     const shown = isPre ? text : text.replaceAll(/[ \t\n\r\f]+/g, ' ');
     const pieces = mailPieces(shown, { lines: isPre, max: MAX_HTML_CHARS });
+    const { invisibleMarks, lookAlikeHosts } = marksIn(pieces);
+    this.#found.invisibleMarks += invisibleMarks;
+    this.#found.lookAlikeHosts += lookAlikeHosts;
     const sight: Sight = frame.hidden ? 'hidden' : shown.trim() === '' ? 'seen' : sightOf(frame.look);
     if (sight === 'seen') this.#sink.write(pieces);
     else {
@@ -161,6 +164,7 @@ class MailReader implements TagHandler {
     if (link.host === null) return `link: ${shortened(link.href)}`;
     const isMisleading = namesOtherHost(text, link.host);
     if (isMisleading) this.#found.misleadingLinks += 1;
+    if (lookAtDomain(link.host.replace(/:\d+$/, '')).warning !== null) this.#found.lookAlikeHosts += 1;
     const other = isMisleading ? ', which is not the host its text names' : '';
     return `link to ${hostTold(link.host)}${other}: ${shortened(link.href)}`;
   }
@@ -171,11 +175,11 @@ const STRIKING: ReadonlySet<string> = new Set(['s', 'strike', 'del']);
 const shortened = (text: string): string =>
   visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-/** Host and port in ASCII; what it reads as, and why not to trust that. */
+/** Host and port in ASCII; how it is written in Unicode, and why not to trust that. */
 function hostTold(host: string): string {
   const { ascii, unicode, warning } = lookAtDomain(host.replace(/:\d+$/, ''));
   const reads =
-    unicode === ascii ? '' : ` (reads as ${visible(unicode)}${warning === null ? '' : `; ${warning}`})`;
+    unicode === ascii ? '' : ` (written ${visible(unicode)}${warning === null ? '' : `; ${warning}`})`;
   return `${host}${reads}`;
 }
 

@@ -1,7 +1,14 @@
 /** The text of a mail made visible: whatever a screen hides is marked, and so are names of hosts that look like others. */
 import type { ShownBody } from '../../commands/kernel/markup.ts';
-import { lookAtDomain } from './render-look-alikes.ts';
-import { asHtml, asText, mark, type Piece, type VisibleOptions, visiblePieces } from './render-visible.ts';
+import { lookAtDomain } from '../../commands/kernel/look-alikes.ts';
+import {
+  asHtml,
+  asText,
+  mark,
+  type Piece,
+  type VisibleOptions,
+  visiblePieces,
+} from '../../commands/kernel/visible-text.ts';
 
 /** Host names as mail programs make links of them, with or without a scheme. */
 const HOST_LIKE = /(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu;
@@ -16,11 +23,24 @@ export function mailPieces(text: string, options: VisibleOptions): readonly Piec
       : { ascii: host, warning: null };
     if (warning === null) continue;
     const end = index + host.length;
-    pieces.push(...visiblePieces(text.slice(from, end), options), mark(`${ascii}: ${warning}`));
+    pieces.push(...visiblePieces(text.slice(from, end), options), {
+      ...mark(`${ascii}: ${warning}`),
+      isLookAlike: true,
+    });
     from = end;
   }
   return [...pieces, ...visiblePieces(text.slice(from), { ...options, max: options.max - from })];
 }
+
+export type Marks = Pick<ShownBody, 'invisibleMarks' | 'lookAlikeHosts'>;
+
+const INVISIBLE = /^\u27e6(?:U\+|\d+ (?:combining marks|spaces))/;
+
+/** How much of a text is marked, and why. */
+export const marksIn = (pieces: readonly Piece[]): Marks => ({
+  invisibleMarks: pieces.filter(({ isMark, text }) => isMark && INVISIBLE.test(text)).length,
+  lookAlikeHosts: pieces.filter(({ isLookAlike }) => isLookAlike === true).length,
+});
 
 /** A person reads no text of this length to its end. */
 const MAX_TEXT_CHARS = 200_000;
@@ -37,5 +57,6 @@ export function renderMailText(text: string): ShownBody {
     html: `<div class="plain">${asHtml(pieces)}</div>`,
     text: asText(pieces),
     isCut: text.length > MAX_TEXT_CHARS || end >= 0,
+    ...marksIn(pieces),
   };
 }

@@ -44,9 +44,9 @@ interface Shown {
 }
 
 /** With the check that took its place, where one did. */
-async function payloadOf({ ports }: Context, { asOf, ...shown }: Shown): Promise<Approval> {
+async function payloadOf({ caller, ports }: Context, { asOf, ...shown }: Shown): Promise<Approval> {
   const supersededBy = await findSuccessor(ports.sql, approvalIdOf(shown.operationId), asOf);
-  return await approvalPayload(ports, { ...shown, supersededBy });
+  return await approvalPayload(ports, { ...shown, supersededBy, viewerId: caller.principal.id });
 }
 
 /** What an approver is shown; it may hold what a message says, so it is recorded as a read of it. */
@@ -100,7 +100,13 @@ export async function showApprovals(
   return {
     items: await Promise.all(
       shown.map(({ id, state, supersededBy }) =>
-        approvalPayload(ports, { operationId: operationOfApproval(id), state, supersededBy, now }),
+        approvalPayload(ports, {
+          operationId: operationOfApproval(id),
+          state,
+          supersededBy,
+          now,
+          viewerId: caller.principal.id,
+        }),
       ),
     ),
     page: {

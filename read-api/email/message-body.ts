@@ -66,26 +66,7 @@ export async function showText(
 ): Promise<ShownText> {
   const notes = countsOf(text.notes);
   const isCutOff = text.isCutOff === true || notes.text_missing !== undefined;
-  if (!text.isHtml || format === 'preview' || format === 'text') {
-    const { content, totalChars, hiddenChars = 0, smallChars = 0, faintChars = 0 } = text;
-    const warnings = warningsOf({
-      hidden_text: hiddenChars,
-      small_text: smallChars,
-      faint_text: faintChars,
-      unreadable: text.isUnreadable ? 1 : 0,
-      ...notes,
-    });
-    const missing = text.isMissing ? { isMissing: true as const } : {};
-    return {
-      format: 'text',
-      content,
-      totalChars,
-      isCutOff,
-      quoted: quotedLines(content),
-      warnings,
-      ...missing,
-    };
-  }
+  if (!text.isHtml || format === 'preview' || format === 'text') return shownPlain(text, isCutOff, notes);
   const read = await markup.read(text.content, format, images);
   const { content } = read;
   return {
@@ -105,6 +86,21 @@ export async function showText(
       ...notes,
     }),
   };
+}
+
+/** A text as it was fetched. */
+function shownPlain(text: FetchedText, isCutOff: boolean, notes: ReturnType<typeof countsOf>): ShownText {
+  const { content, totalChars } = text;
+  const warnings = warningsOf({
+    hidden_text: text.hiddenChars ?? 0,
+    small_text: text.smallChars ?? 0,
+    faint_text: text.faintChars ?? 0,
+    unreadable: text.isUnreadable ? 1 : 0,
+    ...notes,
+  });
+  const missing = text.isMissing ? { isMissing: true as const } : {};
+  const quoted = quotedLines(content);
+  return { format: 'text', content, totalChars, isCutOff, quoted, warnings, ...missing };
 }
 
 const scaled = (content: string, source: FetchedText): number =>

@@ -37,6 +37,14 @@ export const contractApprovals = {
     'email_act',
     'The manifest names locators, Message-IDs, salted subject hashes and destinations; content_hash is its SHA-256.',
   ],
+  'contract:20:warnings': [
+    ['get_approval', 'preview_approval', 'list_approvals'],
+    'warnings[] with code, severity and text, worst first, is the one list of everything the preview marks.',
+  ],
+  'contract:20:confirmation': [
+    ['get_approval', 'preview_approval', 'list_approvals'],
+    'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are told before the vote.',
+  ],
   'contract:9:preview': [
     'preview_approval',
     'preview answers the manifest, its hash, the same as text and HTML for a sandboxed frame, and what changed since the check before.',

@@ -6,16 +6,22 @@ import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { keyInProgress } from '../../kernel/idempotency.ts';
 import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import type { ApprovalTerms } from '../../operations/approvals/approval-events.ts';
+import type { ApprovalWarning } from '../../operations/approvals/approval-warnings.ts';
+import type { SendManifest } from '../../operations/approvals/manifest.ts';
 import { requestApproval } from '../../operations/approvals/request-approval.ts';
 import type { OperationReply } from '../../operations/operation.ts';
 import { approvalIdOf } from '../../operations/operation-id.ts';
+import { domainsOf } from '../../policy/address-look.ts';
+import { policyInForce } from '../../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import { isFrozenFor } from '../decide-draft.ts';
 import { draft, type DraftState } from '../draft.ts';
 import { draftPayload } from '../draft-payload.ts';
 import { freezeMessage } from '../freeze-draft.ts';
 import { asLoaded, type DraftAtRevision, freezeForCheck } from './begin-send.ts';
-import { buildSendManifest } from './build-send-manifest.ts';
+import { buildSendManifest, type FrozenMessage } from './build-send-manifest.ts';
+import { sendWarnings } from './send-warnings.ts';
+import { shownBody } from './shown-body.ts';
 import { replaySend } from './replay-send.ts';
 import { locked, type SendRequest } from './submit-send.ts';
 
@@ -59,12 +65,14 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   if (isFrozenFor(before, operationId)) await ports.content.erase([before.send?.frozen.mime_id ?? '']);
   lease.assertHeld();
   const of = { mailboxId: mailbox.id, draftId };
+  const manifest = buildSendManifest(ports.ids.newNonce(), of, message);
   const reply = await requestApproval(context, {
     operationId,
     submitted: submittedOf(asked),
     policy: asked.policy,
     terms: asked.terms,
-    manifest: buildSendManifest(ports.ids.newNonce(), of, message),
+    manifest,
+    warnings: await warningsOf(context, mailbox, manifest, message),
     action: 'send_draft',
     cardinality: null,
     supersedes: state.supersededCheck,
@@ -73,6 +81,21 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   const earlier = await replaySend(context, operationId);
   if (earlier === null) throw keyInProgress(1);
   return earlier;
+}
+
+/** What is odd about the message as it would be sent. */
+async function warningsOf(
+  { ports }: Context,
+  mailbox: MailboxEntry,
+  manifest: SendManifest,
+  { composed: { message } }: FrozenMessage,
+): Promise<readonly ApprovalWarning[]> {
+  const content = {
+    mailboxAddress: mailbox.email,
+    domains: domainsOf(policyInForce(ports.directory.state, mailbox.orgId), mailbox.email),
+    body: await shownBody(ports.markup, message),
+  };
+  return sendWarnings(manifest, content);
 }
 
 const submittedOf = ({ request: { capability, mode, reason }, loaded: { mailboxId } }: AskedSend) => ({

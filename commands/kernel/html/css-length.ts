@@ -14,10 +14,21 @@ const [WIDTH, HEIGHT] = [320, 480];
 
 const PIXELS_PER = new Map(
   Object.entries({
-  px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 96 / 2.54, mm: 96 / 25.4, q: 96 / 101.6,
-  vw: WIDTH / 100, vi: WIDTH / 100, vmin: WIDTH / 100, vh: HEIGHT / 100, vb: HEIGHT / 100, vmax: HEIGHT / 100,
+    px: 1,
+    pt: 4 / 3,
+    pc: 16,
+    in: 96,
+    cm: 96 / 2.54,
+    mm: 96 / 25.4,
+    q: 96 / 101.6,
+    vw: WIDTH / 100,
+    vi: WIDTH / 100,
+    vmin: WIDTH / 100,
+    vh: HEIGHT / 100,
+    vb: HEIGHT / 100,
+    vmax: HEIGHT / 100,
   }),
-); // prettier-ignore
+);
 
 const PER_EM = new Map(Object.entries({ em: 1, ex: 0.5, ch: 0.5, cap: 0.7, ic: 1, lh: 1.2 }));
 

@@ -66,12 +66,21 @@ export function seeElement(
 /** What browsers do to text of these elements (HTML, 15.3). */
 const BY_NAME: ReadonlyMap<string, readonly CssDeclaration[]> = new Map(
   Object.entries({
-    small: 'font-size:smaller', sub: 'font-size:smaller', sup: 'font-size:smaller', big: 'font-size:larger',
-    h1: 'font-size:2em', h2: 'font-size:1.5em', h3: 'font-size:1.17em', h5: 'font-size:.83em', h6: 'font-size:.67em',
-    s: 'text-decoration:line-through', strike: 'text-decoration:line-through', del: 'text-decoration:line-through',
+    small: 'font-size:smaller',
+    sub: 'font-size:smaller',
+    sup: 'font-size:smaller',
+    big: 'font-size:larger',
+    h1: 'font-size:2em',
+    h2: 'font-size:1.5em',
+    h3: 'font-size:1.17em',
+    h5: 'font-size:.83em',
+    h6: 'font-size:.67em',
+    s: 'text-decoration:line-through',
+    strike: 'text-decoration:line-through',
+    del: 'text-decoration:line-through',
     mark: 'color:black;background:yellow',
   }).map(([name, style]) => [name, declarationsIn(style)]),
-); // prettier-ignore
+);
 const LINK = declarationsIn('color:#00e');
 const FONT_SIZES = ['x-small', 'x-small', 'small', 'medium', 'large', 'x-large', 'xx-large', 'xxx-large'];
 

@@ -92,10 +92,17 @@ const between01 = (number: number): number => Math.min(1, Math.max(0, number));
 
 const KEYWORD_PX: ReadonlyMap<string, number> = new Map(
   Object.entries({
-    'xx-small': 9, 'x-small': 10, small: 13, medium: 16, large: 18, 'x-large': 24, 'xx-large': 32, 'xxx-large': 48,
+    'xx-small': 9,
+    'x-small': 10,
+    small: 13,
+    medium: 16,
+    large: 18,
+    'x-large': 24,
+    'xx-large': 32,
+    'xxx-large': 48,
     initial: NORMAL_PX,
   }),
-); // prettier-ignore
+);
 const STEP = 1.2;
 const TAKEN_OVER = /^(?:inherit|unset|revert|revert-layer)$/;
 

@@ -42,6 +42,8 @@ export const ApprovalRequested = defineEvent({
     cardinality: z.object({ min: z.int(), max: z.int() }).nullable(),
     /** An earlier check of the same draft that this one takes the place of. */
     supersedes: z.string().nullable(),
+    /** What was odd about it when it was asked for (`approval-warnings.ts`), sealed under the mailbox's key. */
+    warnings: sealedText.optional(),
   }),
 });
 

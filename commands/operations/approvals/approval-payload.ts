@@ -10,6 +10,8 @@ import { approvalIdOf } from '../operation-id.ts';
 import { INVALIDATIONS } from './approval-events.ts';
 import type { ApprovalState, Vote } from './approval-state.ts';
 import { APPROVAL_STATUSES, type ApprovalStatus, isOpen } from './approval-status.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts';
+import { openWarnings } from './approval-warnings.ts';
 import { personBehind } from './eligible-approvers.ts';
 import { Manifest, openManifest } from './manifest.ts';
 import { progressAt } from './progress-at.ts';
@@ -48,6 +50,7 @@ export const Approval = z.object({
   reason: z.string().nullable(),
   content_hash: z.string().describe('Of the manifest: names exactly what would run.'),
   manifest: Manifest.nullable().describe('Null once the mailbox was erased.'),
+  ...ApprovalFacts.shape,
   policy: z.object({ version: z.int(), rule_id: z.string() }),
   quorum: z.object({
     required: z.int(),
@@ -91,11 +94,15 @@ export interface ApprovalView {
   readonly supersededBy: string | null;
   /** The status is the one of this moment. */
   readonly now: Date;
+  /** Whom it is shown to; absent = to several. */
+  readonly viewerId?: string;
 }
 
 interface Parts {
   readonly personal: Pick<PersonalData, 'open'>;
-  readonly directory: { readonly state: Pick<DirectoryState, 'agents' | 'mailboxes' | 'people'> };
+  readonly directory: {
+    readonly state: Pick<DirectoryState, 'agents' | 'mailboxes' | 'people' | 'policies'>;
+  };
 }
 
 /** What was sealed under a key that is erased is null. Throws `store_unavailable`. */
@@ -109,8 +116,11 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
   const open = (text: Sealed | null): Promise<string | null> =>
     text === null ? Promise.resolve(null) : personal.open(text);
   const { requested, terms } = approval;
-  const [manifest, reason, cancelReason, votes] = await Promise.all([
-    open(requested.manifest),
+  const [manifest, warnings, reason, cancelReason, votes] = await Promise.all([
+    open(requested.manifest).then((text) =>
+      text === null ? null : openManifest(text, requested.content_hash),
+    ),
+    open(requested.warnings ?? null),
     open(submitted.reason),
     open(approval.cancelReason),
     Promise.all(approval.votes.map(async (vote) => voteOf(vote, await open(vote.reason)))),
@@ -127,7 +137,11 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     requester,
     reason,
     content_hash: requested.content_hash,
-    manifest: manifest === null ? null : openManifest(manifest, requested.content_hash),
+    manifest,
+    ...approvalFacts(directory.state, {
+      ...{ manifest, mailbox, warnings: openWarnings(warnings) },
+      isOwn: isOwnRequest(directory.state, submitted.by, view.viewerId),
+    }),
     policy: { version: decided.policy_version, rule_id: decided.rule_id },
     quorum: {
       required: terms.quorum,

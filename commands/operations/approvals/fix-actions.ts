@@ -4,6 +4,7 @@ import { GatewayError } from '../../kernel/errors.ts';
 import type { MailSession } from '../../kernel/mail-port.ts';
 import type { Prepared } from '../prepare-operation.ts';
 import type { Target } from '../selection.ts';
+import { actionsWarnings } from './approval-warnings.ts';
 import { buildActionsManifest, type MessageFace } from './build-actions-manifest.ts';
 import type { CheckRequest } from './request-approval.ts';
 
@@ -15,7 +16,7 @@ export async function fixActions(
   mail: MailSession,
   { ports }: Pick<Context, 'ports'>,
   { request, operationId, mailbox, steps, targets }: Prepared,
-): Promise<Pick<CheckRequest, 'manifest' | 'action' | 'cardinality'>> {
+): Promise<Pick<CheckRequest, 'manifest' | 'action' | 'cardinality' | 'warnings'>> {
   const present = targets.filter(({ stale }) => !stale);
   if (present.length === 0) {
     const message = 'None of these messages is at its place any more; query again for their new ids.';
@@ -24,8 +25,10 @@ export async function fixActions(
   const fixed = { operationId, mailbox, steps, targets: present, faces: await facesOf(mail, present) };
   const [first, ...others] = request.actions;
   const { min = 1, max = targets.length } = request.cardinality ?? {};
+  const manifest = buildActionsManifest(ports.ids.newNonce(), fixed);
   return {
-    manifest: buildActionsManifest(ports.ids.newNonce(), fixed),
+    manifest,
+    warnings: actionsWarnings(manifest),
     action: first && others.length === 0 ? first.type : 'message_actions',
     cardinality: { min, max },
   };

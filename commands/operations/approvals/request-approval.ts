@@ -8,6 +8,7 @@ import { operation } from '../operation.ts';
 import { foldFacts } from '../../kernel/decide-and-append.ts';
 import type { ApprovalTerms } from './approval-events.ts';
 import { assertApprovers, personBehind } from './eligible-approvers.ts';
+import { type ApprovalWarning, warningsText } from './approval-warnings.ts';
 import { contentHashOf, type Manifest, manifestText } from './manifest.ts';
 import { replyOfCheck } from './reply-of-check.ts';
 
@@ -23,6 +24,7 @@ export interface CheckRequest {
   readonly cardinality: { readonly min: number; readonly max: number } | null;
   /** An earlier check of the same draft that this one takes the place of. */
   readonly supersedes: string | null;
+  readonly warnings: readonly ApprovalWarning[];
 }
 
 /** Throws `no_eligible_approver`: to be called before anything is written for the check. */
@@ -40,12 +42,13 @@ export async function requestApproval(context: Context, check: CheckRequest): Pr
   const { ports, author } = context;
   assertDecidable(context, check.terms);
   const text = manifestText(check.manifest);
-  const [submitted, manifest] = await Promise.all([
+  const [submitted, manifest, warnings] = await Promise.all([
     submittedFact(context, check.submitted),
     ports.personal.seal(check.manifest.mailbox_id, text),
+    ports.personal.seal(check.manifest.mailbox_id, warningsText(check.warnings)),
   ]);
   const now = ports.clock.now();
-  const fixed = { manifest, contentHash: contentHashOf(text) };
+  const fixed = { manifest, warnings, contentHash: contentHashOf(text) };
   const facts = [submitted, decidedFact(check.policy), ...checkFacts(check, fixed, now)];
   const appended = await appendFirst(context, check.operationId, facts, now);
   if (appended === null) return null;
@@ -57,7 +60,7 @@ export async function requestApproval(context: Context, check: CheckRequest): Pr
 /** The check itself; where nobody is asked it is granted by the policy at once. Pure. */
 export function checkFacts(
   { terms, manifest, action, cardinality, supersedes }: CheckRequest,
-  fixed: { readonly manifest: Sealed; readonly contentHash: string },
+  fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },
   now: Date,
 ): readonly OperationFact[] {
   const requested: OperationFact = {
@@ -71,6 +74,7 @@ export function checkFacts(
       terms,
       cardinality,
       supersedes,
+      warnings: fixed.warnings,
     },
   };
   if (terms.quorum > 0) return [requested];

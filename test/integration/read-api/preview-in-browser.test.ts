@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { domainsOf } from '../../../read-api/approvals/render-address.ts';
+import { domainsOf } from '../../../commands/policy/address-look.ts';
 import { renderDocument } from '../../../read-api/approvals/render-document.ts';
 import { markupWork } from '../../../infra/markup/markup-work.ts';
 import { describeSend } from '../../../read-api/approvals/render-send.ts';
@@ -57,9 +57,8 @@ describe('a preview in a real browser', function () {
         ...{
           mailboxAddress: 'anna@example.com',
           domains: domainsOf({ internal_domains: ['example.com'] }, 'anna@example.com'),
-          isOpen: true,
         },
-        ...{ body: await markupWork.show({ html, text: html }), message: 'same' as const },
+        ...{ body: await markupWork.show({ html, text: html }), warnings: [] },
       };
       const document = describeSend(sendManifest(), content);
       const rendered = renderDocument(document, { approvalId: 'chk_1', contentHash: 'c' });
@@ -67,7 +66,7 @@ describe('a preview in a real browser', function () {
       const seen = await person.page.evaluate(LOOK);
       expect(seen, html).to.deep.equal({
         covered: [],
-        headings: ['One message will be sent to 1 recipient, all inside the organisation.'],
+        headings: ['One message will be sent to 1 recipient, inside the organisation.'],
         title: 'What will happen',
         width: 700,
       });

@@ -86,13 +86,15 @@ describe('the preview of a check', () => {
     const rig = new SendRig();
     const { manifest, state } = await askedToSend(rig, 'opn_1', await rig.startDraft());
     const preview = await approvalPreview(rig, state, CHECK);
-    expect(preview).to.have.all.keys('manifest', 'content_hash', 'html', 'text');
+    expect(preview).to.have.all.keys(
+      ...['manifest', 'content_hash', 'html', 'text', 'confirmation', 'warnings', 'own_request'],
+    );
     expect(preview.manifest).to.deep.equal(manifest);
     expect(preview.content_hash).to.equal(contentHashOf(manifestText(manifest)));
-    expect(preview.text).to.match(
-      /^One message will be sent to 1 recipient, who is outside the organisation\./,
-    );
-    expect(preview.text).to.include('| Hello').and.not.include('WARNING');
+    expect(preview.text).to.match(/^One message will be sent to 1 recipient, outside the organisation\./);
+    expect(preview.text).to.include('| Hello').and.include('WARNING: 1 recipient outside the organisation');
+    expect(preview.warnings?.map(({ code }) => code)).to.include('external_recipients');
+    expect(preview.confirmation?.sentence).to.include('To bob@example.org (outside)');
     expect(preview.html).to.include("default-src 'none'").and.to.include('Hello');
   });
 
@@ -134,7 +136,11 @@ describe('the preview of a check', () => {
     await rig.content.erase([frozen.mime_id]);
     expect((await approvalPreview(rig, state, CHECK)).text).to.include('WARNING: The stored message is gone');
     const personal = { ...rig.ports.personal, open: () => Promise.resolve(null) };
-    const erased = await approvalPreview({ ports: { ...rig.ports, personal } }, state, CHECK);
+    const erased = await approvalPreview(
+      { caller: rig.caller, ports: { ...rig.ports, personal } },
+      state,
+      CHECK,
+    );
     expect(erased).to.include({ manifest: null, content_hash: state.approval?.requested.content_hash });
     expect(erased.text).to.include('was erased');
   });
@@ -157,15 +163,15 @@ describe('the preview of a check', () => {
     });
     const state = await asked(rig, manifest);
     const look = async (): Promise<string> => (await approvalPreview(rig, state, CHECK)).text;
-    expect(await look()).to.match(/^3 messages will be deleted for ever from “INBOX”\./);
+    expect(await look()).to.match(/^3 messages will be deleted permanently from “INBOX”\./);
     expect(await look())
       .to.match(/Message 3:\s+A subject/)
-      .and.not.include('WARNING');
+      .and.include('WARNING: 3 messages deleted permanently');
     const { messages } = rig.mailbox.folder('INBOX');
     messages.delete(2);
     messages.set(3, { messageId: '<other@example.com>', flags: new Set() });
     expect(await look())
-      .to.include('WARNING: 1 message not at the place any more')
+      .to.include('WARNING: 1 message is no longer where')
       .and.to.include('lies another one now');
     rig.parts.mail.failure = new GatewayError('mailbox_unavailable', 'away');
     expect(await look())

@@ -4,8 +4,9 @@ import {
   type ActionsContent,
   describeActions,
   type MessageNow,
+  messageWarnings,
 } from '../../../../read-api/approvals/render-actions.ts';
-import { domainsOf } from '../../../../read-api/approvals/render-address.ts';
+import { domainsOf } from '../../../../commands/policy/address-look.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
 
 type Step = ActionsManifest['steps'][number];
@@ -36,7 +37,12 @@ const render = (steps: readonly Step[], messages: ActionsContent['messages'], it
         steps: [...steps],
         items,
       },
-      { mailboxAddress: ANNA, domains: domainsOf({ internal_domains: ['example.com'] }, ANNA), messages },
+      {
+        mailboxAddress: ANNA,
+        domains: domainsOf({ internal_domains: ['example.com'] }, ANNA),
+        messages,
+        warnings: messageWarnings(messages),
+      },
     ),
     { approvalId: 'chk_1', contentHash: 'c' },
   );
@@ -49,7 +55,7 @@ describe('the preview of message actions', () => {
     [{ action: 'spam', folder: 2, folder_path: 'Junk' }, '3 messages will be moved from “INBOX” and “Lists” to spam, “Junk”.'],
     [{ action: 'not_spam', folder: 1, folder_path: 'INBOX' }, '3 messages will be moved from “INBOX” and “Lists” back to the inbox, “INBOX”.'],
     [{ action: 'archive', folder: 2, folder_path: 'Old' }, '3 messages will be moved from “INBOX” and “Lists” to the archive, “Old”.'],
-    [{ action: 'expunge' }, '3 messages will be deleted for ever from “INBOX” and “Lists”.'],
+    [{ action: 'expunge' }, '3 messages will be deleted permanently from “INBOX” and “Lists”.'],
     [
       { action: 'set_flags', flags_add: ['\\Seen', 'todo'], flags_remove: ['\\Flagged'] },
       '3 messages in “INBOX” and “Lists” will be marked as read, given the keyword “todo”, no longer flagged.',
@@ -88,7 +94,7 @@ describe('the preview of message actions', () => {
       [there(), { state: 'gone' }, there({ state: 'replaced', subject: 'Payroll' })],
       items,
     );
-    expect(mixed.text).to.include('WARNING: 1 message not at the place any more');
+    expect(mixed.text).to.include('WARNING: 1 message is no longer where');
     expect(mixed.text).to.include('WARNING: At the place of 1 message lies another one now');
     expect(mixed.text).to.match(/Message 2: .*<2@example\.com> \[WARNING: not there any more\]/);
     expect(mixed.text).to.match(/Payroll .*\[WARNING: not the message that was asked for\]/);

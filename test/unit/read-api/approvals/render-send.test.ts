@@ -2,30 +2,34 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { SendManifest } from '../../../../commands/operations/approvals/manifest.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
-import { domainsOf } from '../../../../read-api/approvals/render-address.ts';
-import { describeSend, type SendContent } from '../../../../read-api/approvals/render-send.ts';
+import { sendWarnings } from '../../../../commands/drafts/sending/send-warnings.ts';
+import {
+  type ApprovalWarning,
+  worstFirst,
+} from '../../../../commands/operations/approvals/approval-warnings.ts';
+import { domainsOf } from '../../../../commands/policy/address-look.ts';
+import { describeSend } from '../../../../read-api/approvals/render-send.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';
+import { verifies } from '../../../support/verifies.ts';
 import { sendManifest } from '../../../support/send-manifest.ts';
 
 const OF = { approvalId: 'chk_1', contentHash: 'c'.repeat(64) };
 
-interface Given extends Partial<Omit<SendContent, 'body'>> {
+interface Given {
   readonly body?: { readonly html: string | null; readonly text: string } | 'altered' | null;
 }
 
 async function render(
   manifest: SendManifest,
-  { body = { html: null, text: 'Hello' }, ...content }: Given = {},
-): Promise<Rendered> {
-  const document = describeSend(manifest, {
+  { body = { html: null, text: 'Hello' } }: Given = {},
+): Promise<Rendered & { readonly warnings: readonly ApprovalWarning[] }> {
+  const content = {
     mailboxAddress: 'anna@example.com',
     domains: domainsOf({ internal_domains: ['example.com'] }, 'anna@example.com'),
     body: body === null || body === 'altered' ? body : await markupWork.show(body),
-    message: 'same',
-    isOpen: true,
-    ...content,
-  });
-  return renderDocument(document, OF);
+  };
+  const warnings = worstFirst(sendWarnings(manifest, content));
+  return { ...renderDocument(describeSend(manifest, { ...content, warnings }), OF), warnings };
 }
 
 /** What a person reads of the page. */
@@ -71,10 +75,10 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
   'a mark of ours, written by others': { headers: { subject: '⟦U+202E⟧' }, shown: ['⟦U+27E6⟧U+202E⟦U+27E7⟧'] },
   'a Cyrillic domain': {
     ...to('ann@аррӏе.com'),
-    shown: ['ann@xn--80ak6aa92e.com', 'reads as ann@аррӏе.com', 'reads like apple.com, which it is not', 'outside the organisation'],
+    shown: ['ann@xn--80ak6aa92e.com', 'written ann@аррӏе.com', 'looks like apple.com, which it is not; not Latin: “а” (U+0430, Cyrillic)', 'outside the organisation'],
   },
   'letters of two alphabets': { ...to('ann@pаypal.com'), shown: ['xn--pypal-4ve.com', 'letters of several alphabets'] },
-  'an honest foreign domain': { ...to('zoe@bücher.example'), shown: ['zoe@xn--bcher-kva.example', 'reads as zoe@bücher.example'], never: ['alphabets'] },
+  'an honest foreign domain': { ...to('zoe@bücher.example'), shown: ['zoe@xn--bcher-kva.example', 'written zoe@bücher.example'], never: ['alphabets'] },
   'a domain nearly our own': { ...to('ann@exarnple.com'), shown: ['looks like example.com, which it is not'] },
   'our own domain with an accent': { ...to('ann@exámple.com'), shown: ['looks like example.com, which it is not'] },
   'a name that is another address': { ...to('eve@evil.example', 'ceo@example.com'), shown: ['the name shows another address', 'eve@evil.example'] },
@@ -122,9 +126,9 @@ const SPOOFS: Readonly<Record<string, Spoof>> = {
   'a host before an at sign': { html: '<a href="https://bank.example@evil.example/">pay</a>', shown: ['link to evil.example:'] },
   'a look-alike link': {
     html: '<a href="https://аррӏе.com/x">pay</a>',
-    shown: ['link to xn--80ak6aa92e.com (reads as аррӏе.com; reads like apple.com, which it is not): https://xn--80ak6aa92e.com/x'],
+    shown: ['link to xn--80ak6aa92e.com (written аррӏе.com; looks like apple.com, which it is not; not Latin: “а” (U+0430, Cyrillic), “р” (U+0440, Cyrillic), “ӏ” (U+04CF, Cyrillic), “е” (U+0435, Cyrillic)): https://xn--80ak6aa92e.com/x'],
   },
-  'a look-alike in the text': { text: 'Go to https://аррӏе.com/x', shown: ['аррӏе.com⟦xn--80ak6aa92e.com: reads like apple.com'] },
+  'a look-alike in the text': { text: 'Go to https://аррӏе.com/x', shown: ['аррӏе.com⟦xn--80ak6aa92e.com: looks like apple.com'] },
   'a script in a link': { html: '<a href="javascript:alert(1)">go</a>', shown: ['⟦link that cannot be followed: javascript:alert(1)⟧'] },
   'letters turned round by style': {
     html: '<bdo dir="rtl">moc.live</bdo>',
@@ -222,11 +226,9 @@ describe('the preview of a send', () => {
 
   it('says who gets what, in words, before anything of the mail', async () => {
     const { html, text } = await render(sendManifest());
-    expect(text.split('\n')[0]).to.equal(
-      'One message will be sent to 1 recipient, all inside the organisation.',
-    );
+    expect(text.split('\n')[0]).to.equal('One message will be sent to 1 recipient, inside the organisation.');
     expect(text).to.include('To: bob@example.com (called “Bob”)');
-    expect(text).to.include('Size: 2.0 KiB (2048 bytes), 0 attachments');
+    expect(text).to.include('Size: 2.0 KiB (2048 bytes), no attachments');
     expect(text).to.include(`Check chk_1, content hash ${OF.contentHash}.`);
     expect(text).not.to.include('WARNING');
     expect(html).to.match(/^<!doctype html>/);
@@ -234,12 +236,45 @@ describe('the preview of a send', () => {
   });
 
   it('shows no text that is not the one to be sent, and says so', async () => {
-    const altered = await render(sendManifest(), { body: 'altered', message: 'altered' });
-    expect(altered.text).to.include('WARNING: The stored text is not the one the check was made of');
-    expect(altered.text).to.include('WARNING: The stored message is not the one the check was made of');
-    const erased = await render(sendManifest(), { body: null, message: 'gone', isOpen: false });
+    const altered = await render(sendManifest(), { body: 'altered' });
+    expect(altered.text).to.include('WARNING: The stored text is not the one the approval was asked for');
+    const erased = await render(sendManifest(), { body: null });
     expect(erased.text).to.include('was erased');
-    expect(erased.text).not.to.include('The stored message is gone');
+  });
+
+  it(`lists everything it marks, the worst first ${verifies('contract:20:warnings')}`, async () => {
+    const bcc = { name: null, email: 'archive@outside.example' };
+    const manifest = sendManifest({
+      to: [{ name: 'Anna <anna@example.com>', email: 'billing@ехample.com' }],
+      bcc: [bcc],
+      subject: 'Inv\u202eoice',
+    });
+    const attachments = [{ filename: 'a.pdf.exe', content_type: 'application/pdf', size: 1, sha256: 'e' }];
+    const html =
+      '<p>We do <i style="font-size:2px">not</i> pay <a href="https://e.example">bank.example</a>\u200b<img src="https://t.example/x"></p>';
+    const { warnings, text } = await render({ ...manifest, attachments }, { body: { html, text: 'a' } });
+    expect(warnings.map(({ code, severity }) => `${severity} ${code}`)).to.deep.equal([
+      'high look_alike',
+      'high spoofed_name',
+      'high invisible_characters',
+      'high hidden_text',
+      'high misleading_link',
+      'high attachment_danger',
+      'high attachment_danger',
+      'medium attachment_type',
+      'medium hidden_recipients',
+      'medium external_recipients',
+      'medium remote_content',
+      'low invisible_characters',
+    ]);
+    for (const warning of warnings) expect(text).to.include(`WARNING: ${warning.text}`);
+    const all = warnings.map((warning) => warning.text).join('\n');
+    expect(all).to.include('looks like example.com, which it is not; not Latin: “е” (U+0435, Cyrillic)');
+    expect(all)
+      .to.include('archive@outside.example')
+      .and.include('Inv⟦U+202E⟧oice')
+      .and.not.include('\u202e');
+    expect((await render(sendManifest())).warnings).to.deep.equal([]);
   });
 
   it('names a recipient that stands in no field', async () => {

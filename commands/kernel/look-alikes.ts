@@ -74,10 +74,36 @@ function warningOf(ascii: string, unicode: string, known: ReadonlySet<string>): 
   if (known.has(ascii)) return null;
   const shape = skeleton(unicode);
   for (const own of known) {
-    if (skeleton(domainToUnicode(own)) === shape) return `looks like ${own}, which it is not`;
+    if (skeleton(domainToUnicode(own)) === shape)
+      return `looks like ${own}, which it is not${foreignLetters(unicode)}`;
   }
   const labels = unicode.split('.');
-  if (labels.some(mixesScripts)) return 'letters of several alphabets in one word';
-  if (labels.some(readsAsLatin)) return `reads like ${labels.map(inLatin).join('.')}, which it is not`;
+  if (labels.some(mixesScripts)) return `letters of several alphabets in one word${foreignLetters(unicode)}`;
+  if (labels.some(readsAsLatin))
+    return `looks like ${labels.map(inLatin).join('.')}, which it is not${foreignLetters(unicode)}`;
   return null;
+}
+
+/** More are not told one by one. */
+const MOST_LETTERS = 4;
+
+/** Which letters of a name are not Latin, each once; empty where all are. */
+export function foreignLetters(name: string): string {
+  const letters = [...new Set(name)].filter(
+    (letter) => /\p{L}/u.test(letter) && !/\p{Script=Latin}/u.test(letter),
+  );
+  if (letters.length === 0) return '';
+  const told = letters
+    .slice(0, MOST_LETTERS)
+    .map((letter) => `“${letter}” (${codePoint(letter)}${scriptOf(letter)})`);
+  const more = letters.length > MOST_LETTERS ? ` and ${String(letters.length - MOST_LETTERS)} more` : '';
+  return `; not Latin: ${told.join(', ')}${more}`;
+}
+
+const codePoint = (letter: string): string =>
+  `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+
+function scriptOf(letter: string): string {
+  const script = SCRIPT_OF.find(({ matches }) => matches.test(letter));
+  return script === undefined ? '' : `, ${script.name}`;
 }

@@ -2,12 +2,14 @@
  * Text of others made visible: what a screen would not show, or would show elsewhere, stands there as a mark such as
  * ⟦U+202E⟧ (Unicode TR 36, 2.2 to 2.6). A text that writes such brackets itself has them marked too, so no mark is faked.
  */
-import { escapeText } from '../../commands/kernel/html/html-markup.ts';
+import { escapeText } from './html/html-markup.ts';
 
 /** A run of text, or a word of the gateway's own in its midst. */
 export interface Piece {
   readonly text: string;
   readonly isMark: boolean;
+  /** It stands behind a name that looks like another. */
+  readonly isLookAlike?: true;
 }
 
 export interface VisibleOptions {
