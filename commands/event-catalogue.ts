@@ -5,7 +5,13 @@ import { quotaEvents } from './drafts/sending/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
 import { sendEvents } from './drafts/sending/send-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
-import { BodiesRead, PolicyDenied, RefusalsCounted, RequestRefused } from './kernel/access-events.ts';
+import {
+  AttachmentUploaded,
+  BodiesRead,
+  PolicyDenied,
+  RefusalsCounted,
+  RequestRefused,
+} from './kernel/access-events.ts';
 import { catalogueOf } from './kernel/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
 import { LogNamed } from './log-identity.ts';
@@ -37,6 +43,7 @@ export const allEvents = [
   RequestClaimed,
   RequestSettled,
   BodiesRead,
+  AttachmentUploaded,
   RequestRefused,
   PolicyDenied,
   RefusalsCounted,

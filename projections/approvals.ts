@@ -184,7 +184,7 @@ function rowOf(id: string, state: OperationState): Row {
     created_at: approval.requestedAt,
     updated_at: state.updatedAt,
     // What it was resolved to stands in the manifest.
-    state: { ...state, targets: [], steps: [] },
+    state: { ...state, targets: [], rfcMessageIds: null, steps: [] },
   };
 }
 

@@ -184,7 +184,13 @@ const rules: AuditRules = {
   BodiesRead: {
     ...done('messages.read_bodies'),
     mailboxId: ({ mailbox_id }) => mailbox_id,
-    resource: ({ mailbox_id }) => mailboxOf(mailbox_id),
+    resource: ({ mailbox_id, draft_ids: [draftId, ...others] = [] }) =>
+      draftId !== undefined && others.length === 0 ? { type: 'draft', id: draftId } : mailboxOf(mailbox_id),
+  },
+  AttachmentUploaded: {
+    ...done('draft.upload_attachment'),
+    mailboxId: ({ mailbox_id }) => mailbox_id,
+    resource: ({ draft_id }) => ({ type: 'draft', id: draft_id }),
   },
   RequestRefused: {
     action: ({ capability }) => capability ?? 'request',

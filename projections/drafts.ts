@@ -13,7 +13,7 @@ interface Row extends Record<string, unknown> {
 
 export const drafts: Projection = {
   name: 'drafts',
-  version: 2,
+  version: 3,
   tables: ['draft'],
   // The state is the one of the write side, sealed texts sealed: single reads and lists then show the same.
   create: (tableOf) => [

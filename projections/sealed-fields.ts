@@ -12,6 +12,8 @@ const EACH = '*';
 
 function pathsOf(schema: z.core.$ZodType, wanted: z.core.$ZodType): readonly Path[] {
   if (schema === wanted) return [[]];
+  // Older events hold in clear what is sealed in newer ones, under other names.
+  if (schema instanceof z.ZodUnion && schema !== sealedVerifier && schema.options[0] === wanted) return [[]];
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
     return pathsOf(schema.unwrap(), wanted);
   if (schema instanceof z.ZodArray) return pathsOf(schema.element, wanted).map((path) => [EACH, ...path]);

@@ -4,7 +4,9 @@ import type { MailboxEntry } from '../kernel/directory.ts';
 import type { Address } from '../kernel/mail-port.ts';
 import type { ComposedAttachment, MessageToCompose } from '../kernel/message-composer.ts';
 import { receivedBytes } from './received-attachment.ts';
+import { openJson } from '../kernel/sealed-json.ts';
 import type { DraftState } from './draft.ts';
+import { Threading } from './draft-events.ts';
 import { loadBody } from './draft-body.ts';
 import { attachmentsOf, type DraftAttachment, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
 import type { DraftPorts } from './draft-ports.ts';
@@ -23,7 +25,7 @@ const erased = (): GatewayError => new GatewayError('conflict', 'The content of 
 export async function messageOf(
   ports: DraftPorts,
   mailbox: MailboxEntry,
-  { current, inReplyTo, references }: DraftState,
+  { current, threading }: DraftState,
   messageId: string,
 ): Promise<ComposedDraft> {
   if (current === null) throw erased();
@@ -32,6 +34,7 @@ export async function messageOf(
   if (envelope === null || body === null) throw erased();
   const from = envelope.from ?? { name: mailbox.displayName, email: mailbox.email };
   const attachments = attachmentsOf(current, envelope);
+  const answered = await openJson(ports.personal, threading, Threading);
   const message: MessageToCompose = {
     messageId,
     from: onTheWire(from),
@@ -39,8 +42,8 @@ export async function messageOf(
     cc: envelope.cc.map(onTheWire),
     replyTo: envelope.reply_to.map(onTheWire),
     subject: envelope.subject,
-    inReplyTo,
-    references,
+    inReplyTo: answered?.in_reply_to ?? null,
+    references: answered?.references ?? [],
     headers: Object.entries(envelope.headers).map(([name, value]) => ({ name, value })),
     text: body.text,
     html: body.html,

@@ -57,7 +57,29 @@ export async function nameAttachments(
     inline.push(named);
     attachments.push(named.attachment);
   }
-  return { attachments: checkList(attachments), inline };
+  const checked = checkList(attachments);
+  await recordTaken(context, on, checked);
+  return { attachments: checked, inline };
+}
+
+/** What is taken out of received mail is handed on with the draft: a read like any other. */
+async function recordTaken(
+  context: Context,
+  { mailbox, present }: AttachmentsOf,
+  attachments: readonly DraftAttachment[],
+): Promise<void> {
+  const known = new Set(present.map(({ id }) => id));
+  const attachmentIds = attachments.flatMap(({ id }) =>
+    id.startsWith('att_') && !known.has(id) ? [id] : [],
+  );
+  if (attachmentIds.length === 0) return;
+  const { locators } = context.ports;
+  const messageIds = attachmentIds.flatMap((id) => {
+    const opened = locators.openAttachment(id);
+    return opened === null ? [] : [locators.message(opened.place)];
+  });
+  const read = { mailboxId: mailbox.id, messageIds: [...new Set(messageIds)], attachmentIds };
+  await context.recordRead({ ...read, what: 'attachment' });
 }
 
 const tooMuchInline = (): GatewayError =>

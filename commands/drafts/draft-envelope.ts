@@ -8,7 +8,7 @@ import type { AttachmentReference, DraftVersion } from './draft-events.ts';
 const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });
 const addresses = z.array(StoredAddress);
 
-/** How an attachment is shown; its bytes, size and hash stand in the event itself. */
+/** How an attachment is shown, and the hash of its bytes; its size stands in the event itself. */
 const AttachmentLabel = z.object({
   id: z.string(),
   filename: z.string().nullable(),
@@ -19,6 +19,8 @@ const AttachmentLabel = z.object({
   given_inline: z.literal(true).optional(),
   /** What its leading bytes are, for policy; null = nobody can tell. Absent = written before they were looked at. */
   sniffed_type: z.string().nullable().optional(),
+  /** Null for a part of received mail. Absent in envelopes of before: there the event has it. */
+  sha256: z.string().nullable().optional(),
 });
 
 export const DraftEnvelope = z.object({
@@ -36,7 +38,9 @@ export const DraftEnvelope = z.object({
 });
 export type DraftEnvelope = z.output<typeof DraftEnvelope>;
 
-export type DraftAttachment = z.output<typeof AttachmentLabel> & AttachmentReference;
+export interface DraftAttachment extends z.output<typeof AttachmentLabel>, AttachmentReference {
+  readonly sha256: string | null;
+}
 
 /** Everyone it goes to. */
 export const recipientsOf = ({ to, cc, bcc }: DraftEnvelope): readonly Address[] => [...to, ...cc, ...bcc];
@@ -64,5 +68,6 @@ export const attachmentsOf = (
   attachments.map((reference) => {
     const label = envelope?.attachments.find(({ id }) => id === reference.id);
     const erased = { filename: null, content_type: 'application/octet-stream', content_id: null };
-    return { ...erased, ...label, ...reference };
+    const sha256 = reference.sha256 ?? label?.sha256 ?? null;
+    return { ...erased, ...label, ...reference, sha256 };
   });

@@ -1,7 +1,7 @@
 /** A draft from its first word to its end. What it says lies sealed or in the content store; events hold references. */
 import { z } from 'zod';
-import { defineEvent } from '../kernel/event.ts';
-import { instant, sealedText } from '../kernel/event-fields.ts';
+import { defineEvent, type Upcaster } from '../kernel/event.ts';
+import { instant, sealedOr, sealedText } from '../kernel/event-fields.ts';
 
 export const DRAFT_KINDS = ['new', 'reply', 'reply_all', 'forward'] as const;
 export type DraftKind = (typeof DRAFT_KINDS)[number];
@@ -11,7 +11,8 @@ export const AttachmentReference = z.object({
   /** `upl_…` in the content store, or `att_…` of received mail. */
   id: z.string(),
   size: z.int(),
-  sha256: z.string().nullable(),
+  /** Only in events of before the sealed envelope held it. */
+  sha256: z.string().nullable().optional(),
 });
 export type AttachmentReference = z.output<typeof AttachmentReference>;
 
@@ -28,6 +29,15 @@ export const DraftVersion = z.object({
 });
 export type DraftVersion = z.output<typeof DraftVersion>;
 
+/** In-Reply-To and References (RFC 5322 3.6.4), from the stored message. */
+export const Threading = z.object({ in_reply_to: z.string().nullable(), references: z.array(z.string()) });
+export type Threading = z.output<typeof Threading>;
+
+const threadingInClear: Upcaster = ({ in_reply_to, references, ...data }) => {
+  const isNone = in_reply_to === null && Array.isArray(references) && references.length === 0;
+  return { ...data, threading: isNone ? null : { clear: { in_reply_to, references } } };
+};
+
 /** What the request's claim chose (`RequestClaimed.target_id`): a repeat finds by it that its change was made. */
 const claimId = z.string().optional();
 
@@ -39,11 +49,11 @@ export const DraftStarted = defineEvent({
     mailbox_id: z.string(),
     kind: z.enum(DRAFT_KINDS),
     source_message_id: z.string().nullable(),
-    /** In-Reply-To and References, from the stored message. */
-    in_reply_to: z.string().nullable(),
-    references: z.array(z.string()),
+    /** JSON of `Threading`, sealed under the mailbox's key; null when it names no message. */
+    threading: sealedOr(Threading).nullable(),
     draft: DraftVersion,
   }),
+  upcasters: [threadingInClear],
 });
 
 export const DraftEdited = defineEvent({
@@ -51,6 +61,8 @@ export const DraftEdited = defineEvent({
   publicName: 'draft.updated',
   summary: 'A draft was changed; the version before it stays in the stream.',
   data: z.object({ draft: DraftVersion, claim_id: claimId }),
+  // The hashes of its attachments have moved into the envelope.
+  upcasters: [(data) => data],
 });
 
 export const DraftDiscarded = defineEvent({

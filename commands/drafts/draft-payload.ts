@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { PersonalData } from '../kernel/ports.ts';
 import { checkOf, DRAFT_STATUSES, type DraftState } from './draft.ts';
-import { DRAFT_KINDS } from './draft-events.ts';
+import { openJson } from '../kernel/sealed-json.ts';
+import { DRAFT_KINDS, Threading } from './draft-events.ts';
 import { attachmentsOf, type DraftAttachment, openEnvelope } from './draft-envelope.ts';
 import { SkippedRecipient } from './mail-address.ts';
 
@@ -93,6 +94,7 @@ export async function draftPayload(
   const envelope = await openEnvelope(personal, current);
   const { from, to, cc, bcc, reply_to, subject, headers } = envelope ?? ERASED;
   const rejected = await rejectedOf(personal, state);
+  const answered = await openJson(personal, state.threading, Threading);
   return {
     id,
     mailbox_id: state.mailboxId ?? '',
@@ -107,7 +109,7 @@ export async function draftPayload(
     subject,
     headers,
     attachments: attachmentsOf(current, envelope).map(attachmentPayload),
-    in_reply_to: state.inReplyTo,
+    in_reply_to: answered?.in_reply_to ?? null,
     content_hash: current.content_hash,
     version: current.version,
     approval_id: checkOf(state),

@@ -2,7 +2,8 @@
 import { sendEvents } from './sending/send-events.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
-import { draftEvents, type DraftKind, type DraftVersion } from './draft-events.ts';
+import type { SealedJson } from '../kernel/sealed-json.ts';
+import { draftEvents, type DraftKind, type DraftVersion, type Threading } from './draft-events.ts';
 
 /** `contract.md` 10. */
 export const DRAFT_STATUSES = [
@@ -48,8 +49,7 @@ export interface DraftState {
   readonly status: DraftStatus;
   readonly kind: DraftKind;
   readonly sourceMessageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
+  readonly threading: SealedJson<Threading> | null;
   readonly current: DraftVersion | null;
   readonly send: Send | null;
   /** The newest check that an edit took the draft from; the next one takes its place. */
@@ -88,8 +88,7 @@ const steps: Steps = {
     mailboxId: data.mailbox_id,
     kind: data.kind,
     sourceMessageId: data.source_message_id,
-    inReplyTo: data.in_reply_to,
-    references: data.references,
+    threading: data.threading,
     current: data.draft,
     createdAt: meta.occurred_at,
     createdBy: meta.actor.id,
@@ -171,8 +170,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     status: 'open',
     kind: 'new',
     sourceMessageId: null,
-    inReplyTo: null,
-    references: [],
+    threading: null,
     current: null,
     send: null,
     supersededCheck: null,

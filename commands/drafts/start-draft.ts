@@ -2,6 +2,7 @@
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { Scope } from '../kernel/scopes.ts';
+import { sealJson } from '../kernel/sealed-json.ts';
 import { startDraft as decideStart } from './decide-draft.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { draft } from './draft.ts';
@@ -93,12 +94,15 @@ export async function writeStart(
   const contentHash = contentHashOf(ports.ids, mailboxId, parts);
   const draftId = await admit({ mailboxId, action, contentHash });
   const first = await storeVersion(context, { mailboxId, draftId }, parts);
+  const { inReplyTo, references } = threading;
   const started = {
     mailbox_id: mailboxId,
     kind,
     source_message_id: source?.id ?? null,
-    in_reply_to: threading.inReplyTo,
-    references: [...threading.references],
+    threading:
+      inReplyTo === null && references.length === 0
+        ? null
+        : await sealJson(ports.personal, mailboxId, { in_reply_to: inReplyTo, references }),
   };
   const { state, position } = await decideAndAppend(writer, author, draft, {
     id: draftId,

@@ -1,5 +1,6 @@
 /** POST /drafts/:draft_id/attachments: takes a file into the content store, for the draft to refer to. */
 import { z } from 'zod';
+import { uploadEntry } from '../kernel/access-events.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { UploadedBytes } from '../kernel/uploaded-bytes.ts';
@@ -63,6 +64,8 @@ async function upload(input: Input, context: Context): Promise<Output> {
     },
     bytes,
   );
+  const uploaded = { mailbox_id: mailbox.id, draft_id: draftId, upload_id: id, size };
+  await ports.accessLog.record(uploadEntry(context.author, ports.clock.now(), uploaded));
   return { id, filename, content_type: stored.contentType, size, sha256 };
 }
 

@@ -103,11 +103,11 @@ export async function storeVersion(
   const { ids, personal, content } = context.ports;
   const { attachments } = parts.attachments;
   await storeAttachments(context, owner, parts.attachments);
-  const labels = attachments.map(({ size: _size, sha256: _sha256, ...label }) => label);
+  const labels = attachments.map(({ size: _, ...label }) => label);
   return {
     envelope: await sealEnvelope(personal, owner.mailboxId, { ...parts.fields, attachments: labels }),
     content_id: await storeBody(content, ids.newUuid(), owner, parts.body),
     content_hash: contentHashOf(ids, owner.draftId, parts),
-    attachments: attachments.map(({ id, size, sha256 }) => ({ id, size, sha256 })),
+    attachments: attachments.map(({ id, size }) => ({ id, size })),
   };
 }

@@ -1,4 +1,4 @@
-/** What the process's own access stream holds: reads of bodies and refusals (`contract.md` 12). */
+/** What the process's own access stream holds: reads of bodies, uploads and refusals (`contract.md` 12). */
 import { z } from 'zod';
 import type { ReadRecord } from './capability.ts';
 import { type About, type Author, envelope } from './decide-and-append.ts';
@@ -8,13 +8,25 @@ import type { AccessEntry } from './ports.ts';
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',
   summary:
-    'Message bodies, raw messages, attachments or checks were handed out; one event per request and mailbox.',
+    'Message bodies, raw messages, attachments, drafts or checks were handed out; one event per request and mailbox.',
   data: z.object({
     mailbox_id: z.string(),
     message_ids: z.array(z.string()),
-    what: z.enum(['text', 'raw', 'attachment', 'approval']),
+    what: z.enum(['text', 'raw', 'attachment', 'approval', 'draft']),
     attachment_ids: z.array(z.string()).optional(),
     approval_ids: z.array(z.string()).optional(),
+    draft_ids: z.array(z.string()).optional(),
+  }),
+});
+
+export const AttachmentUploaded = defineEvent({
+  type: 'AttachmentUploaded',
+  summary: 'A file was taken in for a draft to refer to; its bytes lie in the content store.',
+  data: z.object({
+    mailbox_id: z.string(),
+    draft_id: z.string(),
+    upload_id: z.string(),
+    size: z.int(),
   }),
 });
 
@@ -47,7 +59,13 @@ export const RefusalsCounted = defineEvent({
   data: z.object({ minute: z.iso.datetime(), code: z.string(), source: z.string(), count: z.int().min(1) }),
 });
 
-export const accessCatalogue = catalogueOf([BodiesRead, RequestRefused, PolicyDenied, RefusalsCounted]);
+export const accessCatalogue = catalogueOf([
+  BodiesRead,
+  AttachmentUploaded,
+  RequestRefused,
+  PolicyDenied,
+  RefusalsCounted,
+]);
 
 export function readEntry(author: Author, now: Date, read: ReadRecord): AccessEntry {
   const [approvalId, ...others] = read.approvalIds ?? [];
@@ -64,10 +82,21 @@ export function readEntry(author: Author, now: Date, read: ReadRecord): AccessEn
       what: read.what,
       ...(read.attachmentIds === undefined ? {} : { attachment_ids: read.attachmentIds }),
       ...(read.approvalIds === undefined ? {} : { approval_ids: read.approvalIds }),
+      ...(read.draftIds === undefined ? {} : { draft_ids: read.draftIds }),
     },
     metadata: envelope(author, BodiesRead, now, about),
   };
 }
+
+export const uploadEntry = (
+  author: Author,
+  now: Date,
+  data: z.input<typeof AttachmentUploaded.data>,
+): AccessEntry => ({
+  type: AttachmentUploaded.type,
+  data,
+  metadata: envelope(author, AttachmentUploaded, now, { mailbox_id: data.mailbox_id }),
+});
 
 export interface Refusal {
   readonly capability: string | null;

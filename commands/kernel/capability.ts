@@ -47,11 +47,13 @@ export interface Context {
 export interface ReadRecord {
   readonly mailboxId: string;
   readonly messageIds: readonly string[];
-  readonly what: 'text' | 'raw' | 'attachment' | 'approval';
+  readonly what: 'text' | 'raw' | 'attachment' | 'approval' | 'draft';
   /** Which attachments, where that is what was read. */
   readonly attachmentIds?: readonly string[];
   /** Which checks, where that is what was read. */
   readonly approvalIds?: readonly string[];
+  /** Which drafts, where that is what was read. */
+  readonly draftIds?: readonly string[];
 }
 
 export interface Access<Input> {

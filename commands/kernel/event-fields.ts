@@ -8,10 +8,15 @@ import { MAILBOX_SCOPES, SCOPES } from './scopes.ts';
 /** A text readable only while its owner's key exists. */
 export const sealedText = z.string() as unknown as z.ZodType<Sealed, Sealed>;
 /**
- * What a secret is checked by, sealed under the key of the principal it lets in; no reader of the trail is shown it. Events of
- * before hold it in clear: their upcasters put it into an object, so that no text of a caller is ever taken for sealed.
+ * A sealed text, or what older events hold in its place in clear: their upcasters put that into an object, so that no text of a
+ * caller is ever taken for sealed.
  */
-export const sealedVerifier = z.union([sealedText, z.strictObject({ clear: z.string() })]);
+export const sealedOr = <Clear extends z.ZodType>(
+  clear: Clear,
+): z.ZodUnion<readonly [typeof sealedText, z.ZodObject<{ clear: Clear }>]> =>
+  z.union([sealedText, z.object({ clear })]);
+/** What a secret is checked by, sealed under the key of the principal it lets in; no reader of the trail is shown it. */
+export const sealedVerifier = sealedOr(z.string());
 export type Verifier = z.output<typeof sealedVerifier>;
 export const principalKind = z.enum(['user', 'agent']);
 export const scopeList = z.array(z.enum(SCOPES));

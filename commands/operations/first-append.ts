@@ -2,10 +2,11 @@
 import type { Context } from '../kernel/capability.ts';
 import { appendFacts, foldFacts, streamOf } from '../kernel/decide-and-append.ts';
 import { type Appended, WrongExpectedRevision } from '../kernel/ports.ts';
+import { sealJson } from '../kernel/sealed-json.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { Mode } from './authorize-operation.ts';
 import { aboutOperation, operation, type OperationFact } from './operation.ts';
-import type { OperationTarget } from './operation-events.ts';
+import type { OperationTarget, RfcMessageIds } from './operation-events.ts';
 
 export interface Submitted {
   readonly mailboxId: string;
@@ -21,6 +22,7 @@ export async function submittedFact(
   { ports, author, fingerprint }: Pick<Context, 'ports' | 'author' | 'fingerprint'>,
   { mailboxId, capability, mode, reason, targets }: Submitted,
 ): Promise<OperationFact> {
+  const ids: RfcMessageIds = targets.map((target) => target.rfc_message_id);
   return {
     type: 'OperationSubmitted',
     data: {
@@ -30,11 +32,8 @@ export async function submittedFact(
       mode,
       reason: reason === undefined ? null : await ports.personal.seal(author.actor.id, reason),
       run_id: ports.leases.runId,
-      targets: targets.map(({ message_id, rfc_message_id, stale }) => ({
-        message_id,
-        rfc_message_id,
-        stale,
-      })),
+      targets: targets.map(({ message_id, stale }) => ({ message_id, stale })),
+      rfc_message_ids: targets.length === 0 ? null : await sealJson(ports.personal, mailboxId, ids),
     },
   };
 }

@@ -3,7 +3,7 @@ import type { MailSession, MessageRef } from '../kernel/mail-port.ts';
 import { relocates } from './actions.ts';
 import { type CutOff, isInPlace, type Item } from './cut-off.ts';
 import { type Arrivals, findArrivals, validityOf } from './find-arrivals.ts';
-import type { ActionStep, ItemResult, OperationTarget } from './operation-events.ts';
+import type { ActionStep, ItemResult, StoredTarget } from './operation-events.ts';
 import { placeIn } from './selection.ts';
 
 /** What is known of the steps after an item, on the same message. */
@@ -43,7 +43,7 @@ export async function lookUpItems(mail: MailSession, cutOff: CutOff): Promise<re
 }
 
 /** Of a message that was gone before the operation began. */
-export const staleResult = (target: OperationTarget, { action }: ActionStep, step: number): ItemResult => ({
+export const staleResult = (target: StoredTarget, { action }: ActionStep, step: number): ItemResult => ({
   message_id: target.message_id,
   step,
   action,

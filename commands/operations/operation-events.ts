@@ -1,7 +1,7 @@
 /** A requested change of a mailbox, from request to outcome: two appends, intent before and outcome after the effect. */
 import { z } from 'zod';
-import { defineEvent } from '../kernel/event.ts';
-import { instant, sealedText } from '../kernel/event-fields.ts';
+import { defineEvent, type Upcaster } from '../kernel/event.ts';
+import { instant, sealedOr, sealedText } from '../kernel/event-fields.ts';
 import { approvalEvents } from './approvals/approval-events.ts';
 
 export const ACTION_TYPES = [
@@ -30,13 +30,31 @@ export const ActionStep = z.object({
 });
 export type ActionStep = z.output<typeof ActionStep>;
 
-export const OperationTarget = z.object({
-  message_id: z.string(),
+export const StoredTarget = z.object({ message_id: z.string(), stale: z.boolean() });
+export type StoredTarget = z.output<typeof StoredTarget>;
+
+export interface OperationTarget extends StoredTarget {
   /** RFC 5322 Message-ID, by which a moved message is found again. */
-  rfc_message_id: z.string().nullable(),
-  stale: z.boolean(),
-});
-export type OperationTarget = z.output<typeof OperationTarget>;
+  readonly rfc_message_id: string | null;
+}
+
+/** The Message-IDs of the targets, in their order. */
+export const RfcMessageIds = z.array(z.string().nullable());
+export type RfcMessageIds = z.output<typeof RfcMessageIds>;
+
+interface ClearTargets {
+  readonly targets: readonly OperationTarget[];
+}
+
+/** Version 1 held the Message-ID of each target beside it, in clear. */
+const targetsInClear: Upcaster = (data) => {
+  const { targets } = data as unknown as ClearTargets;
+  return {
+    ...data,
+    targets: targets.map(({ message_id, stale }) => ({ message_id, stale })),
+    rfc_message_ids: targets.length === 0 ? null : { clear: targets.map((target) => target.rfc_message_id) },
+  };
+};
 
 export const ItemResult = z.object({
   message_id: z.string(),
@@ -62,8 +80,11 @@ export const OperationSubmitted = defineEvent({
     mode: z.enum(['execute', 'execute_or_request_approval', 'request_approval', 'prepare']),
     reason: sealedText.nullable(),
     run_id: z.string(),
-    targets: z.array(OperationTarget),
+    targets: z.array(StoredTarget),
+    /** JSON of `RfcMessageIds`, sealed under the mailbox's key; null without targets. */
+    rfc_message_ids: sealedOr(RfcMessageIds).nullable(),
   }),
+  upcasters: [targetsInClear],
 });
 
 export const OperationDecided = defineEvent({

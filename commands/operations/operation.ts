@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../kernel/event.ts';
 import { withPrefix } from '../kernel/ids.ts';
+import type { SealedJson } from '../kernel/sealed-json.ts';
 import type { Sealed } from '../kernel/ports.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
@@ -14,10 +15,11 @@ import {
   type OperationDecided,
   type OperationEvent,
   operationEvents,
-  type OperationTarget,
   OUTCOMES,
+  type RfcMessageIds,
   type SendIntended,
   type SendOutcome,
+  type StoredTarget,
   Summary,
 } from './operation-events.ts';
 
@@ -31,7 +33,9 @@ export interface OperationState {
   readonly updatedAt: string | null;
   readonly fingerprint: string | null;
   readonly runId: string | null;
-  readonly targets: readonly OperationTarget[];
+  readonly targets: readonly StoredTarget[];
+  /** Of the targets, in their order (`targets.ts`). */
+  readonly rfcMessageIds: SealedJson<RfcMessageIds> | null;
   readonly steps: readonly ActionStep[];
   /** When the steps were about to be run; null before. */
   readonly intendedAt: string | null;
@@ -101,6 +105,7 @@ const steps: Steps = {
     fingerprint: data.fingerprint,
     runId: data.run_id,
     targets: data.targets,
+    rfcMessageIds: data.rfc_message_ids,
     submitted: {
       orgId: meta.org_id,
       by: meta.actor,
@@ -153,6 +158,7 @@ export const operation: Aggregate<OperationState, OperationEvent> = {
     fingerprint: null,
     runId: null,
     targets: [],
+    rfcMessageIds: null,
     steps: [],
     intendedAt: null,
     results: null,

@@ -5,6 +5,7 @@ import { commitOutcome } from './approvals/commit-outcome.ts';
 import { lookUpItems } from './look-up-items.ts';
 import { aboutOperation, operation, type OperationState, summarise } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
+import { openTargets } from './targets.ts';
 import { untoldItems } from './untold-items.ts';
 
 /** From the intent on, milliseconds: then what still cannot be looked up is unknown, so that a person can settle it. */
@@ -62,12 +63,13 @@ async function look(
   operationId: string,
   state: OperationState,
 ): Promise<readonly ItemResult[]> {
-  const { directory, locators, mail, clock, log } = ports;
+  const { directory, locators, mail, personal, clock, log } = ports;
   const mailbox = directory.state.mailboxes.get(state.mailboxId ?? '');
   if (!mailbox || mailbox.state === 'removed') return state.results ?? untoldItems(state);
   try {
+    const targets = await openTargets(personal, state);
     return await mail.withMailbox(mailbox.id, 'bulk', (session) =>
-      lookUpItems(session, { ...state, mailbox, locators }),
+      lookUpItems(session, { ...state, targets, mailbox, locators }),
     );
   } catch (error) {
     const since = clock.now().getTime() - Date.parse(state.intendedAt ?? '');

@@ -8,8 +8,12 @@ import type { Ports } from '../kernel/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';
 import { OperationSubmitted } from './operation-events.ts';
 import { placeIn } from './selection.ts';
+import { openTargets } from './targets.ts';
 
-export type StalePorts = Pick<Ports, 'events' | 'locators' | 'mail' | 'mailCopies' | 'moves' | 'readModels'>;
+export type StalePorts = Pick<
+  Ports,
+  'events' | 'locators' | 'mail' | 'mailCopies' | 'moves' | 'personal' | 'readModels'
+>;
 
 const catalogue = catalogueOf([OperationSubmitted]);
 
@@ -82,13 +86,14 @@ async function isThere(ports: StalePorts, mailbox: MailboxEntry, messageId: stri
 
 /** RFC 5322 Message-ID of a moved message, as its operation noted it; null when it has none. */
 async function messageIdHeader(
-  { events }: StalePorts,
+  { events, personal }: StalePorts,
   { operationId, messageId }: MessageMove,
 ): Promise<string | null> {
   const [submitted] = await events.readStream(`operation-${operationId}`);
   const fact = submitted && readEvent(catalogue, submitted);
   if (!fact) return null;
-  const { targets } = OperationSubmitted.data.parse(fact.data);
+  const { targets: stored, rfc_message_ids: rfcMessageIds } = OperationSubmitted.data.parse(fact.data);
+  const targets = await openTargets(personal, { targets: stored, rfcMessageIds });
   return targets.find((target) => target.message_id === messageId)?.rfc_message_id ?? null;
 }
 

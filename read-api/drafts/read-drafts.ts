@@ -28,8 +28,16 @@ async function stateOf(context: Context, { draft_id, as_of }: OneInput): Promise
   return then;
 }
 
-async function contentOf({ ports }: Context, { current }: DraftState): Promise<DraftContent> {
-  if (current === null) throw notFound('draft');
+/** A draft says what somebody wrote and, of an answer or a forward, what was received: its read is recorded. */
+async function contentOf(
+  context: Context,
+  draftId: string,
+  { current, mailboxId, sourceMessageId }: DraftState,
+): Promise<DraftContent> {
+  if (current === null || mailboxId === null) throw notFound('draft');
+  const { ports } = context;
+  const messageIds = sourceMessageId === null ? [] : [sourceMessageId];
+  await context.recordRead({ mailboxId, messageIds, what: 'draft', draftIds: [draftId] });
   const envelope = await openEnvelope(ports.personal, current);
   const body = await loadBody(ports.content, current.content_id);
   return {
@@ -141,7 +149,7 @@ export const readDraftContent = defineCapability<OneInput, DraftContent>({
   idempotency: { kind: 'none' },
   input: OneInput,
   output: DraftContent,
-  handle: async (input, context) => contentOf(context, await stateOf(context, input)),
+  handle: async (input, context) => contentOf(context, input.draft_id, await stateOf(context, input)),
 });
 
 const ToolInput = z.strictObject({
@@ -165,7 +173,7 @@ async function oneOrMany(input: ToolInput, context: Context): Promise<ToolOutput
   if (extra !== undefined) throw misplaced(extra, 'This narrows the list; leave it out with draft_id.');
   const loaded = await loadDraft(context, draft_id, ['drafts:read']);
   const shown = await draftPayload(context.ports, loaded.id, loaded.state);
-  return withContent ? { ...shown, content: await contentOf(context, loaded.state) } : shown;
+  return withContent ? { ...shown, content: await contentOf(context, loaded.id, loaded.state) } : shown;
 }
 
 const misplaced = (path: string, message: string): GatewayError =>

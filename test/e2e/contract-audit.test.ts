@@ -242,6 +242,42 @@ describe('what is promised of the audit trail', function () {
     expect(found[0].mailbox_id).to.equal(mailboxId);
   });
 
+  it(`has a line for each upload and for each read of what a draft says ${verifies('contract:12:draft-reads')}`, async () => {
+    const [id = ''] = await ids();
+    const forwarded = { to: ['bob@example.org'], forward_of: id, text: 'See below.' };
+    const started = await gateway.rest('POST', `${mailbox}/start_draft`, forwarded, {
+      key: 'audited-forward',
+    });
+    expect(started.status, JSON.stringify(started.body)).to.equal(201);
+    const draftId = String(started.body.id);
+    const uploaded = await gateway.rest('POST', `/drafts/${draftId}/attachments`, undefined, {
+      raw: 'bytes',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(uploaded.status, JSON.stringify(uploaded.body)).to.equal(201);
+    const read = await gateway.rest('GET', `/drafts/${draftId}/content`);
+    const plain = await gateway.rest('GET', `/drafts/${draftId}`);
+    await caughtUp();
+    const [upload, ...more] = await lines(`request_id=${requestIdOf(uploaded)}`);
+    expect(more).to.deep.equal([]);
+    expect(upload).to.deep.include({
+      type: 'AttachmentUploaded',
+      resource: { type: 'draft', id: draftId },
+      mailbox_id: mailboxId,
+    });
+    expect(upload?.data).to.include({ upload_id: uploaded.body.id, size: 5 });
+    const [line] = await lines(`request_id=${requestIdOf(read)}`);
+    expect(line).to.deep.include({ type: 'BodiesRead', resource: { type: 'draft', id: draftId } });
+    expect(line?.data).to.deep.include({ what: 'draft', draft_ids: [draftId], message_ids: [id] });
+    expect(await lines(`request_id=${requestIdOf(plain)}`)).to.deep.equal([]);
+    // Nothing of this is in the log to be guessed: neither whose message it was nor which bytes were attached.
+    const log = JSON.stringify(
+      (await gateway.gateway.ports.events.readAll(null, 10_000)).map(({ data }) => data),
+    );
+    expect(log).to.include(String(uploaded.body.id)).and.not.include('one@example.org');
+    expect(log).not.to.include('two@example.org').and.not.include(String(uploaded.body.sha256));
+  });
+
   it(`counts refusals of nobody known, and of those who ask too much ${verifies('contract:12:unauthenticated-counted')}`, async () => {
     const { accessLog } = gateway.gateway.ports;
     const counted: string[] = [];

@@ -39,6 +39,14 @@ export const contractSurfaces = {
     AUDIT,
     'data of a line about a mailbox is shown to owner, admin and auditor, and to a token for some mailboxes in those.',
   ],
+  'contract:12:draft-reads': [
+    ['upload_attachment', 'read_draft_content', 'get_draft', 'start_draft'],
+    'Uploads, reads of draft content and attachments taken out of received mail are lines, with the ids of the messages.',
+  ],
+  'contract:12:clear-text': [
+    AUDIT,
+    'Message-IDs, threading and attachment hashes are sealed in events; older events hold them as before.',
+  ],
   'contract:12:salt': [AUDIT, 'Every event carries 16 random bytes as its salt; a resent append keeps them.'],
   'contract:12:approval-lines': [
     AUDIT,

@@ -31,7 +31,7 @@ const draftVersion = {
   envelope: sealed,
   content_id: '00000000-0000-7000-8000-000000000001',
   content_hash: 'abc',
-  attachments: [{ id: 'upl_1', size: 5, sha256: 'abc' }],
+  attachments: [{ id: 'upl_1', size: 5 }],
 };
 const sendError = { code: 'outcome_unknown', message: 'Nobody knows yet.', smtp_status: null };
 
@@ -143,7 +143,8 @@ export const SAMPLE_EVENTS: Samples = {
     mode: 'execute_or_request_approval',
     reason: sealed,
     run_id: 'run-1',
-    targets: [{ message_id: 'msg_1', rfc_message_id: '<1@example.com>', stale: false }],
+    targets: [{ message_id: 'msg_1', stale: false }],
+    rfc_message_ids: sealed,
   },
   OperationDecided: { decision: 'allow', rule_id: 'default.reversible', policy_version: 0 },
   ActionsIntended: {
@@ -170,8 +171,7 @@ export const SAMPLE_EVENTS: Samples = {
     mailbox_id: 'mbx_1',
     kind: 'reply',
     source_message_id: 'msg_1',
-    in_reply_to: '<1@example.com>',
-    references: ['<1@example.com>'],
+    threading: sealed,
     draft: draftVersion,
   },
   DraftEdited: { draft: { ...draftVersion, version: 2 } },
@@ -272,6 +272,7 @@ export const SAMPLE_EVENTS: Samples = {
   RequestClaimed: { capability: 'create_mailbox', fingerprint: 'abc', target_id: 'mbx_1', run_id: 'run-1' },
   RequestSettled: { outcome: 'error', code: 'conflict', message: 'This mailbox exists already.' },
   BodiesRead: { mailbox_id: 'mbx_1', message_ids: ['msg_1'], what: 'text' },
+  AttachmentUploaded: { mailbox_id: 'mbx_1', draft_id: 'drf_1', upload_id: 'upl_1', size: 5 },
   RequestRefused: { capability: 'email_act', code: 'not_found', mailbox_id: null },
   PolicyDenied: {
     capability: 'email_act',

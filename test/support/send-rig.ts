@@ -116,8 +116,7 @@ export class SendRig {
         mailbox_id: MAILBOX,
         kind: 'new',
         source_message_id: null,
-        in_reply_to: null,
-        references: [],
+        threading: null,
         draft: await this.version(id, 1, to, replyTo),
       },
     });

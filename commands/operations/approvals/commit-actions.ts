@@ -13,6 +13,7 @@ import type { ActionStep, ItemResult } from '../operation-events.ts';
 import { assertNotPaused, assertSupported } from '../prepare-operation.ts';
 import { runOperation } from '../run-operation.ts';
 import type { Target } from '../selection.ts';
+import { openTargets } from '../targets.ts';
 import { beginCommit } from './begin-commit.ts';
 import { isSameMessage, movedDestinations } from './build-actions-manifest.ts';
 import { invalidatedBy } from './check-again.ts';
@@ -133,7 +134,7 @@ function changed(gone: readonly string[], folders = 0): Executed {
 async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }: Place): Promise<Executed> {
   const { mailbox, manifest, commit, state } = ready;
   const steps = stepsOf(manifest);
-  const targets = state.targets.flatMap((target): Target[] => {
+  const targets = (await openTargets(ports.personal, state)).flatMap((target): Target[] => {
     // What was gone when it was asked for stays that item's outcome.
     const ref = target.stale ? placeOf(ports, ready, target.message_id) : refs.get(target.message_id);
     return ref ? [{ ...target, ref }] : [];

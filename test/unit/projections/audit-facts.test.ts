@@ -69,7 +69,7 @@ describe('audit facts', () => {
 describe('sealed fields', () => {
   it('are known from the schema of the event', () => {
     expect(sealedFieldsOf('AccountRegistered')).to.deep.equal(['email', 'name']);
-    expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason']);
+    expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason', 'rfc_message_ids']);
     expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
     expect(sealedFieldsOf('DraftEdited')).to.deep.equal(['draft.envelope']);
     expect(sealedFieldsOf('DraftSent')).to.deep.equal([

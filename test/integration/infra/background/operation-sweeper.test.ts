@@ -25,7 +25,8 @@ describe('the sweeper of operations, on a log and a database', () => {
         data: {
           ...SAMPLE_EVENTS.OperationSubmitted,
           mailbox_id: `mbx_${String(mailboxNumber)}`,
-          targets: [{ message_id, rfc_message_id: '<7@example.com>', stale: false }],
+          targets: [{ message_id, stale: false }],
+          rfc_message_ids: { clear: ['<7@example.com>'] },
         },
       },
       { type: 'OperationDecided', data: SAMPLE_EVENTS.OperationDecided },

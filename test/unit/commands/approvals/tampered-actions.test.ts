@@ -227,9 +227,8 @@ describe(`an approved change of messages ${verifies('contract:9:commit-checks', 
     const { rig, reply } = scene;
     rewritten(rig.events, `operation-${reply.operation_id ?? ''}`, 'OperationSubmitted', (data) => ({
       ...data,
-      targets: [
-        { message_id: rig.idOf('INBOX', 3), rfc_message_id: '<bystander@example.com>', stale: false },
-      ],
+      targets: [{ message_id: rig.idOf('INBOX', 3), stale: false }],
+      rfc_message_ids: { clear: ['<bystander@example.com>'] },
     }));
     await commit(scene).catch((error: unknown) => {
       expect(error).to.be.instanceOf(GatewayError);

@@ -29,8 +29,7 @@ const START = {
   mailbox_id: 'mbx_1',
   kind: 'new' as const,
   source_message_id: null,
-  in_reply_to: null,
-  references: [],
+  threading: null,
 };
 const started: DraftFact = {
   type: 'DraftStarted',

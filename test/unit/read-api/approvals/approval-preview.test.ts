@@ -36,7 +36,7 @@ async function asked(
       fingerprint: '',
       mode: 'prepare' as const,
     },
-    ...{ reason: null, run_id: 'run_1', targets: [] },
+    ...{ reason: null, run_id: 'run_1', targets: [], rfc_message_ids: null },
   };
   const requested = {
     action: manifest.kind,

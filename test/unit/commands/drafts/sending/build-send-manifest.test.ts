@@ -49,7 +49,7 @@ describe('the manifest of a send', () => {
       type: 'DraftStarted',
       data: {
         ...{ mailbox_id: 'mbx_0', kind: 'reply', source_message_id: null, draft },
-        ...{ in_reply_to: '<q@example.org>', references: ['<q@example.org>'] },
+        threading: { clear: { in_reply_to: '<q@example.org>', references: ['<q@example.org>'] } },
       },
     });
     const mailbox = rig.ports.directory.state.mailboxes.get('mbx_0');

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { eventCatalogue } from '../../../commands/event-catalogue.ts';
+import { draft } from '../../../commands/drafts/draft.ts';
+import { attachmentsOf, DraftEnvelope } from '../../../commands/drafts/draft-envelope.ts';
+import { Threading } from '../../../commands/drafts/draft-events.ts';
+import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { openJson } from '../../../commands/kernel/sealed-json.ts';
+import { operation } from '../../../commands/operations/operation.ts';
+import { openTargets } from '../../../commands/operations/targets.ts';
+import { envelope } from '../../../commands/kernel/decide-and-append.ts';
+import { openSample, sampleAuthor, sealSample } from '../../support/event-author.ts';
+import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { verifies } from '../../support/verifies.ts';
+
+const personal = { open: openSample };
+const FORGED = 'sealed:what somebody put there long ago';
+
+/** A stream that holds one event as the first version of its type was stored. */
+async function stored(
+  stream: string,
+  type: string,
+  changes: Record<string, unknown>,
+): Promise<MemoryEventStore> {
+  const definition = eventCatalogue.get(type);
+  if (!definition) throw new Error(type);
+  const sample = JSON.parse(await readFile(`test/golden/events/${type}.v1.json`, 'utf8')) as object;
+  const events = new MemoryEventStore();
+  const metadata = envelope(sampleAuthor('org_1'), { ...definition, upcasters: [] }, new Date());
+  await events.append(stream, 'no-stream', [
+    { id: '00000000-0000-5000-8000-000000000001', type, data: { ...sample, ...changes }, metadata },
+  ]);
+  return events;
+}
+
+describe('what events hold sealed, older ones held in clear', () => {
+  it(`reads the Message-IDs of the targets of an operation, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
+    const targets = [
+      { message_id: 'msg_1', rfc_message_id: FORGED, stale: false },
+      { message_id: 'msg_2', rfc_message_id: null, stale: true },
+    ];
+    const events = await stored('operation-opn_1', 'OperationSubmitted', { targets });
+    const { state } = await loadAggregate(events, operation, 'opn_1');
+    expect(await openTargets(personal, state)).to.deep.equal(targets);
+  });
+
+  it('reads them sealed in newer ones, and none of an erased mailbox', async () => {
+    const targets = [{ message_id: 'msg_1', stale: false }];
+    const sealed = { targets, rfcMessageIds: sealSample('["<1@example.com>"]') };
+    const [opened] = await openTargets(personal, sealed);
+    expect(opened).to.deep.equal({ ...targets[0], rfc_message_id: '<1@example.com>' });
+    const [erased] = await openTargets({ open: () => Promise.resolve(null) }, sealed);
+    expect(erased).to.deep.equal({ ...targets[0], rfc_message_id: null });
+  });
+
+  it('reads what a draft answers', async () => {
+    const changes = { in_reply_to: FORGED, references: ['<0@example.com>', FORGED] };
+    const { state } = await loadAggregate(
+      await stored('draft-drf_1', 'DraftStarted', changes),
+      draft,
+      'drf_1',
+    );
+    expect(await openJson(personal, state.threading, Threading)).to.deep.equal(changes);
+    const none = await stored('draft-drf_1', 'DraftStarted', { in_reply_to: null, references: [] });
+    expect((await loadAggregate(none, draft, 'drf_1')).state.threading).to.equal(null);
+  });
+
+  it('finds the hash of an attachment in the sealed envelope, or where an older event has it', () => {
+    const label = { id: 'upl_1', filename: 'a.txt', content_type: 'text/plain', content_id: null };
+    const rest = { from: null, to: [], cc: [], bcc: [], reply_to: [], subject: '', headers: {} };
+    const shown = (attachment: object, reference: object): unknown[] =>
+      attachmentsOf(
+        { attachments: [{ id: 'upl_1', size: 5, ...reference }] },
+        DraftEnvelope.parse({ ...rest, attachments: [{ ...label, ...attachment }] }),
+      ).map(({ sha256 }) => sha256);
+    expect(shown({ sha256: 'abc' }, {})).to.deep.equal(['abc']);
+    expect(shown({}, { sha256: 'abc' })).to.deep.equal(['abc']);
+    expect(shown({}, {})).to.deep.equal([null]);
+  });
+});
