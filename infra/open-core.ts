@@ -12,6 +12,7 @@ import { createEgressGuard } from './mail/egress-guard.ts';
 import { labelledFolders } from './mail/labelled-folders.ts';
 import { ImapGateway } from './mail/imap-gateway.ts';
 import { createMailCopies } from './mail-sync/mail-copies.ts';
+import { ringBell } from './mail-sync/mailbox-bell.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import { markupThreads } from './markup/markup-threads.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
@@ -222,6 +223,11 @@ function openMail(
     },
     onMailboxHealthy: (mailboxId) => {
       note(mailboxId, recordMailHealth(ports, mailboxId));
+    },
+    onFolderGone: (mailboxId, path) => {
+      const { folders = [] } = others.directory.state.mailboxes.get(mailboxId) ?? {};
+      const numbers = folders.flatMap((folder) => (folder.path === path ? [folder.number] : []));
+      note(mailboxId, ringBell(others.sql, mailboxId, numbers));
     },
   });
   const ports: Ports = { ...others, mail, readModels: noReadModels };

@@ -34,6 +34,8 @@ export type Lane = 'interactive' | 'bulk';
 export interface FolderRef {
   readonly number: number;
   readonly path: string;
+  /** The last list of the folders did not name it. */
+  readonly isMissing?: boolean;
 }
 
 export interface MessageRef {

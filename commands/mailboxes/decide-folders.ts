@@ -2,15 +2,23 @@
 import { GatewayError } from '../kernel/errors.ts';
 import { FOLDER_ROLES, type FolderRole } from '../kernel/mail-port.ts';
 import type { Sealed } from '../kernel/ports.ts';
+import { renamedFolders } from './renamed-folders.ts';
 import { assertLive, type KnownFolder, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /** A folder as the server lists it now. */
 export interface ListedFolder {
+  readonly path: string;
   readonly pathKey: string;
   readonly selectable: boolean;
   readonly uidValidity: number | null;
   readonly role: FolderRole | null;
   readonly roleSource: 'extension' | 'name' | null;
+}
+
+/** What the keys and sealed texts of events do not tell: the paths of known folders, and what separates their levels. */
+export interface KnownPaths {
+  readonly of: (number: number) => string | undefined;
+  readonly delimiter: string;
 }
 
 /**
@@ -20,9 +28,10 @@ export interface ListedFolder {
 export function recordFolders(
   state: MailboxRecord,
   listed: readonly ListedFolder[],
+  paths: KnownPaths,
   sealedPath: (pathKey: string) => Sealed,
 ): readonly MailboxFact[] {
-  const numbers = numberFolders(state, listed);
+  const numbers = numberFolders(state, listed, paths);
   const facts = listed.flatMap((folder) => factsOf(state, numbers, folder, sealedPath));
   const present = new Set(numbers.values());
   const gone = [...state.folders.values()].filter(
@@ -36,40 +45,40 @@ export function recordFolders(
   return facts;
 }
 
-/** Path key → number, for the folders listed: known ones keep theirs, a renamed one too, new ones count up. */
+/** Path key → number, for the folders listed: known ones keep theirs, renamed ones too, new ones count up. */
 export function numberFolders(
   state: MailboxRecord,
   listed: readonly ListedFolder[],
+  paths: KnownPaths,
 ): ReadonlyMap<string, number> {
   const known = new Map([...state.folders.values()].map((folder) => [folder.pathKey, folder.number]));
-  const renamed = renamedFolder(state, listed);
+  const renamed = renamedSince(state, listed, paths);
   let highest = Math.max(0, ...state.folders.keys());
   const numbers = new Map<string, number>();
   for (const { pathKey } of listed) {
-    const number = pathKey === renamed?.pathKey ? renamed.number : known.get(pathKey);
+    const number = renamed.get(pathKey) ?? known.get(pathKey);
     if (number === undefined) highest += 1;
     numbers.set(pathKey, number ?? highest);
   }
   return numbers;
 }
 
-/**
- * A rename seen from outside: exactly one folder is gone, exactly one is new, and both have one UIDVALIDITY. Anything
- * less certain is a new folder, because a wrong guess would make old message ids name other messages.
- */
-function renamedFolder(
+function renamedSince(
   state: MailboxRecord,
   listed: readonly ListedFolder[],
-): { readonly pathKey: string; readonly number: number } | null {
+  { of, delimiter }: KnownPaths,
+): ReadonlyMap<string, number> {
   const listedKeys = new Set(listed.map(({ pathKey }) => pathKey));
   const present = [...state.folders.values()].filter(({ availability }) => availability !== 'missing');
-  const gone = present.filter(({ pathKey }) => !listedKeys.has(pathKey));
+  const gone = present.flatMap(({ number, pathKey, uidValidity }) => {
+    const path = listedKeys.has(pathKey) ? undefined : of(number);
+    return path === undefined ? [] : [{ number, path, uidValidity }];
+  });
+  if (gone.length === 0) return new Map();
   const knownKeys = new Set([...state.folders.values()].map(({ pathKey }) => pathKey));
   const fresh = listed.filter(({ pathKey }) => !knownKeys.has(pathKey));
-  const [from, to] = [gone[0], fresh[0]];
-  if (gone.length !== 1 || fresh.length !== 1 || !from || !to) return null;
-  if (to.uidValidity === null || from.uidValidity !== to.uidValidity) return null;
-  return { pathKey: to.pathKey, number: from.number };
+  const kept = listed.filter(({ pathKey }) => knownKeys.has(pathKey)).map(({ path }) => path);
+  return renamedFolders({ gone, fresh, kept, delimiter });
 }
 
 function factsOf(

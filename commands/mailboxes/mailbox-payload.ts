@@ -72,6 +72,9 @@ export const Mailbox = z.object({
       .describe('Since the gateway last knew all there is; absent before the first time.'),
     indexed: z.int().describe('Messages in the index.'),
     total: z.int().describe('Messages in the mailbox.'),
+    freshness: z
+      .enum(['live'])
+      .describe('How soon news shows. live: INBOX within 2 s, other folders within 60 s.'),
   }),
   limits: z.object({ provider_connections: z.int() }),
   created_at: z.string(),
@@ -107,6 +110,7 @@ function syncOf({ clock }: PayloadPorts, status: SyncStatus | undefined): Mailbo
     ...(lagMs === null ? {} : { lag_seconds: Math.round(lagMs / 1_000) }),
     indexed,
     total,
+    freshness: 'live',
   };
 }
 

@@ -4,7 +4,7 @@ import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { FOLDER_ROLES, type FolderListing, type FolderRole } from '../kernel/mail-port.ts';
 import type { Ports, Sealed } from '../kernel/ports.ts';
-import { type ListedFolder, numberFolders, recordFolders } from './decide-folders.ts';
+import { type KnownPaths, type ListedFolder, numberFolders, recordFolders } from './decide-folders.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
 
 type RegisterPorts = Pick<Ports, 'events' | 'ids' | 'clock' | 'personal' | 'directory'>;
@@ -19,7 +19,7 @@ export async function registerFolders(
   mailboxId: string,
   listing: readonly FolderListing[],
 ): Promise<readonly FolderEntry[]> {
-  const listed = listing.map((folder): ListedFolder & { path: string } => ({
+  const listed = listing.map((folder): ListedFolder => ({
     path: folder.path,
     pathKey: folderKey(ports, mailboxId, folder.path),
     selectable: folder.selectable,
@@ -30,13 +30,14 @@ export async function registerFolders(
   const entry = ports.directory.state.mailboxes.get(mailboxId);
   if (entry && holdsFolders(entry, listing)) return numbered(entry.folders, listing);
   const { state: before } = await loadAggregate(ports.events, mailbox, mailboxId);
+  const paths = pathsOf(entry?.folders ?? [], listing);
   const sealed = await sealUnknown(ports, mailboxId, before, listed);
   const { state, appended } = await decideAndAppend(ports, author, mailbox, {
     id: mailboxId,
-    decide: (current) => recordFolders(current, listed, (key) => sealedOr(sealed, key)),
+    decide: (current) => recordFolders(current, listed, paths, (key) => sealedOr(sealed, key)),
   });
   if (appended) await ports.directory.waitFor(appended.position);
-  const numbers = numberFolders(state, listed);
+  const numbers = numberFolders(state, listed, paths);
   return listed.flatMap(({ path, pathKey, selectable }): FolderEntry[] => {
     const number = numbers.get(pathKey);
     return number === undefined
@@ -72,6 +73,19 @@ const numbered = (
   const known = new Map(folders.map((folder) => [folder.path, folder]));
   return listing.flatMap(({ path }) => known.get(path) ?? []);
 };
+
+function pathsOf(known: readonly FolderEntry[], listing: readonly FolderListing[]): KnownPaths {
+  const paths = new Map(known.map(({ number, path }) => [number, path]));
+  const nested = listing.find(({ parentPath }) => parentPath !== null);
+  const delimiter = nested?.path.slice(
+    nested.parentPath?.length ?? 0,
+    nested.path.length - nested.name.length,
+  );
+  return {
+    of: (number) => paths.get(number),
+    delimiter: delimiter === undefined || delimiter === '' ? '/' : delimiter,
+  };
+}
 
 /** HMAC of mailbox and path: the same path is known again without opening the sealed one. */
 const folderKey = (ports: Pick<Ports, 'ids'>, mailboxId: string, path: string): string =>

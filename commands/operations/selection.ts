@@ -39,7 +39,10 @@ export function placeIn(mailbox: MailboxEntry, locators: Locators, messageId: st
   const place: MessagePlace | null = locators.openMessage(messageId);
   const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
   if (place?.mailboxNumber !== mailbox.number || !folder) throw notFound('message');
-  return { folder, uidValidity: place.uidValidity, uid: place.uid };
+  const isMissing = folder.availability === 'missing';
+  const { number, path } = folder;
+  const ref = { number, path, ...(isMissing && { isMissing }) };
+  return { folder: ref, uidValidity: place.uidValidity, uid: place.uid };
 }
 
 /** The messages to act on, of the mailbox as the caller's grant reaches it, in the order given or newest first. Throws `cardinality_violation` with the count. */

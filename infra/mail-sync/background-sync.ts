@@ -224,8 +224,8 @@ export class BackgroundSync {
     }
     this.#closed.add(folder.number);
     this.#options.onClosed(folder);
-    // A folder that the list goes on to name waits for the regular one, like one that is refused.
-    if (result === null && !this.#missed.has(folder.number)) {
+    // Some servers refuse a folder that was renamed. One that the list goes on to name waits for the regular one.
+    if (!this.#missed.has(folder.number)) {
       this.#missed.add(folder.number);
       this.#options.onGone();
     }

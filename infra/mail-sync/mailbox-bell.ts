@@ -1,5 +1,7 @@
 /** NOTIFY and LISTEN between whoever changed a mailbox and the process whose worker looks after it. */
 
+import type { Sql } from '../../commands/kernel/ports.ts';
+
 /** The channel; its payload is `<mailbox id> <folder number>,<folder number>…`. */
 export const MAILBOX_BELL = 'mailbox_changed';
 
@@ -17,4 +19,9 @@ export function readRing(payload: string | undefined): { mailboxId: string; fold
   const [, mailboxId, folders] = /^(mbx_\w+) ([\d,]*)$/.exec(payload ?? '') ?? [];
   if (mailboxId === undefined || folders === undefined) return null;
   return { mailboxId, folders: folders === '' ? [] : folders.split(',').map(Number) };
+}
+
+/** Asks for a look at these folders now. Throws `store_unavailable`. */
+export async function ringBell(sql: Sql, mailboxId: string, folders: readonly number[]): Promise<void> {
+  await sql.query('select pg_notify($1, $2)', [MAILBOX_BELL, ringOf(mailboxId, folders)]);
 }

@@ -2,12 +2,17 @@
  * The connections of one mailbox: few, kept for the next caller, one for the mailbox's watch. Where the provider allows a single
  * one, the watch lends it out.
  */
+import type { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Lane } from '../../commands/kernel/mail-port.ts';
 import { ConnectionSlots, disconnected, type Holder, type SlotOptions } from './connection-slots.ts';
 import type { ImapConnection } from './imap-connection.ts';
+import { isHeldBack } from './mail-errors.ts';
 
 export interface PoolOptions extends SlotOptions {
+  /** Throws an error that `isHeldBack` where the server allows no more connections. */
   readonly open: () => Promise<ImapConnection>;
+  /** The server lets nobody in, and nothing is open that one could wait for. Must not throw. */
+  readonly onHeldBack: (error: GatewayError) => void;
   readonly idleMs: number;
   readonly maxAgeMs: number;
   readonly now: () => number;
@@ -51,6 +56,9 @@ interface Idle {
 /** Callers take and give back at the newest end. */
 type IdleEnd = 'newest' | 'oldest';
 
+/** A server that allows less each time is not asked for ever. */
+const MOST_TRIES = 5;
+
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #slots: ConnectionSlots;
@@ -58,6 +66,7 @@ export class ConnectionPool {
   /** What the server counts: a connection until its goodbye is over. */
   readonly #counted = new Set<ImapConnection>();
   readonly #goodbyes = new Set<Promise<void>>();
+  readonly #openings = new Set<Promise<ImapConnection>>();
   /** While the watch holds it. */
   #watched: ImapConnection | null = null;
   #ended = false;
@@ -72,22 +81,42 @@ export class ConnectionPool {
    * longest ago. Throws `overloaded` when nothing gets free in time, and what opening a connection throws.
    */
   async acquire(lane: Lane, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
-    await this.#slots.take(lane);
-    return await this.#orFree(lane, async () => {
-      const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
-      // What callers used last stays as they left it, and is the next they get.
-      const end = prefer === 'new' ? 'oldest' : 'newest';
-      const kept = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
-      return this.#lease(lane, kept ?? (await this.#openFor()), { isNew: kept === null, end });
+    const until = performance.now() + this.#options.waitMs;
+    return await this.#whereAllowed(async () => {
+      await this.#slots.take(lane, undefined, Math.max(0, until - performance.now()));
+      return await this.#orFree(lane, () => this.#borrow(lane, prefer));
     });
+  }
+
+  async #borrow(lane: Lane, prefer: 'kept' | 'new'): Promise<Lease> {
+    const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
+    // What callers used last stays as they left it, and is the next they get.
+    const end = prefer === 'new' ? 'oldest' : 'newest';
+    const kept = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
+    return this.#lease(lane, kept ?? (await this.#openFor()), { isNew: kept === null, end });
+  }
+
+  /** Again, as often as the server turns out to allow less than was thought: who asked waits for one of those it allows. */
+  async #whereAllowed<T>(attempt: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isHeldBack(error) || this.#counted.size === 0 || tries >= MOST_TRIES) throw error;
+      }
+    }
   }
 
   /** Opens the connection to watch on; it waits for callers only where there is a single one. Throws as opening does. */
   async watch({ onWanted, signal }: WatchLeaseOptions): Promise<WatchLease> {
     const slots = this.#slots;
     slots.onWatchWanted = onWanted;
-    await slots.take('watch', signal);
-    let connection = await this.#orFree('watch', () => this.#openFor());
+    const take = (open: () => Promise<ImapConnection>): Promise<ImapConnection> =>
+      this.#whereAllowed(async () => {
+        await slots.take('watch', signal);
+        return await this.#orFree('watch', open);
+      });
+    let connection = await take(() => this.#openFor());
     this.#watched = connection;
     let isHeld = true;
     return {
@@ -102,9 +131,7 @@ export class ConnectionPool {
         this.#watched = null;
         this.#keep(connection);
         slots.free('watch');
-        await slots.take('watch', signal);
-        const open = async (): Promise<ImapConnection> => this.#takeIdle() ?? (await this.#openFor());
-        connection = await this.#orFree('watch', open);
+        connection = await take(async () => this.#takeIdle() ?? (await this.#openFor()));
         this.#watched = connection;
         isHeld = true;
       },
@@ -172,18 +199,41 @@ export class ConnectionPool {
 
   /** What is kept, or on its way out, makes room first where the server would count one too many. */
   async #openFor(): Promise<ImapConnection> {
-    if (this.#counted.size >= this.#options.limit) {
+    if (this.#counted.size >= this.#slots.limit) {
       for (const { connection, timer } of this.#idle.splice(0)) {
         clearTimeout(timer);
         this.#dismiss(connection);
       }
       await Promise.all(this.#goodbyes);
     }
-    const connection = await this.#options.open();
-    this.#counted.add(connection);
+    const connection = await this.#opened();
     if (!this.#ended) return connection;
     this.#dismiss(connection);
     throw disconnected();
+  }
+
+  /** Throws as opening does; what the server allows is known then. */
+  async #opened(): Promise<ImapConnection> {
+    const opening = this.#options.open();
+    this.#openings.add(opening);
+    try {
+      const connection = await opening;
+      this.#counted.add(connection);
+      return connection;
+    } catch (error) {
+      this.#openings.delete(opening);
+      if (isHeldBack(error)) await this.#learnFrom(error);
+      throw error;
+    } finally {
+      this.#openings.delete(opening);
+    }
+  }
+
+  /** What is being opened at the same time may be what the server let in. */
+  async #learnFrom(refusal: GatewayError): Promise<void> {
+    await Promise.allSettled(this.#openings);
+    if (this.#counted.size === 0) this.#options.onHeldBack(refusal);
+    else this.#slots.learn(this.#counted.size);
   }
 
   #takeIdle(end: IdleEnd = 'newest'): ImapConnection | null {

@@ -20,12 +20,16 @@ interface Waiter {
 }
 
 const MAX_WAITERS = 200;
+/** Other programs of the user have connections too, and end them. */
+const LEARNED_FOR_MS = 10 * 60_000;
 const ORDER: readonly Holder[] = ['interactive', 'watch', 'bulk'];
 
 export class ConnectionSlots {
   /** Told when somebody waits whom only the watch can let through. */
   onWatchWanted: (() => void) | null = null;
   readonly #options: SlotOptions;
+  /** What the server was seen to allow; null = as configured. */
+  #learned: { readonly limit: number; readonly until: number } | null = null;
   readonly #taken: Record<Holder, number> = { interactive: 0, bulk: 0, watch: 0 };
   #waiters: readonly Waiter[] = [];
   #ended = false;
@@ -34,9 +38,22 @@ export class ConnectionSlots {
     this.#options = options;
   }
 
+  /** Connections at once: as configured, or as many as the server allows for now. */
+  get limit(): number {
+    const { limit } = this.#options;
+    if (this.#learned !== null && performance.now() > this.#learned.until) this.#learned = null;
+    return Math.min(limit, this.#learned?.limit ?? limit);
+  }
+
+  /** The server refused one more than these: others wait for one of them, until it is tried again. */
+  learn(limit: number): void {
+    this.#learned = { limit: Math.max(1, limit), until: performance.now() + LEARNED_FOR_MS };
+    if (this.isWatchWanted) this.onWatchWanted?.();
+  }
+
   /** Connections of callers at once: the watch has one beside them, unless there is only one. */
   get mostCallers(): number {
-    return Math.max(1, this.#options.limit - 1);
+    return Math.max(1, this.limit - 1);
   }
 
   get callers(): number {
@@ -50,11 +67,14 @@ export class ConnectionSlots {
 
   /** True while the watch keeps the only connection from those who wait. */
   get isWatchWanted(): boolean {
-    return this.#options.limit === 1 && this.#taken.watch > 0 && this.isWanted;
+    return this.limit === 1 && this.#taken.watch > 0 && this.isWanted;
   }
 
-  /** Throws `overloaded` when nothing gets free in time or the signal aborts, `mailbox_unavailable` when the slots ended. */
-  async take(holder: Holder, signal?: AbortSignal): Promise<void> {
+  /**
+   * Waits until the signal aborts or, without one, for `withinMs`. Throws `overloaded` when nothing gets free in that time,
+   * `mailbox_unavailable` when the slots ended.
+   */
+  async take(holder: Holder, signal?: AbortSignal, withinMs = this.#options.waitMs): Promise<void> {
     if (this.#ended) throw disconnected();
     if (signal?.aborted === true) throw tooBusy();
     if (this.#hasRoom(holder)) {
@@ -77,7 +97,7 @@ export class ConnectionSlots {
       const giveUp = (): void => {
         fail(tooBusy());
       };
-      const timer = signal ? undefined : setTimeout(giveUp, this.#options.waitMs);
+      const timer = signal ? undefined : setTimeout(giveUp, withinMs);
       const waiter: Waiter = { holder, go: settle(resolve), fail };
       signal?.addEventListener('abort', giveUp, { once: true });
       this.#waiters = [...this.#waiters, waiter];
@@ -104,9 +124,10 @@ export class ConnectionSlots {
 
   /** One slot of callers is out of reach of bulk work, unless there is only one. */
   #hasRoom(holder: Holder): boolean {
-    const { limit } = this.#options;
+    const { limit } = this;
     const { watch, bulk } = this.#taken;
-    if (limit === 1) return this.callers + watch === 0;
+    // More may be under way than the server allows, as it was seen since they began.
+    if (this.callers + watch >= limit) return false;
     if (holder === 'watch') return true;
     if (this.callers >= this.mostCallers) return false;
     return holder === 'interactive' || this.mostCallers === 1 || bulk < this.mostCallers - 1;

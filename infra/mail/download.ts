@@ -3,7 +3,7 @@ import type { MessageRef, PartDescription } from '../../commands/kernel/mail-por
 import { partOf } from './body-structure.ts';
 import { isDeleted } from './fetched-message.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { openIfThere } from './open-folder.ts';
+import { openListed } from './open-folder.ts';
 
 /** A leaf by its ordinal; null where the message is gone or marked `\Deleted`, or has no such leaf. Throws like `run`. */
 export async function describePart(
@@ -11,7 +11,7 @@ export async function describePart(
   { folder, uidValidity, uid }: MessageRef,
   part: number,
 ): Promise<PartDescription | null> {
-  const open = await openIfThere(connection, folder.path, 'read');
+  const open = await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity) return null;
   const query = { uid: true, flags: true, bodyStructure: true };
   const fetched = await connection.run((client) => client.fetchAll(String(uid), query, { uid: true }));
@@ -31,7 +31,7 @@ export async function readBytes(
 ): Promise<Uint8Array | null> {
   // After the first piece the folder is known to be there, and a UID that is gone meanwhile says so itself.
   const open =
-    offset > 0 ? await connection.reopen(folder.path) : await openIfThere(connection, folder.path, 'read');
+    offset > 0 ? await connection.reopen(folder.path) : await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity) return null;
   const range = { start: offset, maxLength: length };
   const query = path === null ? { source: range } : { bodyParts: [{ key: path, ...range }] };

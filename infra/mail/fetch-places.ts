@@ -4,7 +4,7 @@ import type { Depth } from './fetched-message.ts';
 import { fetchUids } from './folder-candidates.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { fetchTexts, type TextRequest } from './message-text.ts';
-import { openIfThere } from './open-folder.ts';
+import { openListed } from './open-folder.ts';
 
 const keyOf = ({ folder, uidValidity, uid }: MessageRef): string =>
   `${String(folder.number)}/${String(uidValidity)}/${String(uid)}`;
@@ -32,7 +32,7 @@ async function fetchGroup(
   text: TextRequest | null,
 ): Promise<readonly FetchedMessage[]> {
   const [first] = group;
-  const open = first === undefined ? null : await openIfThere(connection, first.folder.path, 'read');
+  const open = first === undefined ? null : await openListed(connection, first.folder, 'read');
   if (first === undefined || open === null) return [];
   const { uidValidity } = open;
   const uids = group.filter((ref) => ref.uidValidity === uidValidity).map(({ uid }) => uid);

@@ -4,7 +4,7 @@ import type { Identified, MessageRef } from '../../commands/kernel/mail-port.ts'
 import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { isDeleted, messageIdOf, subjectOf } from './fetched-message.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { openIfThere } from './open-folder.ts';
+import { openListed } from './open-folder.ts';
 import { inPieces } from './uid-set.ts';
 
 type Found = ReadonlyMap<number, Identified>;
@@ -37,7 +37,7 @@ async function identifyGroup(connection: ImapConnection, group: readonly Message
     if (uids.every((uid) => found.has(uid))) return found;
   }
   // Only what the connection has not been told of, or was told is gone, is worth a question whether that is still so.
-  const open = await openIfThere(connection, folder.path, 'write');
+  const open = await openListed(connection, folder, 'write');
   return open?.uidValidity === uidValidity ? await identifyUids(connection, uids) : NOTHING;
 }
 

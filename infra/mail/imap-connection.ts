@@ -2,6 +2,7 @@
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
 import { askStatus } from './ask-status.ts';
+import { capabilitiesOf } from './capabilities-of.ts';
 import { Idle } from './idle.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
@@ -174,14 +175,24 @@ export class ImapConnection {
     return await this.run(async (client) => {
       const current = client.mailbox;
       const isOpen = current !== false && current.path === path && !this.#isFolderDoubted;
-      if (isOpen && (mode === 'read' || current.readOnly !== true)) {
-        await client.noop();
-      } else {
+      const stays = isOpen && (mode === 'read' || current.readOnly !== true);
+      if (stays) await client.noop();
+      if (!stays || !(await this.#isAsOpened(client, current))) {
         await client.mailboxOpen(path, { readOnly: mode === 'read' });
         this.#isFolderDoubted = false;
       }
       return this.#folder(client.mailbox === false ? null : client.mailbox);
     });
+  }
+
+  /**
+   * Servers without CONDSTORE (Courier) may go on serving a folder that was removed and made again under the UIDVALIDITY it had;
+   * STATUS tells the new one.
+   */
+  async #isAsOpened(client: ImapFlow, { path, uidValidity }: MailboxObject): Promise<boolean> {
+    if (this.capabilities.condstore) return true;
+    const told = await askStatus(client, path, { uidValidity: true });
+    return told !== false && told.uidValidity === uidValidity;
   }
 
   /** Opens a folder unless it is the open one already, which is then left as it was last seen. Throws like `run`. */
@@ -195,7 +206,14 @@ export class ImapConnection {
   openForWriting(path: string): OpenFolder | null {
     const { mailbox } = this.#client;
     const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
-    return isOpen && this.isUsable ? this.#folder(mailbox) : null;
+    // Without CONDSTORE it may be another folder by now (`#isAsOpened`).
+    return isOpen && this.capabilities.condstore && this.isUsable ? this.#folder(mailbox) : null;
+  }
+
+  /** Null when no folder is open. */
+  get openPath(): string | null {
+    const { mailbox } = this.#client;
+    return mailbox === false ? null : mailbox.path;
   }
 
   /** True when the folder is open, and not for changes. */
@@ -277,18 +295,4 @@ export class ImapConnection {
   close(): void {
     this.#client.close();
   }
-}
-
-function capabilitiesOf(client: ImapFlow): ServerCapabilities {
-  const names = [...client.capabilities.keys()].map((name) => name.toUpperCase()).sort();
-  const has = new Set(names);
-  return {
-    move: has.has('MOVE'),
-    uidPlus: has.has('UIDPLUS'),
-    specialUse: has.has('SPECIAL-USE'),
-    condstore: has.has('CONDSTORE'),
-    idle: has.has('IDLE'),
-    sharesMessages: has.has('X-GM-EXT-1'),
-    names,
-  };
 }

@@ -18,6 +18,8 @@ import { ImapConnection, type ImapConnectionOptions } from './imap-connection.ts
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
 import { ImapSession } from './imap-session.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
+import { isHeldBack } from './mail-errors.ts';
+import { FolderGone } from './open-folder.ts';
 import { ReceivedDatesCache } from './received-dates.ts';
 import { type LoadSettings, withRenewedLogin } from './renewed-login.ts';
 import { testImap, testSmtp } from './test-connection.ts';
@@ -35,6 +37,8 @@ export interface ImapGatewayOptions {
   readonly log: Log;
   /** A connection could not be made, or broke. Must not throw. */
   readonly onMailboxTrouble: (mailboxId: string, error: GatewayError) => void;
+  /** A folder is not where the last list had it: it is time for another list. Must not throw. */
+  readonly onFolderGone?: (mailboxId: string, path: string) => void;
   /** A connection was made. Must not throw. */
   readonly onMailboxHealthy: (mailboxId: string) => void;
   /** The folders of a mailbox as the directory knows them; needed where one message lies in several. */
@@ -120,7 +124,8 @@ export class ImapGateway implements MailPort {
       const { maxEvaluated } = this.#limits;
       return await work(new ImapSession(lease, { mailboxId, dates: this.#dates, maxEvaluated }));
     } catch (error) {
-      if (
+      if (error instanceof FolderGone) this.#options.onFolderGone?.(mailboxId, error.path);
+      else if (
         error instanceof GatewayError &&
         error.code === 'mailbox_unavailable' &&
         !lease.connection.isUsable
@@ -196,6 +201,9 @@ export class ImapGateway implements MailPort {
     const pool = new ConnectionPool({
       limit: this.#options.providerConnections,
       open: () => this.#connect(mailboxId),
+      onHeldBack: (error) => {
+        this.#noteTrouble(mailboxId, error);
+      },
       idleMs,
       maxAgeMs,
       waitMs,
@@ -219,7 +227,9 @@ export class ImapGateway implements MailPort {
       const folders = foldersOf && (() => foldersOf(mailboxId));
       return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now(), onCommand, folders });
     } catch (error) {
-      if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code)) this.#noteTrouble(mailboxId, error);
+      // Held back, the pool knows whether there are others to wait for.
+      if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code) && !isHeldBack(error))
+        this.#noteTrouble(mailboxId, error);
       throw error;
     }
   }

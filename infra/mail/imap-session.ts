@@ -29,6 +29,7 @@ import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './list-folders.ts';
 import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
 import type { QueryDeps } from './query-folders.ts';
+import { refusalIn } from './open-folder.ts';
 import { prepareCopy, prepareMove } from './relocate-messages.ts';
 import { runQuery } from './run-query.ts';
 
@@ -188,7 +189,7 @@ export class ImapSession implements MailSession {
     try {
       return await work(connection);
     } catch (error) {
-      if (connection.hasAnswered || connection.isUsable) throw error;
+      if (connection.hasAnswered || connection.isUsable) throw await refusalIn(connection, error);
       await this.#lease.renew();
       return await work(this.#lease.connection);
     }

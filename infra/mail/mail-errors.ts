@@ -52,7 +52,7 @@ export function connectError(error: unknown): GatewayError {
     const code = typeof fields.serverResponseCode === 'string' ? fields.serverResponseCode : 'NO';
     const message = 'The mail server let nobody log in just now (not a wrong password); try again later.';
     return new GatewayError('mailbox_unavailable', message, {
-      details: { reason: 'login_unavailable', server_code: code },
+      details: { reason: HELD_BACK, server_code: code },
       retryAfterSeconds: 30,
       cause: error,
     });
@@ -60,6 +60,12 @@ export function connectError(error: unknown): GatewayError {
   const reason = reasonOf(fields);
   return unavailable(reason, MESSAGES[reason], error);
 }
+
+/** The server lets nobody in just now: too many connections of the user, say, or too busy. */
+export const isHeldBack = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.details['reason'] === HELD_BACK;
+
+const HELD_BACK = 'login_unavailable';
 
 type Reason = 'tls' | 'timeout' | 'refused' | 'protocol' | 'unreachable';
 const MESSAGES: Readonly<Record<Reason, string>> = {

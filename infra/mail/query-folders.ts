@@ -6,7 +6,7 @@ import { type Depth, deeper } from './fetched-message.ts';
 import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { fetchTexts, type TextRequest } from './message-text.ts';
-import { openIfThere } from './open-folder.ts';
+import { openListed } from './open-folder.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { ReceivedDates, ReceivedDatesCache } from './received-dates.ts';
 
@@ -52,14 +52,14 @@ export class QueryFolders {
     return this.#deps.maxEvaluated;
   }
 
-  /** Searches every folder that is there, one after the other. */
+  /** Searches every folder, one after the other. Throws `FolderGone` for one that is no longer where it was. */
   async search(wants: {
     readonly dates: boolean;
     readonly withoutDeleted: boolean;
   }): Promise<readonly Searched[]> {
     const all: Searched[] = [];
     for (const folder of this.query.folders) {
-      const open = await openIfThere(this.#deps.connection, folder.path, 'read');
+      const open = await openListed(this.#deps.connection, folder, 'read');
       if (open !== null) all.push(await this.#searchOpen(folder, open, wants));
     }
     return all;

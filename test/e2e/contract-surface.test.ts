@@ -202,7 +202,7 @@ describe('what every caller is promised', function () {
     expect(JSON.stringify(answer.body)).not.to.include('secret');
   });
 
-  it(`tells a mailbox and how far its index is, never its credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs')}`, async () => {
+  it(`tells a mailbox and how far its index is, never its credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs', 'contract:20:freshness')}`, async () => {
     const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}`);
     expect(body).to.have.all.keys(
       'id', 'email', 'display_name', 'provider', 'auth_type', 'state', 'state_reason', 'imap', 'smtp', 'folder_roles',
@@ -219,6 +219,7 @@ describe('what every caller is promised', function () {
     expect(body.folder_roles.inbox).to.match(/^fld_/);
     expect(body.sync).to.include.keys('last_event_at', 'indexed', 'total');
     expect(body.sync.indexed).to.equal(body.sync.total);
+    expect(body.sync.freshness).to.equal('live');
     expect(body.capabilities).to.include('MOVE');
     expect(JSON.stringify(body)).not.to.include(PASSWORD);
   });

@@ -18,6 +18,26 @@ export const contractSync = {
     'send_draft',
     'Copies in Sent and Drafts are filed where the server takes no message into a folder open for reading (Courier).',
   ],
+  'contract:20:renamed-tree': [
+    'list_folders',
+    'A folder that was renamed with its children keeps every number (UIDVALIDITY and common prefix).',
+  ],
+  'contract:20:folder-gone': [
+    ['email_query', 'get_message'],
+    'A folder found gone answers 503 until it is listed again, which is at once; never 200 with nothing, never 502.',
+  ],
+  'contract:20:made-anew': [
+    'get_message',
+    'After a folder was removed and made again an old id never reads another message, also where the server serves it on.',
+  ],
+  'contract:20:freshness': [
+    'get_mailbox',
+    'sync.freshness tells how soon news shows; live: INBOX in 2 s, folders in 60 s.',
+  ],
+  'contract:20:connection-limit': [
+    'email_query',
+    'A limit of connections that the mail server has itself is learned and waited for, and does not make the mailbox degraded.',
+  ],
   'contract:4:mailbox-degraded': [
     'get_mailbox',
     'A mailbox in use whose provider holds the gateway back is degraded, not failed.',

@@ -13,6 +13,7 @@ import { labelledFolders } from '../../infra/mail/labelled-folders.ts';
 import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
 import type { FolderKey, MailIndex } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
+import { ringBell } from '../../infra/mail-sync/mailbox-bell.ts';
 import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
 import { runMailboxWorkers } from '../../infra/mail-sync/mailbox-workers.ts';
 import { mirroredFlags } from '../../infra/mail-sync/mirrored-flags.ts';
@@ -113,6 +114,9 @@ export async function startSyncRig(
     onMailboxHealthy: (id) => {
       note(recordMailHealth(base, id));
     },
+    onFolderGone: (id, path) => {
+      note(ringBell(sql, id, [folderAt(path).number]));
+    },
   });
   const add = async (id: string, number: number): Promise<void> => {
     const email = sealed(`sealed:x:${id}@example.com`);
@@ -128,6 +132,11 @@ export async function startSyncRig(
   const entry = (): MailboxEntry => {
     const found = base.directory.state.mailboxes.get(mailboxId);
     if (!found) throw new Error('the mailbox is unknown');
+    return found;
+  };
+  const folderAt = (path: string): FolderEntry => {
+    const found = entry().folders.find((folder) => folder.path === path);
+    if (!found) throw new Error(`there is no folder ${path}`);
     return found;
   };
   const closers: (() => Promise<void>)[] = [];
@@ -155,11 +164,7 @@ export async function startSyncRig(
       await base.directory.waitFor(position ?? 0n);
     },
     entry,
-    folder: (path) => {
-      const found = entry().folders.find((folder) => folder.path === path);
-      if (!found) throw new Error(`there is no folder ${path}`);
-      return found;
-    },
+    folder: folderAt,
     work: (times, through = index) => {
       const leases = startLeases(sql, silentLog, { leaseMs: 2_000, renewEveryMs: 500 });
       const stopping = new AbortController();

@@ -48,6 +48,11 @@ export class ScriptedImapServer<Account extends LabelledAccount = LabelledAccoun
     return { host: '127.0.0.1', port, security: 'none' };
   }
 
+  /** Ends every connection. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();

@@ -248,18 +248,19 @@ describe('a worker before a provider with a limit', function () {
     const imap = dovecot.imap();
     await appendMessages(imap, 'held', [{ raw: mail('a') }]);
     rig = await startSyncRig(imap, 'held');
-    rig.work();
+    const end = rig.work();
     await eventually(() => rig.entry().state === 'connected');
-    await rig.client(async () => {
-      // The second and last connection is the other client's: the worker gets none for its folders.
-      await rig.ports.mailEchoes
-        .expect({ mailboxId: rig.mailboxId, operationId: null }, [
-          { kind: 'leaves', folder: rig.folder('Archive').number, uidValidity: 1, uid: 1, moved: false },
-        ])
-        .then((expectation) => expectation.settle([]));
-      await eventually(() => rig.entry().state === 'degraded');
-      expect(rig.entry().stateReason).to.equal('login_unavailable');
-    });
+    await end();
+    await rig.gateway.disconnect(rig.mailboxId);
+    await eventually(async () => (await dovecot.connectionsOf('held')) === 0);
+    // Other clients have both connections: the worker gets none.
+    await rig.client(() =>
+      rig.client(async () => {
+        rig.work();
+        await eventually(() => rig.entry().state === 'degraded', 10_000);
+        expect(rig.entry().stateReason).to.equal('login_unavailable');
+      }),
+    );
     await eventually(() => rig.entry().state === 'connected', 10_000);
   });
 });

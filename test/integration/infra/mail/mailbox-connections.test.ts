@@ -148,12 +148,18 @@ describe('connections to a mailbox', () => {
         lent.push(hold);
       });
     }
-    const refusal = await rejection(limited.mail(() => Promise.resolve()));
+    const other = mailGateway(server.imap(), 'limited');
+    const refusal = await rejection(other.mail(() => Promise.resolve()));
     expect(refusal).to.have.property('code', 'mailbox_unavailable');
     expect(refusal).to.have.nested.property('details.server_code', 'LIMIT');
+    expect(other.troubles).to.have.length(1);
+    const waiting = limited.mail(() => Promise.resolve('served'));
     held.resolve(undefined);
     await Promise.all(lent);
+    expect(await waiting, 'in its turn').to.equal('served');
+    expect(limited.troubles).to.deep.equal([]);
     limited.gateway.close();
+    other.gateway.close();
   });
 
   it('does not try a refused password again at once, unless it was changed', async () => {

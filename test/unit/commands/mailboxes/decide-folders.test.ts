@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
+  type KnownPaths,
   type ListedFolder,
   numberFolders,
   recordFolders,
@@ -11,7 +12,13 @@ import { given, stateAfter } from '../../../support/decider-spec.ts';
 import { added, folderAdded, sealed } from '../../../support/mailbox-facts.ts';
 import { verifies } from '../../../support/verifies.ts';
 
+/** Paths are their own keys here. */
+const pathsIn = (state: Parameters<typeof recordFolders>[0]): KnownPaths => ({
+  of: (number) => state.folders.get(number)?.pathKey,
+  delimiter: '/',
+});
 const listed = (pathKey: string, change: Partial<ListedFolder> = {}): ListedFolder => ({
+  path: pathKey,
   pathKey,
   selectable: true,
   uidValidity: 1,
@@ -20,7 +27,7 @@ const listed = (pathKey: string, change: Partial<ListedFolder> = {}): ListedFold
   ...change,
 });
 const record = (folders: readonly ListedFolder[]) => (state: Parameters<typeof recordFolders>[0]) =>
-  recordFolders(state, folders, sealed);
+  recordFolders(state, folders, pathsIn(state), sealed);
 const availability = (number: number, word: 'selectable' | 'container' | 'missing'): MailboxFact => ({
   type: 'FolderAvailabilityChanged',
   data: { number, availability: word },
@@ -57,11 +64,66 @@ describe('folder numbers', () => {
       .then({ type: 'FolderRenamed', data: { number: 2, path: sealed('new'), path_key: 'new' } });
   });
 
+  it(`stay with a folder that was renamed with its children, others coming and going ${verifies('contract:20:renamed-tree')}`, () => {
+    const past = [
+      folderAdded(1, 'inbox', 1),
+      folderAdded(2, 'Eltern', 22),
+      folderAdded(3, 'Eltern/Kind', 23),
+      folderAdded(4, 'Eltern/Kind/Enkel', 24),
+      folderAdded(5, 'gone', 25),
+    ];
+    const renamed = (number: number, path: string): MailboxFact => ({
+      type: 'FolderRenamed',
+      data: { number, path: sealed(path), path_key: path },
+    });
+    given(mailbox, ...added, ...past)
+      .when(
+        record([
+          listed('inbox'),
+          listed('Neu', { uidValidity: 22 }),
+          listed('Neu/Kind', { uidValidity: 23 }),
+          listed('Neu/Kind/Enkel', { uidValidity: 24 }),
+          listed('fresh', { uidValidity: 99 }),
+        ]),
+      )
+      .then(
+        renamed(2, 'Neu'),
+        renamed(3, 'Neu/Kind'),
+        renamed(4, 'Neu/Kind/Enkel'),
+        folderAdded(6, 'fresh', 99),
+        availability(5, 'missing'),
+      );
+  });
+
+  it('stay with a tree on a server where every folder has one UIDVALIDITY', () => {
+    const past = [
+      folderAdded(1, 'inbox', 1),
+      folderAdded(2, 'a', 1),
+      folderAdded(3, 'a/x', 1),
+      folderAdded(4, 'a/y', 1),
+    ];
+    given(mailbox, ...added, ...past)
+      .when(record(['inbox', 'b', 'b/x', 'b/y'].map((path) => listed(path))))
+      .then(
+        ...[[2, 'b'] as const, [3, 'b/x'] as const, [4, 'b/y'] as const].map(
+          ([number, path]): MailboxFact => ({
+            type: 'FolderRenamed',
+            data: { number, path: sealed(path), path_key: path },
+          }),
+        ),
+      );
+  });
+
   it('are new whenever a rename is not certain', () => {
     const two = given(mailbox, ...added, folderAdded(1, 'old', 22), folderAdded(2, 'other', 23));
     two
-      .when(record([listed('new', { uidValidity: 22 })]))
-      .then(folderAdded(3, 'new', 22), availability(1, 'missing'), availability(2, 'missing'));
+      .when(record([listed('new', { uidValidity: 22 }), listed('newer', { uidValidity: 22 })]))
+      .then(
+        folderAdded(3, 'new', 22),
+        folderAdded(4, 'newer', 22),
+        availability(1, 'missing'),
+        availability(2, 'missing'),
+      );
     two
       .when(record([listed('other'), listed('new', { uidValidity: 99 })]))
       .then(folderAdded(3, 'new', 99), availability(1, 'missing'));
@@ -81,10 +143,10 @@ describe('folder numbers', () => {
         let before: readonly ListedFolder[] = [];
         for (const folders of listings.map((each) => each.map((folder) => listed(folder.pathKey, folder)))) {
           const state = stateAfter(mailbox, past);
-          const numbers = numberFolders(state, folders);
+          const numbers = numberFolders(state, folders, pathsIn(state));
           expect(new Set(numbers.values()).size).to.equal(folders.length);
           for (const { pathKey } of before.filter((old) => numbers.has(old.pathKey))) {
-            expect(numbers.get(pathKey)).to.equal(numberFolders(state, before).get(pathKey));
+            expect(numbers.get(pathKey)).to.equal(numberFolders(state, before, pathsIn(state)).get(pathKey));
           }
           past = [...past, ...record(folders)(state)];
           expect(record(folders)(stateAfter(mailbox, past))).to.deep.equal([]);

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { eventually } from '../../../support/eventually.ts';
+import { MODERN } from '../../../support/imap-habits.ts';
+import { plainMessage } from '../../../support/mail-append.ts';
+import { queryOf } from '../../../support/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/plain-account.ts';
+import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
+
+for (const most of [1, 2]) {
+  describe(`a mail server that lets a user have ${String(most)} of the gateway's connections`, function () {
+    this.timeout(30_000);
+    let server: ScriptedImapServer<PlainAccount>;
+    let rig: SyncRig;
+
+    beforeEach(async () => {
+      const account = new PlainAccount(['INBOX', 'Work']);
+      server = await ScriptedImapServer.start({ ...MODERN, mostConnections: most }, account);
+      for (let at = 0; at < 40; at += 1)
+        account.deliver({ raw: raw(`m${String(at)}`), labels: [at % 2 ? 'INBOX' : 'Work'] });
+      rig = await startSyncRig(server.imap(), 'anna');
+    });
+    afterEach(async () => {
+      await rig.close();
+      await server.close();
+    });
+
+    const count = () =>
+      rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (mail) => {
+        const { messages } = await mail.query(queryOf({ depth: 'place' }));
+        return messages.length;
+      });
+    const states = () => rig.events.all.map(({ type }) => type).filter((type) => type.startsWith('Mailbox'));
+
+    it(`answers all calls, one after the other, and syncs ${verifies('contract:20:connection-limit')}`, async () => {
+      rig.work();
+      await eventually(() => rig.entry().state === 'syncing' || rig.entry().state === 'connected', 10_000);
+      expect(await Promise.all(Array.from({ length: 6 }, count))).to.deep.equal(Array(6).fill(20));
+      await eventually(() => rig.entry().state === 'connected', 15_000);
+      server.account.deliver({ raw: raw('late'), labels: ['INBOX'] });
+      await eventually(() => rig.told().length > 0, 2_000);
+      expect(await Promise.all(Array.from({ length: 6 }, count))).to.deep.equal(Array(6).fill(21));
+      expect(states()).to.not.include('MailboxDegraded').and.not.include('MailboxConnectionFailed');
+      expect(server.loggedIn.size).to.be.at.most(most);
+    });
+
+    it('asks it no more for what it refused a moment ago', async () => {
+      rig.work();
+      await eventually(() => rig.entry().state === 'connected', 15_000);
+      await Promise.all(Array.from({ length: 6 }, count));
+      const logins = (): number => server.heard.filter((command) => command.startsWith('LOGIN')).length;
+      const before = logins();
+      for (let at = 0; at < 5; at += 1) await Promise.all(Array.from({ length: 6 }, count));
+      expect(logins() - before).to.be.at.most(most === 1 ? 0 : 2);
+    });
+  });
+}

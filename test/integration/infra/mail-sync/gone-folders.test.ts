@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import { FolderGone } from '../../../../infra/mail/open-folder.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { COURIER_LIKE, CYRUS_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';
+import { plainMessage } from '../../../support/mail-append.ts';
+import { queryOf } from '../../../support/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/plain-account.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
+
+describe('a folder that another client renames, removes or makes anew', function () {
+  this.timeout(30_000);
+  let server: ScriptedImapServer<PlainAccount>;
+  let rig: SyncRig;
+
+  const start = async (habits: ImapHabits, paths: readonly string[]): Promise<void> => {
+    server = await ScriptedImapServer.start(habits, new PlainAccount(['INBOX', ...paths], habits.delimiter));
+    for (const path of paths) server.account.deliver({ raw: raw(`${path} old`), labels: [path] });
+    rig = await startSyncRig(server.imap(), 'anna');
+  };
+  const synced = async (): Promise<void> => {
+    await eventually(
+      async () => rig.entry().state === 'connected' && (await rig.differences()).length === 0,
+      15_000,
+    );
+  };
+  afterEach(async () => {
+    await rig.close();
+    await server.close();
+  });
+
+  const subjectsIn = (folder: { number: number; path: string }) =>
+    rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (mail) => {
+      const { messages } = await mail.query(queryOf({ folders: [folder], depth: 'envelope' }));
+      return messages;
+    });
+
+  it(`keeps its number with all below it ${verifies('contract:20:renamed-tree')}`, async () => {
+    await start(MODERN, ['Eltern', 'Eltern/Kind', 'Other']);
+    rig.work();
+    await synced();
+    const numbers = ['Eltern', 'Eltern/Kind'].map((path) => rig.folder(path).number);
+    server.account.rename('Eltern', 'Eltern neu');
+    await eventually(() => rig.entry().folders.some(({ path }) => path === 'Eltern neu/Kind'), 10_000);
+    expect(['Eltern neu', 'Eltern neu/Kind'].map((path) => rig.folder(path).number)).to.deep.equal(numbers);
+  });
+
+  for (const [name, habits] of [
+    ['most servers', MODERN],
+    ['Cyrus', CYRUS_LIKE],
+  ] as const) {
+    it(`is told as gone for now and listed at once, never as empty, on ${name} ${verifies('contract:20:folder-gone')}`, async () => {
+      await start(habits, ['Work']);
+      const end = rig.work({ roundEveryMs: 60_000 });
+      await synced();
+      const before = rig.folder('Work');
+      const [message] = await subjectsIn(before);
+      if (!message) throw new Error('nothing is there');
+      server.account.rename('Work', 'Arbeit');
+      const read = [
+        () => subjectsIn(before),
+        () =>
+          rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
+            mail.fetch([message.ref], 'place', null),
+          ),
+        () => rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) => mail.identify([message.ref])),
+      ];
+      if (habits.goneWhileOpen === 'kept') server.cut();
+      for (const work of read) {
+        const error = await rejection(work());
+        expect(error).to.be.instanceOf(FolderGone);
+        expect(error).to.include({ code: 'mailbox_unavailable' });
+      }
+      // The round is a minute away.
+      const isListed = () =>
+        rig.entry().folders.some(({ path, number }) => path === 'Arbeit' && number === before.number);
+      await eventually(isListed, 5_000);
+      expect(await subjectsIn(rig.folder('Arbeit'))).to.have.length(1);
+      await end();
+    });
+  }
+
+  it(`never gives another message under an old id on Courier ${verifies('contract:20:made-anew')}`, async () => {
+    await start(COURIER_LIKE, ['INBOX.Work']);
+    rig.work();
+    await synced();
+    const folder = rig.folder('INBOX.Work');
+    const [old] = await subjectsIn(folder);
+    if (!old) throw new Error('nothing is there');
+    server.account.delete(folder.path);
+    server.account.create(folder.path);
+    server.account.deliver({ raw: raw('another'), labels: [folder.path] });
+    await rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (mail) => {
+      expect(await mail.fetch([old.ref], 'envelope', 100)).to.deep.equal([null]);
+      expect(await mail.identify([old.ref])).to.deep.equal([null]);
+      expect(await mail.readBytes(old.ref, null, 0, 100)).to.equal(null);
+    });
+    const [fresh] = await subjectsIn(folder);
+    expect(fresh?.subject).to.equal('another');
+    expect(fresh?.ref.uidValidity).to.not.equal(old.ref.uidValidity);
+    expect(fresh?.ref.uid).to.equal(old.ref.uid);
+  });
+});
