@@ -5,10 +5,13 @@ import { type ConnectedEventStore, openEventStore } from './event-store/event-st
 import { openStores, type StoresOptions } from './open-stores.ts';
 import { openPool, postgresSql } from './postgres/pool.ts';
 import { loadMasterKey, loadSharedKeys } from './security/key-file.ts';
+import { StoreSpace } from './store-space.ts';
 import { openVault, type Vault, vaultExists } from './security/vault.ts';
 
 export interface Storage {
+  /** Of `space`, which sees what fails on it. */
   readonly sql: Sql;
+  readonly space: StoreSpace;
   /** What must be read in time, however busy `sql` is: connections and short deadlines of its own. */
   readonly epochSql: Sql;
   readonly vault: Vault;
@@ -26,14 +29,15 @@ const EPOCH_TIMEOUT_MS = 1_000;
 export async function openStorage(options: StoresOptions, opened: AsyncDisposableStack): Promise<Storage> {
   const { config, log } = options;
   const { pool, ...places } = await openStores(options, opened);
-  const sql = postgresSql(pool);
+  const space = new StoreSpace({ sql: postgresSql(pool), log });
+  const { sql } = space;
   // Where a vault is, another process or an earlier run made its key.
   const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
   const shared = config.sharedKeysFile === null ? null : await loadSharedKeys(config.sharedKeysFile);
   const vault = await openVault(sql, masterKey, shared);
   const epochPool = openPool({ url: places.databaseUrl, log, size: 2, statementTimeoutMs: EPOCH_TIMEOUT_MS });
   opened.defer(() => epochPool.end());
-  const events = openEventStore({ url: places.eventStoreUrl, log });
+  const events = openEventStore({ url: places.eventStoreUrl, log, onNoSpace: space.noteFull });
   opened.defer(() => events.close());
-  return { sql, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
+  return { sql, space, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
 }

@@ -18,6 +18,10 @@ export const readinessChecks = ({ ports, storage }: Core, projector: Projector):
     await ports.events.headPosition();
     return {};
   },
+  space: async () => {
+    await storage.space.check();
+    return {};
+  },
   directory: async () => {
     if (!ports.directory.isCurrent) throw new Error('this process may lack a change of rights');
     return {};

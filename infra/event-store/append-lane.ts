@@ -13,7 +13,8 @@ import { Slots } from './slots.ts';
 import type { StoreConnection } from './store-connection.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { credentialsIn } from './store-credentials.ts';
-import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
+import { NoSpaceLeft } from '../no-space.ts';
+import { classifyFailure, reportFailure, saysNoSpace, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';
 
 export interface AppendLaneOptions {
@@ -26,6 +27,8 @@ export interface AppendLaneOptions {
   readonly tryTimeoutMs: number;
   /** One call per append instead of the shared batch call. */
   readonly forceUnary: boolean;
+  /** Told of each append that found no room. */
+  readonly onNoSpace?: (error: NoSpaceLeft) => void;
 }
 
 /**
@@ -60,7 +63,7 @@ export class AppendLane {
    * Appends, resending the identical append while its outcome is unknown: same ids, same expectation. So the answer is
    * true even when the first try was written and others appended since. Throws `WrongExpectedRevision`; the client's error
    * for what the store refuses (too large, stream deleted: defects of ours); `store_unavailable` after the deadline,
-   * when it may have been written or still be, and at once when the store denies access; `LogReplaced`.
+   * when it may have been written or still be, and at once when the store denies access or has no room; `LogReplaced`.
    */
   async append(stream: string, expected: ExpectedRevision, events: JSONEventData[]): Promise<AppendResult> {
     const giveUpAt = performance.now() + this.#options.timeoutMs;
@@ -136,6 +139,11 @@ export class AppendLane {
     if (error instanceof LogReplaced) throw error;
     if (error instanceof WrongExpectedVersionError) {
       throw new WrongExpectedRevision(stream, actualRevision(error, expected));
+    }
+    if (saysNoSpace(error)) {
+      const full = new NoSpaceLeft(error);
+      this.#options.onNoSpace?.(full);
+      throw full;
     }
     const failure = classifyFailure(error);
     if (failure === 'refused') throw error;

@@ -1,5 +1,6 @@
 /** The `EventStore` port on the official client: the same code for the embedded node and a real server or cluster. */
 import type { Appended, EventStore, Log, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { NoSpaceLeft } from '../no-space.ts';
 import { requireEvents, requireStreamName } from './append-checks.ts';
 import { AppendLane } from './append-lane.ts';
 import { followAll } from './follow-all.ts';
@@ -24,6 +25,8 @@ export interface EventStoreOptions {
   readonly confirmTimeoutMs?: number;
   /** Appends one call at a time, as with a server that has no BatchAppend. */
   readonly forceUnary?: boolean;
+  /** Told of each append that found no room. */
+  readonly onNoSpace?: (error: NoSpaceLeft) => void;
 }
 
 export interface ConnectedEventStore extends EventStore {
@@ -54,6 +57,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     timeoutMs: options.appendTimeoutMs ?? 10_000,
     tryTimeoutMs: options.appendTryTimeoutMs ?? 3_000,
     forceUnary: options.forceUnary ?? false,
+    ...(options.onNoSpace && { onNoSpace: options.onNoSpace }),
   });
   const connections = new StoreConnections(url, log);
   const closed = new AbortController();

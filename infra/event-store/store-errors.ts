@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { ErrorType, isCommandError } from '@eventstore/db-client';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
+import { NO_SPACE_TEXT } from '../no-space.ts';
 
 /** The store cannot be reached, or has not said in time whether it did what was asked. */
 export const storeUnavailable = (cause: unknown): GatewayError =>
@@ -59,6 +60,10 @@ export function reportFailure(log: Log, text: string, fields: Record<string, unk
     );
   }
 }
+
+/** The store answers, and has no room: nothing was written. */
+export const saysNoSpace = (error: unknown): boolean =>
+  isClientError(error) && error.message.includes(NO_SPACE_TEXT);
 
 type ClientError = Error & { readonly type: ErrorType; readonly code?: status };
 

@@ -1,6 +1,7 @@
 /** Which of Postgres' and its client's errors mean "the database is away" rather than "the statement is wrong". */
 import { DatabaseError } from 'pg';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import { isDiskFull, NoSpaceLeft } from '../no-space.ts';
 
 /** SQLSTATE classes and codes: connection, resources, shutdown, a statement stopped by its timeout. */
 const AWAY = /^(?:08...|53...|57P0[1-5]|57014|25P03)$/;
@@ -28,8 +29,12 @@ export function isConnectionFailure(error: unknown): error is Error {
   return CLIENT_MESSAGES.some((message) => error.message.startsWith(message));
 }
 
-/** The error as the rest of the gateway should see it: `store_unavailable` for a connection failure, else unchanged. */
+/**
+ * The error as the rest of the gateway should see it: `store_unavailable` for a connection failure and, as `NoSpaceLeft`,
+ * for a full disk; else unchanged.
+ */
 export function asGatewayError(error: unknown): unknown {
+  if (isDiskFull(error)) return new NoSpaceLeft(error);
   if (!isConnectionFailure(error)) return error;
   return new GatewayError('store_unavailable', 'The database cannot be reached; try again shortly.', {
     cause: error,

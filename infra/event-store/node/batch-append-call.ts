@@ -7,6 +7,7 @@ import codes from '@eventstore/db-client/generated/code_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { NO_SPACE_TEXT } from '../../no-space.ts';
 import { toNumber } from './append-calls.ts';
 import { callError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
@@ -185,6 +186,13 @@ function errorMessage(refusal: Refusal, options: streams.BatchAppendReq.Options)
       );
     case 'bad-request':
       return own(Code.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(refusal.message));
+    case 'no-space':
+      return error(
+        Code.RESOURCE_EXHAUSTED,
+        NO_SPACE_TEXT,
+        'google.protobuf.Empty',
+        new Empty().serializeBinary(),
+      );
     case 'not-ready':
       return error(Code.OK, 'Server Is Not Ready', 'google.protobuf.Empty', new Empty().serializeBinary());
   }

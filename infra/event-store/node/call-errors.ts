@@ -1,6 +1,7 @@
 /** Status and trailers of calls that end in an error, as a real server sends them. */
 import { Metadata, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
+import { NO_SPACE_TEXT } from '../../no-space.ts';
 import { MAX_APPEND_BYTES } from './stored-record.ts';
 import type { Expectation, Refusal } from './write-request.ts';
 
@@ -63,6 +64,8 @@ export function refusalError(refusal: Refusal, stream: string): ServiceError {
       return handlerThrew();
     case 'deadline-passed':
       return callError(status.DEADLINE_EXCEEDED, 'Deadline Exceeded');
+    case 'no-space':
+      return callError(status.RESOURCE_EXHAUSTED, NO_SPACE_TEXT);
     case 'not-ready':
       return notReady();
   }

@@ -3,6 +3,8 @@
  * statement, and answered after the commit. One writer makes `$all` gap-free in commit order.
  */
 import { setImmediate } from 'node:timers/promises';
+import { DatabaseError } from 'pg';
+import { isDiskFull } from '../../no-space.ts';
 import type { CommitBells } from './commit-bells.ts';
 import { CommitDraft } from './commit-draft.ts';
 import { decideWrite } from './decide-write.ts';
@@ -94,7 +96,8 @@ export class LogWriter {
     while (this.#session && this.#queue.length > 0) {
       const session = this.#session;
       const batch = this.#take();
-      const answers = await this.#commit(session, batch).catch((error: unknown) => {
+      const answers = await this.#commit(session, batch).catch((error: unknown): Answers | null => {
+        if (isRefusedForSpace(error)) return batch.map((request) => [request, { kind: 'no-space' }]);
         this.#giveUp(session, error);
         return null;
       });
@@ -144,6 +147,10 @@ export class LogWriter {
     return answers;
   }
 }
+
+/** The statement did nothing and the session goes on. A server that dies of it (`PANIC`) may have written. */
+const isRefusedForSpace = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.severity === 'ERROR' && isDiskFull(error);
 
 /** Streams that every append of the batch expects not to be there: nearly always they are not, and a look-up is saved. */
 function expectedNew(batch: readonly WriteRequest[]): ReadonlySet<string> {

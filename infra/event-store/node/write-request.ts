@@ -11,6 +11,7 @@ export type Refusal =
   | { readonly kind: 'bad-request'; readonly message: string }
   | { readonly kind: 'missing-property' }
   | { readonly kind: 'deadline-passed' }
+  | { readonly kind: 'no-space' }
   | { readonly kind: 'not-ready' };
 
 export interface Written {
