@@ -1,4 +1,5 @@
 /** Every setting of the gateway, as environment variables. What is not here is not a setting. */
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { LAST_BLOCK } from '../commands/mailboxes/mailbox-number.ts';
 import { parseNetwork } from './http/trusted-proxies.ts';
@@ -50,6 +51,8 @@ const address = (schemes: readonly string[]) =>
     );
 
 const isSeconds = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text);
+
+const isListenAddress = (text: string): boolean => text === 'localhost' || ipaddr.isValid(text);
 
 const isRole = (text: string): boolean => ROLES.some((role) => role === text);
 
@@ -137,8 +140,17 @@ export const Settings = z.strictObject({
         'What is logged: info has a line per request, warn what needs attention, error what failed.',
       fallback: 'info',
     }),
+  METRICS_HOST: z
+    .string()
+    .refine(isListenAddress, 'must be an address of this machine such as 127.0.0.1, 0.0.0.0 or ::')
+    .default('127.0.0.1')
+    .register(settings, {
+      description:
+        'Address the Prometheus metrics are on, for METRICS_PORT. They need no sign-in: use a private network only.',
+      fallback: '127.0.0.1',
+    }),
   METRICS_PORT: port(1).optional().register(settings, {
-    description: 'Loopback port of the Prometheus metrics.',
+    description: 'Port of the Prometheus metrics.',
     fallback: 'no metrics listener',
   }),
   DATA_DIR: z.string().default('.data').register(settings, {

@@ -15,7 +15,9 @@ export interface Config {
   readonly port: number;
   /** Null = `http://<host>:<the port listened on>`. */
   readonly baseUrl: string | null;
+  /** Null = no metrics listener. */
   readonly metricsPort: number | null;
+  readonly metricsHost: string;
   /** Absolute. */
   readonly dataDir: string;
   readonly keyFile: string;
@@ -152,6 +154,7 @@ function toConfig(settings: z.output<typeof Settings>): Config {
     port: settings.PORT,
     baseUrl: settings.BASE_URL ?? null,
     metricsPort: settings.METRICS_PORT ?? null,
+    metricsHost: settings.METRICS_HOST,
     dataDir,
     keyFile: settings.KEY_FILE === undefined ? join(dataDir, 'master.key') : resolve(settings.KEY_FILE),
     sharedKeysFile: settings.SHARED_KEYS_FILE === undefined ? null : resolve(settings.SHARED_KEYS_FILE),

@@ -17,6 +17,7 @@ import { runMailboxWorkers } from './mail-sync/mailbox-workers.ts';
 import type { SyncTimes } from './mail-sync/sync-times.ts';
 import { watchGateway } from './observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from './observability/metrics.ts';
+import { watchStores } from './observability/store-gauges.ts';
 import { type Core, type CoreOptions, openCore } from './open-core.ts';
 import { openDirectConnection } from './postgres/direct-connection.ts';
 import { leaseTimes } from './postgres/leases.ts';
@@ -60,7 +61,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   options.progress?.('Starting the projector and the servers');
   const projector = await startReadModels(core, { log, metrics, leads: roles.has('projector') });
   opened.defer(() => projector.close());
-  watchGateway(metrics, { directory: core.ports.directory, projector });
+  const { directory, mail, sql, clock } = core.ports;
+  watchGateway(metrics, { directory, projector, mail });
+  watchStores(metrics, { ...core.storage, sql, clock, dataDir: config.dataDir });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
   await core.ports.feed.start();
   const faces = roles.has('api') ? openFaces(ports, config.allowedOrigins, opened) : null;
@@ -73,7 +76,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     core.ports.feed.end();
   });
   if (config.metricsPort !== null) {
-    const metricsServer = await startMetricsServer({ port: config.metricsPort, metrics });
+    const metricsServer = await startMetricsServer({
+      host: config.metricsHost,
+      port: config.metricsPort,
+      metrics,
+    });
     opened.defer(() => metricsServer.close());
   }
   if (roles.has('mail'))

@@ -1,5 +1,6 @@
 /** Database, keys and event store: what everything else is kept in. */
 import type { KeyObject } from 'node:crypto';
+import type { Pool } from 'pg';
 import type { Sql } from '../commands/kernel/ports.ts';
 import { type ConnectedEventStore, openEventStore } from './event-store/event-store-client.ts';
 import { openStores, type StoresOptions } from './open-stores.ts';
@@ -14,6 +15,8 @@ export interface Storage {
   readonly space: StoreSpace;
   /** What must be read in time, however busy `sql` is: connections and short deadlines of its own. */
   readonly epochSql: Sql;
+  /** Behind `sql`. */
+  readonly pool: Pool;
   readonly vault: Vault;
   readonly masterKey: KeyObject;
   readonly events: ConnectedEventStore;
@@ -39,5 +42,5 @@ export async function openStorage(options: StoresOptions, opened: AsyncDisposabl
   opened.defer(() => epochPool.end());
   const events = openEventStore({ url: places.eventStoreUrl, log, onNoSpace: space.noteFull });
   opened.defer(() => events.close());
-  return { sql, space, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
+  return { sql, space, pool, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
 }

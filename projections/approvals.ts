@@ -50,7 +50,7 @@ export const APPROVER_LANE = `(org_id || ' ' || approver_role)`;
 
 export const approvals: Projection = {
   name: 'approvals',
-  version: 2,
+  version: 3,
   tables: ['approval', 'approval_start', 'approval_target'],
   create: (tableOf) => [
     `create table ${tableOf('approval')} (${columns
@@ -72,6 +72,7 @@ export const approvals: Projection = {
         `create index on ${table} (${of}, created_at desc, id desc) where ended is null`,
       ]),
       `create index on ${table} (expires_at) where ended is null and not committing`,
+      `create index on ${table} (expires_at) where ended = 'expired' and not granted`,
       `create index on ${table} (commit_at) where commit_at is not null`,
       `create index on ${table} (supersedes) where supersedes is not null`,
       `create index on ${table} (suspected, id) where ended is null and suspected > 0`,

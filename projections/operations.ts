@@ -10,7 +10,7 @@ const STATE = `case when not completed then coalesce(check_phase, 'running') whe
   when done_items = 0 and failed_items > 0 then 'failed' else 'completed' end`;
 
 /** Somebody has to see to it: a check that waits for a person, or ended without running, is none of these. */
-const UNSETTLED = `(not completed or unknown_items > 0) and coalesce(check_phase, 'running') = 'running'`;
+export const UNSETTLED = `(not completed or unknown_items > 0) and coalesce(check_phase, 'running') = 'running'`;
 
 const ITEMS = ['done_items', 'failed_items', 'unknown_items'];
 

@@ -4,11 +4,12 @@ import { splitStreamName } from './projection.ts';
 import type { Sql } from '../commands/kernel/ports.ts';
 import type { CopyHabit } from '../commands/drafts/sending/sent-copy.ts';
 
-type SendPhase = 'intended' | 'sending' | 'waiting' | 'unknown' | 'sent' | 'filed' | 'ended';
+/** `scheduled`: held back until its time. `waiting`: the mail server did not take it yet. */
+type SendPhase = 'intended' | 'sending' | 'scheduled' | 'waiting' | 'unknown' | 'sent' | 'filed' | 'ended';
 
 export const sends: Projection = {
   name: 'sends',
-  version: 3,
+  version: 4,
   tables: ['send'],
   create: (tableOf) => [
     `create table ${tableOf('send')} (
@@ -20,6 +21,7 @@ export const sends: Projection = {
     `create index on ${tableOf('send')} (due_at) where not told or phase in ('unknown', 'sent')`,
     `create index on ${tableOf('send')} (mailbox_id, updated_at) where filed_by is not null`,
     `create index on ${tableOf('send')} (draft_id)`,
+    `create index on ${tableOf('send')} (operation_id) where phase = 'waiting'`,
   ],
   apply: async ({ events, sql, tableOf }) => {
     const table = tableOf('send');
@@ -61,7 +63,7 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
     case 'DraftDiscarded':
       await sql.query(
         `update ${table} set phase = 'ended', due_at = $2, updated_at = $2
-         where draft_id = $1 and phase in ('intended', 'sending', 'waiting')`,
+         where draft_id = $1 and phase in ('intended', 'sending', 'scheduled', 'waiting')`,
         [id, at],
       );
       return;
@@ -94,7 +96,7 @@ function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
     case 'SendStarted':
       return { operationId: data.operation_id, phase: 'sending', dueAt: now };
     case 'SendScheduled':
-      return { operationId: data.operation_id, phase: 'waiting', dueAt: data.commit_at };
+      return { operationId: data.operation_id, phase: 'scheduled', dueAt: data.commit_at };
     case 'SendPostponed':
       // Its check is told at once, and decides from then on when it is tried again.
       return {

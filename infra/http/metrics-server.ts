@@ -1,4 +1,4 @@
-/** `/metrics` and nothing else, on a loopback listener of its own. */
+/** `/metrics` and nothing else, on a listener of its own. */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { Metrics } from '../observability/metrics.ts';
@@ -13,9 +13,11 @@ const MAX_CONNECTIONS = 64;
 
 /** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startMetricsServer({
+  host,
   port,
   metrics,
 }: {
+  host: string;
   port: number;
   metrics: Metrics;
 }): Promise<MetricsServer> {
@@ -30,12 +32,12 @@ export async function startMetricsServer({
     );
   });
   server.maxConnections = MAX_CONNECTIONS;
-  server.listen(port, '127.0.0.1');
+  server.listen(port, host);
   try {
     await once(server, 'listening');
   } catch (cause) {
     throw new Error(
-      `Metrics port ${String(port)} cannot be listened on: is it in use? Set METRICS_PORT to another.`,
+      `Metrics port ${String(port)} on ${host} cannot be listened on: is it in use? Set METRICS_PORT or METRICS_HOST.`,
       { cause },
     );
   }

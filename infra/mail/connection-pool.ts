@@ -76,6 +76,11 @@ export class ConnectionPool {
     this.#slots = new ConnectionSlots(options);
   }
 
+  /** Connections to the server, each until its goodbye is over. */
+  get size(): number {
+    return this.#counted.size;
+  }
+
   /**
    * A kept connection where there is one; for `new` only when no other may be opened beside it, and then the one callers used
    * longest ago. Throws `overloaded` when nothing gets free in time, and what opening a connection throws.

@@ -174,6 +174,11 @@ export class ImapGateway implements MailPort {
     assertPlainIsLocal(settings, await this.#options.guard.vet(settings.host, settings.port));
   }
 
+  /** Connections to mail servers that are open now. */
+  get connections(): number {
+    return [...this.#pools.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
   async disconnect(mailboxId: string): Promise<void> {
     const pool = this.#pools.get(mailboxId);
     this.#pools.delete(mailboxId);

@@ -4,6 +4,7 @@ import type { Metrics } from './metrics.ts';
 
 export interface Watched {
   readonly directory: Pick<Directory, 'state' | 'isCurrent'>;
+  readonly mail: { readonly connections: number };
   readonly projector: {
     status(): { readonly leader: boolean; readonly models: readonly WatchedModel[] };
   };
@@ -21,7 +22,7 @@ const asNumber = (value: boolean): number => (value ? 1 : 0);
 /** Once per process: a name can be watched only once. */
 export function watchGateway(
   metrics: Pick<Metrics, 'watch' | 'watchEach'>,
-  { directory, projector }: Watched,
+  { directory, projector, mail }: Watched,
 ): void {
   metrics.watch('gateway_projector_leader', '1 while this process keeps the read models.', () =>
     asNumber(projector.status().leader),
@@ -54,6 +55,11 @@ export function watchGateway(
   );
   metrics.watch('gateway_directory_current', '0 while this process may lack a change of rights.', () =>
     asNumber(directory.isCurrent),
+  );
+  metrics.watch(
+    'gateway_imap_connections',
+    'Connections of this process to mail servers.',
+    () => mail.connections,
   );
   const mailboxes = { name: 'gateway_mailboxes', help: 'Mailboxes by state.', label: 'state' };
   metrics.watchEach(mailboxes, () => {

@@ -9,8 +9,8 @@ export interface Metrics {
   eventParked(projection: string): void;
   appendDone(append: { outcome: 'appended' | 'refused' | 'failed'; seconds: number }): void;
   mailCommandDone(command: { outcome: MailCommandOutcome; seconds: number }): void;
-  /** Asked for a gauge each time the metrics are read. */
-  watch(name: string, help: string, read: () => number): void;
+  /** Asked for a gauge each time the metrics are read; null leaves the gauge out. */
+  watch(name: string, help: string, read: () => number | null | Promise<number | null>): void;
   /** As `watch`, for one number per value of a label. */
   watchEach(gauge: LabelledGauge, read: () => ReadonlyMap<string, number>): void;
 }
@@ -91,8 +91,10 @@ const gaugesOf = (registers: Registry[]): Pick<Metrics, 'watch' | 'watchEach'> =
       name,
       help,
       registers,
-      collect() {
-        this.set(read());
+      async collect() {
+        const value = await read();
+        if (value === null) this.remove();
+        else this.set(value);
       },
     });
   },

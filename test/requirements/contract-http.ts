@@ -42,6 +42,14 @@ export const contractHttp = {
     'transport',
     'No space left: 503 store_unavailable that says so at once, not ready, a line of level error and a metric; over by itself.',
   ],
+  'contract:20:metrics-host': [
+    'transport',
+    'METRICS_HOST says where the metrics are; by default the loopback.',
+  ],
+  'contract:20:metrics': [
+    'transport',
+    'Metrics tell approvals that wait or ran out, unknown operations, sends tried again, connections and free disk.',
+  ],
   'contract:20:access-log': [
     'transport',
     'A line of the access log names token, principal, organisation, user agent and the bytes of the answer.',

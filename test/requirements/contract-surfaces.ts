@@ -164,5 +164,8 @@ export const contractSurfaces = {
     'create_mailbox',
     'Mail hosts are public addresses on mail ports unless EGRESS_ALLOW_MAIL opens them: target_blocked.',
   ],
-  'contract:18:metrics': ['transport', 'Prometheus is on METRICS_PORT of the loopback and nothing else is.'],
+  'contract:18:metrics': [
+    'transport',
+    'Prometheus is on METRICS_PORT, by default of the loopback, and nothing else is.',
+  ],
 } as const satisfies RequirementTable;

@@ -7,14 +7,19 @@ import { type ConnectedEventStore, openEventStore } from '../../../infra/event-s
 import { openPool, postgresSql } from '../../../infra/postgres/pool.ts';
 import { readinessChecks } from '../../../infra/readiness.ts';
 import { StoreSpace } from '../../../infra/store-space.ts';
-import { embeddedStore, type EmbeddedStore, freshStream } from '../../contract/event-store/store-under-test.ts';
+import {
+  embeddedStore,
+  type EmbeddedStore,
+  freshStream,
+} from '../../contract/event-store/store-under-test.ts';
 import { rejection } from '../../support/rejection.ts';
 import { silentLog } from '../../support/silent-log.ts';
 import { verifies } from '../../support/verifies.ts';
 
 const NO_SPACE = {
   code: 'store_unavailable',
-  message: 'There is no space left where the gateway stores its data; try again when its operator has made room.',
+  message:
+    'There is no space left where the gateway stores its data; try again when its operator has made room.',
 };
 
 const fact = () => ({ id: randomUUID(), type: 'SpaceTested', data: {}, metadata: {} });
@@ -68,10 +73,13 @@ for (const batchAppend of [true, false]) {
     };
     const ready = async (): Promise<boolean> => {
       const storage = { space } as never;
-      const check = readinessChecks({ ports: {}, storage } as never, {} as never)['space'];
-      return await check!().then(
+      const { space: check } = readinessChecks({ ports: {}, storage } as never, {} as never);
+      return await (check?.() ?? Promise.reject(new Error('there is no such check'))).then(
         () => true,
-        () => false,
+        (error: unknown) => {
+          expect(error).to.include(NO_SPACE);
+          return false;
+        },
       );
     };
 

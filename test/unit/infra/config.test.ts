@@ -63,6 +63,7 @@ describe('config', () => {
       HOST: '0.0.0.0',
       PORT: '8080',
       BASE_URL: 'https://mail.example.com',
+      METRICS_HOST: '0.0.0.0',
       METRICS_PORT: '9464',
       KEY_FILE: '/keys/master.key',
       DATABASE_URL: 'postgres://u:p@pooler/db',
@@ -74,7 +75,12 @@ describe('config', () => {
       LIMIT_READS_PER_MINUTE: '1000000',
     });
     expect(config).to.deep.include({ host: '0.0.0.0', port: 8080, baseUrl: 'https://mail.example.com' });
-    expect(config).to.deep.include({ metricsPort: 9464, keyFile: '/keys/master.key', mcpTextBlock: false });
+    expect(config).to.deep.include({
+      metricsHost: '0.0.0.0',
+      metricsPort: 9464,
+      keyFile: '/keys/master.key',
+      mcpTextBlock: false,
+    });
     expect(config.database).to.deep.equal({
       url: 'postgres://u:p@pooler/db',
       directUrl: 'postgresql://u:p@server/db',
@@ -101,6 +107,10 @@ describe('config', () => {
     [{ PORT: '65536' }, /^PORT must be/],
     [{ BASE_URL: 'mail.example.com' }, /^BASE_URL must be an http or https address/],
     [{ BASE_URL: 'https://mail.example.com/' }, /^BASE_URL must be .* without a slash/],
+    [
+      { METRICS_HOST: 'prometheus' },
+      /^METRICS_HOST must be an address of this machine such as 127\.0\.0\.1, 0\.0\.0\.0 or ::, not "prometheus"\.$/,
+    ],
     [{ MCP_TEXT_BLOCK: 'false' }, /^MCP_TEXT_BLOCK must be on or off, not "false"\.$/],
     [{ LIMIT_WRITES_PER_MINUTE: '0' }, /^LIMIT_WRITES_PER_MINUTE must be a whole number from 1 to/],
     [{ ALLOWED_ORIGINS: 'null' }, /^ALLOWED_ORIGINS must be origins/],

@@ -10,7 +10,7 @@ describe('the metrics listener', () => {
 
   beforeEach(async () => {
     metrics = createMetrics();
-    server = await startMetricsServer({ port: 0, metrics });
+    server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics });
   });
   afterEach(() => server.close());
 
@@ -47,13 +47,39 @@ describe('the metrics listener', () => {
     }
   });
 
+  it(`listens where METRICS_HOST says ${verifies('contract:20:metrics-host')}`, async () => {
+    const other = await startMetricsServer({ host: '127.0.0.2', port: server.port, metrics });
+    try {
+      const answer = await fetch(`http://127.0.0.2:${String(server.port)}/metrics`);
+      expect([answer.status, other.port]).to.deep.equal([200, server.port]);
+      await answer.text();
+    } finally {
+      await other.close();
+    }
+    const { message } = await rejection(startMetricsServer({ host: '192.0.2.1', port: 0, metrics }));
+    expect(message).to.match(/^Metrics port 0 on 192\.0\.2\.1 cannot be listened on.* METRICS_HOST\.$/);
+  });
+
+  it('leaves a number out that is not known now', async () => {
+    let value: number | null = 1;
+    metrics.watch('gateway_sometimes', 'A number.', () => Promise.resolve(value));
+    const text = async () => await (await ask('/metrics')).text();
+    expect(await text()).to.include('gateway_sometimes 1');
+    value = null;
+    expect(await text()).not.to.match(/^gateway_sometimes/m);
+    value = 2;
+    expect(await text()).to.include('gateway_sometimes 2');
+  });
+
   it('keeps the numbers of two gateways apart', async () => {
     createMetrics().refusalCounted('rate_limited');
     expect(await (await ask('/metrics')).text()).not.to.include('gateway_refusals_counted_total{');
   });
 
   it('says in one sentence that its port is taken', async () => {
-    const { message } = await rejection(startMetricsServer({ port: server.port, metrics }));
-    expect(message).to.match(/^Metrics port \d+ cannot be listened on/);
+    const { message } = await rejection(
+      startMetricsServer({ host: '127.0.0.1', port: server.port, metrics }),
+    );
+    expect(message).to.match(/^Metrics port \d+ on 127\.0\.0\.1 cannot be listened on/);
   });
 });

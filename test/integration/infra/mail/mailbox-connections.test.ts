@@ -49,7 +49,9 @@ describe('connections to a mailbox', () => {
     expect(most).to.equal(2);
     expect(proxy.connections - before).to.equal(2);
     expect(under.healthy).to.equal(2);
+    expect(under.gateway.connections).to.equal(2);
     under.gateway.close();
+    expect(under.gateway.connections).to.equal(0);
   });
 
   it('keeps one connection out of reach of bulk work', async () => {

@@ -65,13 +65,19 @@ describe('metrics', () => {
     const audit = { name: 'audit', lagEvents: 7, lagSeconds: 1.5, parked: 2 };
     const status = { leader: true, models: [audit] };
     const state = { mailboxes } as never;
-    watchGateway(metrics, { directory: { state, isCurrent: true }, projector: { status: () => status } });
+    const mail = { connections: 3 };
+    watchGateway(metrics, {
+      directory: { state, isCurrent: true },
+      projector: { status: () => status },
+      mail,
+    });
     put('mbx_1', 'connected');
     put('mbx_2', 'connected');
     put('mbx_3', 'auth_failed');
     expect(await lines('gateway_')).to.include.members([
       'gateway_projector_leader 1',
       'gateway_directory_current 1',
+      'gateway_imap_connections 3',
       'gateway_mailboxes{state="connected"} 2',
       'gateway_mailboxes{state="auth_failed"} 1',
       'gateway_projector_lag_events{projection="audit"} 7',

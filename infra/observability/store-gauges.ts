@@ -1,0 +1,99 @@
+/** What is looked up when Prometheus asks of the stores: room, connections, and the work that waits in them. */
+import { statfs } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Clock, Sql } from '../../commands/kernel/ports.ts';
+import { countOpenWork, type OpenWork } from '../../projections/open-work.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface WatchedStores {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly pool: Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>;
+  readonly space: { isFull(): Promise<boolean> };
+  readonly dataDir: string;
+}
+
+/** Once per process: a name can be watched only once. */
+export function watchStores(metrics: Pick<Metrics, 'watch' | 'watchEach'>, stores: WatchedStores): void {
+  const { pool, space, dataDir } = stores;
+  metrics.watch('gateway_store_full', '1 while writes fail because there is no space left.', () =>
+    orUnknown(async () => Number(await space.isFull())),
+  );
+  metrics.watch(
+    'gateway_disk_free_bytes',
+    'Space left for the gateway on the file system of DATA_DIR.',
+    async () => {
+      const { bavail, bsize } = await statfs(dataDir);
+      return bavail * bsize;
+    },
+  );
+  metrics.watch('gateway_disk_size_bytes', 'Size of the file system of DATA_DIR.', async () => {
+    const { blocks, bsize } = await statfs(dataDir);
+    return blocks * bsize;
+  });
+  const connections = {
+    name: 'gateway_postgres_connections',
+    help: 'Connections of this process to Postgres by state.',
+    label: 'state',
+  };
+  metrics.watchEach(connections, () => {
+    const { totalCount, idleCount } = pool;
+    return new Map([
+      ['idle', idleCount],
+      ['busy', totalCount - idleCount],
+    ]);
+  });
+  metrics.watch(
+    'gateway_postgres_waiting',
+    'Queries of this process that wait for a connection to Postgres.',
+    () => pool.waitingCount,
+  );
+  watchWork(metrics, stores);
+}
+
+function watchWork(metrics: Pick<Metrics, 'watch'>, { sql, clock }: WatchedStores): void {
+  let asking: Promise<OpenWork> | null = null;
+  // All gauges of one scrape are asked at once, and share one query.
+  const number = (name: string, help: string, read: (work: OpenWork) => number): void => {
+    metrics.watch(name, help, () =>
+      orUnknown(async () => {
+        asking ??= countOpenWork(sql, clock.now()).finally(() => {
+          asking = null;
+        });
+        return read(await asking);
+      }),
+    );
+  };
+  number('gateway_approvals_waiting', 'Approvals that wait for people.', (work) => work.approvalsWaiting);
+  number(
+    'gateway_approvals_oldest_waiting_seconds',
+    'Since when the oldest of the approvals that wait was asked for; 0 = none waits.',
+    (work) => work.oldestApprovalSeconds,
+  );
+  number(
+    'gateway_approvals_expired_undecided',
+    'Approvals of the last 24 hours whose time ran out before enough people had decided.',
+    (work) => work.approvalsExpired,
+  );
+  number(
+    'gateway_operations_unknown',
+    'Operations whose outcome nobody knows; each one needs a person.',
+    (work) => work.operationsUnknown,
+  );
+  number(
+    'gateway_sends_waiting',
+    'Sends that the mail server did not take yet and that are tried again.',
+    (work) => work.sendsWaiting,
+  );
+}
+
+/** Null, which leaves the gauge out, while the database is away: other gauges tell that. */
+async function orUnknown(read: () => Promise<number>): Promise<number | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'store_unavailable') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+/** What waits for somebody, in numbers: of all organisations, for whoever watches over the gateway. */
+import type { Sql } from '../commands/kernel/ports.ts';
+import { statusAt } from './approval-queries.ts';
+import { UNSETTLED } from './operations.ts';
+
+export interface OpenWork {
+  readonly approvalsWaiting: number;
+  /** Seconds since the oldest of them was asked for; 0 = none waits. */
+  readonly oldestApprovalSeconds: number;
+  /** Their time ran out in the last 24 hours before enough people had decided. */
+  readonly approvalsExpired: number;
+  readonly operationsUnknown: number;
+  /** The mail server did not take them yet. */
+  readonly sendsWaiting: number;
+}
+
+type Column =
+  'approvals_waiting' | 'oldest_approval' | 'approvals_expired' | 'operations_unknown' | 'sends_waiting';
+
+/** However much the log holds, each number comes from an index on what is open or new. */
+export async function countOpenWork(sql: Sql, now: Date): Promise<OpenWork> {
+  const [row] = await sql.query<Record<Column, string>>(
+    `select waiting.*,
+       (select count(*) from read.approval where ended = 'expired' and not granted
+          and expires_at > $1::timestamptz - interval '1 day') as approvals_expired,
+       (select count(*) from read.operation where ${UNSETTLED} and state = 'unknown') as operations_unknown,
+       (select count(*) from read.send s where phase = 'waiting' and (not told or exists (
+          select from read.approval where id = 'chk' || substr(operation_id, 4) and ended is null))) as sends_waiting
+     from (
+       select count(*) as approvals_waiting,
+         coalesce(greatest(extract(epoch from $1 - min(created_at)), 0), 0) as oldest_approval
+       from read.approval where ended is null and not committing and approver_role is not null
+         and ${statusAt('$1')} = 'awaiting_approval'
+     ) waiting`,
+    [now],
+  );
+  const of = (column: Column): number => Number(row?.[column] ?? 0);
+  return {
+    approvalsWaiting: of('approvals_waiting'),
+    oldestApprovalSeconds: of('oldest_approval'),
+    approvalsExpired: of('approvals_expired'),
+    operationsUnknown: of('operations_unknown'),
+    sendsWaiting: of('sends_waiting'),
+  };
+}

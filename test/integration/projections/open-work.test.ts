@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { approvals } from '../../../projections/approvals.ts';
+import { countOpenWork } from '../../../projections/open-work.ts';
+import { operations } from '../../../projections/operations.ts';
+import { sends } from '../../../projections/sends.ts';
+import { happened } from '../../support/event-author.ts';
+import { askedFor, wentOn } from '../../support/sample-checks.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { MAILBOX } from '../../support/sample-history.ts';
+import { verifies } from '../../support/verifies.ts';
+import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
+
+const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
+
+describe('open work', () => {
+  let rig: Rig;
+  before(async () => {
+    rig = await openRig();
+  });
+  after(async () => {
+    await rig[Symbol.asyncDispose]();
+  });
+
+  it(`is counted while it is open, and not before or after ${verifies('contract:20:metrics')}`, async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [approvals, operations, sends] });
+    const open = async (now = new Date()) => {
+      await rig.settle(projector);
+      const { oldestApprovalSeconds, ...counts } = await countOpenWork(sql, now);
+      return { ...counts, age: Math.round(oldestApprovalSeconds / 60) };
+    };
+    const none = { approvalsWaiting: 0, approvalsExpired: 0, operationsUnknown: 0, sendsWaiting: 0, age: 0 };
+    expect(await open()).to.deep.equal(none);
+
+    await askedFor(events, 'waits', { expiresAt: inHours(20) });
+    await askedFor(events, 'nobody', { expiresAt: inHours(20), terms: { quorum: 0 } });
+    await askedFor(events, 'granted', { expiresAt: inHours(20) });
+    await wentOn(events, 'granted', 'ApprovalGranted', { commit_by: inHours(20) });
+    expect(await open()).to.deep.equal({ ...none, approvalsWaiting: 1 });
+    expect(await open(new Date(inHours(1)))).to.deep.equal({ ...none, approvalsWaiting: 1, age: 60 });
+
+    await askedFor(events, 'missed', { expiresAt: inHours(-1) });
+    await wentOn(events, 'missed', 'ApprovalExpired');
+    await askedFor(events, 'lapsed', { expiresAt: inHours(-1) });
+    await wentOn(events, 'lapsed', 'ApprovalGranted', { commit_by: inHours(-1) });
+    await wentOn(events, 'lapsed', 'ApprovalExpired');
+    await wentOn(events, 'waits', 'ApprovalCancelled');
+    expect(await open()).to.deep.equal({ ...none, approvalsExpired: 1 });
+    expect(await open(new Date(inHours(24)))).to.deep.equal(none);
+
+    await happened(events, 'operation-opn_lost', [
+      { type: 'OperationSubmitted', data: SAMPLE_EVENTS.OperationSubmitted },
+      { type: 'OperationCompleted', data: { summary: { done: 0, failed: 0, unknown: 1 } } },
+    ]);
+    expect(await open()).to.deep.equal({ ...none, approvalsExpired: 1, operationsUnknown: 1 });
+  });
+
+  it('has the sends that are tried again, not those held back or given up', async () => {
+    const { events, sql } = rig;
+    const projector = await rig.start({ projections: [approvals, operations, sends] });
+    const waiting = async (): Promise<number> => {
+      await rig.settle(projector);
+      return (await countOpenWork(sql, new Date())).sendsWaiting;
+    };
+    const draft = (name: string) => ({ mailbox_id: MAILBOX, draft_id: `drf_${name}`, draft_version: 1 });
+    const putOff = (name: string) => ({
+      ...SAMPLE_EVENTS.SendPostponed,
+      operation_id: `opn_${name}`,
+      retry_at: inHours(1),
+    });
+    for (const name of ['held', 'tried', 'checked']) {
+      if (name === 'checked')
+        await askedFor(events, name, { expiresAt: inHours(20), draftId: `drf_${name}` });
+      await happened(events, `operation-opn_${name}`, [{ type: 'SendIntended', data: draft(name) }]);
+    }
+    await happened(events, 'draft-drf_held', [
+      { type: 'SendScheduled', data: { operation_id: 'opn_held', commit_at: inHours(1) } },
+    ]);
+    expect(await waiting()).to.equal(0);
+    await happened(events, 'draft-drf_tried', [{ type: 'SendPostponed', data: putOff('tried') }]);
+    expect(await waiting()).to.equal(1);
+    await happened(events, 'draft-drf_checked', [
+      { type: 'SendPostponed', data: { ...putOff('checked'), approval_id: 'chk_checked' } },
+    ]);
+    await wentOn(events, 'checked', 'CommitAttemptFailed');
+    expect(await waiting()).to.equal(2);
+    await wentOn(events, 'checked', 'ApprovalExpired');
+    expect(await waiting()).to.equal(1);
+    await happened(events, 'draft-drf_tried', [
+      { type: 'SendStarted', data: { ...SAMPLE_EVENTS.SendStarted, operation_id: 'opn_tried' } },
+    ]);
+    expect(await waiting()).to.equal(0);
+  });
+});
