@@ -3,6 +3,7 @@ import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { mayCall } from '../commands/kernel/authorise.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
+import type { ProtocolRevision } from './protocol-revisions.ts';
 import { ERROR_TABLE, GatewayError } from '../commands/kernel/errors.ts';
 import { invokeCapability, type Outcome } from '../commands/kernel/invoke-capability.ts';
 import type { Ports, Position, Sealed } from '../commands/kernel/ports.ts';
@@ -34,6 +35,7 @@ export interface ToolCall {
   readonly admit: (capability: Pick<Capability, 'effect' | 'waits'>) => void;
   /** Aborts when nobody waits for the answer any more. */
   readonly gone: () => AbortSignal;
+  readonly revision: Pick<ProtocolRevision, 'argumentErrorsAsResults'>;
 }
 
 export interface ToolAnswer {
@@ -45,8 +47,8 @@ export interface ToolAnswer {
 }
 
 /**
- * Runs a tool. Throws a `GatewayError` of the HTTP channel (scope, rate), and a JSON-RPC error for an unknown name or
- * arguments that break the schema; everything else that goes wrong is a result with `isError`.
+ * Runs a tool. Throws a `GatewayError` of the HTTP channel (scope, rate), and a JSON-RPC error for an unknown name and, before
+ * 2025-11-25, for arguments that break the schema; everything else that goes wrong is a result with `isError`.
  */
 export async function callTool(toolbox: Toolbox, call: ToolCall): Promise<ToolAnswer> {
   const tool = toolNamed(toolbox, call.name);
@@ -123,16 +125,14 @@ const notesOf = ({ replayed, stale }: Outcome): readonly string[] => [
 ];
 
 function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown): ToolAnswer {
-  if (error instanceof InvalidArguments) throw invalidParams(tool, error.issues);
-  if (!(error instanceof GatewayError)) {
+  const issues = brokenSchema(tool, call, error);
+  if (issues.length > 0 && !call.revision.argumentErrorsAsResults) throw invalidParams(tool, issues);
+  if (error instanceof GatewayError && ERROR_TABLE[error.code].channel === 'http') throw error;
+  if (!(error instanceof GatewayError || error instanceof InvalidArguments)) {
     ports.log.error('a tool failed', { tool: tool.name, request_id: call.requestId, error: describe(error) });
-  } else if (ERROR_TABLE[error.code].channel === 'http') {
-    throw error;
-  } else if (error.code === 'invalid_request') {
-    const issues = brokenSchema(tool, call);
-    if (issues.length > 0) throw invalidParams(tool, issues);
   }
-  const result = errorResult(error, call.requestId, { textBlock: ports.server.mcpTextBlock });
+  const told = issues.length > 0 ? invalidRequest(tool, issues) : error;
+  const result = errorResult(told, call.requestId, { textBlock: ports.server.mcpTextBlock });
   return { result, position: null, isError: true };
 }
 
@@ -151,24 +151,35 @@ export function inputOf(tool: Tool, call: ToolCall): Readonly<Record<string, unk
   }
 }
 
-/** A handler refuses input with `invalid_request` too; only what breaks the schema itself is a JSON-RPC error. */
-function brokenSchema(tool: Tool, { args, caller }: ToolCall): readonly ArgumentIssue[] {
+/** What of the schema the arguments break. A handler refuses input with `invalid_request` too: then nothing may be broken. */
+function brokenSchema(tool: Tool, { args, caller }: ToolCall, error: unknown): readonly ArgumentIssue[] {
+  if (error instanceof InvalidArguments) return error.issues;
+  if (!(error instanceof GatewayError) || error.code !== 'invalid_request') return [];
   try {
     return schemaIssues(tool, readArguments(tool, args, caller).input);
-  } catch (error) {
-    if (error instanceof InvalidArguments) return error.issues;
+  } catch (again) {
+    if (again instanceof InvalidArguments) return again.issues;
     // In order but for the mailbox that is not named: a refusal the caller can act on.
-    if (error instanceof GatewayError) return [];
-    throw error;
+    if (again instanceof GatewayError) return [];
+    throw again;
   }
 }
 
 const MAX_NAMED_ISSUES = 20;
 
-function invalidParams(tool: Tool, issues: readonly ArgumentIssue[]): JSONRPCErrorException {
-  const named = issues.slice(0, MAX_NAMED_ISSUES);
-  const list = named.map(({ path, message }) => `${path === '' ? 'arguments' : path}: ${message}`).join('; ');
-  return new JSONRPCErrorException(`Invalid arguments for ${tool.name}: ${list}`, INVALID_PARAMS, {
-    issues: named,
+const invalidParams = (tool: Tool, issues: readonly ArgumentIssue[]): JSONRPCErrorException =>
+  new JSONRPCErrorException(sentenceOf(tool, issues), INVALID_PARAMS, {
+    issues: issues.slice(0, MAX_NAMED_ISSUES),
   });
+
+const invalidRequest = (tool: Tool, issues: readonly ArgumentIssue[]): GatewayError =>
+  new GatewayError('invalid_request', sentenceOf(tool, issues), {
+    details: { issues: issues.slice(0, MAX_NAMED_ISSUES) },
+  });
+
+function sentenceOf(tool: Tool, issues: readonly ArgumentIssue[]): string {
+  const list = issues
+    .slice(0, MAX_NAMED_ISSUES)
+    .map(({ path, message }) => `${path === '' ? 'arguments' : path}: ${message}`);
+  return `Invalid arguments for ${tool.name}: ${list.join('; ')}. Mend them and call again; nothing was done.`;
 }

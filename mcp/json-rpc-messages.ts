@@ -13,11 +13,16 @@ export type Message =
       readonly method: string;
       readonly params: Readonly<Record<string, unknown>>;
     }
-  | { readonly kind: 'notification'; readonly method: string }
+  | {
+      readonly kind: 'notification';
+      readonly method: string;
+      readonly params: Readonly<Record<string, unknown>>;
+    }
   /** An answer to a request we never made: this server asks its clients nothing. */
   | { readonly kind: 'response' }
   | { readonly kind: 'invalid'; readonly id: MessageId | undefined; readonly problem: string };
 export type RequestMessage = Extract<Message, { kind: 'request' }>;
+export type Notification = Extract<Message, { kind: 'notification' }>;
 
 export interface Envelope {
   readonly batch: boolean;
@@ -86,7 +91,8 @@ function nestsDeeperThan(value: unknown, levels: number): boolean {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isId = (id: unknown): id is MessageId => typeof id === 'string' || Number.isSafeInteger(id);
+/** True for what JSON-RPC takes as the id of a request here. */
+export const isId = (id: unknown): id is MessageId => typeof id === 'string' || Number.isSafeInteger(id);
 
 /** Sorts one message into its kind; `invalid` says what is wrong with it. */
 export function readMessage(value: unknown): Message {
@@ -100,7 +106,7 @@ export function readMessage(value: unknown): Message {
   }
   if (typeof method !== 'string') return invalid('method must be a string.');
   if (!isRecord(params)) return invalid('params must be an object.');
-  if (!('id' in value)) return { kind: 'notification', method };
+  if (!('id' in value)) return { kind: 'notification', method, params };
   if (id === undefined) return invalid('id must be a string or an integer, not null.');
   return { kind: 'request', id, method, params };
 }

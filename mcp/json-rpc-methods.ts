@@ -34,11 +34,17 @@ export interface Exchange {
   readonly batch: boolean;
   /** Counts a call against the token. Throws `rate_limited`. */
   readonly admit: ToolCall['admit'];
-  readonly gone: ToolCall['gone'];
   /** Null until `initialize` made it. */
   session: OpenSession | null;
   /** Set when the tool list of the session became another one. */
   listChanged: boolean;
+}
+
+/** One request of the exchange. */
+interface OneRequest {
+  readonly exchange: Exchange;
+  /** Aborts when nobody waits for its answer any more. */
+  readonly gone: ToolCall['gone'];
 }
 
 /** What a session is to the methods: the stored row and its revision's rules. */
@@ -59,7 +65,7 @@ const METHOD_NOT_FOUND = -32601;
 type Params = Readonly<Record<string, unknown>>;
 
 export class JsonRpcMethods {
-  readonly #server = new JSONRPCServer<Exchange>({
+  readonly #server = new JSONRPCServer<OneRequest>({
     // Errors are told where they are mapped; the default prints each of them.
     errorListener: () => undefined,
   });
@@ -71,10 +77,10 @@ export class JsonRpcMethods {
     this.#tasks = new TaskMethods(options.toolbox, options.taskRuns);
     const server = this.#server;
     server.mapErrorToJSONRPCErrorResponse = (id, error) => this.#errorResponse(id, error);
-    server.addMethod('initialize', (params: Params, exchange) => this.#initialize(params, exchange));
+    server.addMethod('initialize', (params: Params, { exchange }) => this.#initialize(params, exchange));
     server.addMethod('ping', () => '{}');
-    server.addMethod('tools/list', (params: Params, exchange) => this.#listTools(params, exchange));
-    server.addMethod('tools/call', (params: Params, exchange) => this.#callTool(params, exchange));
+    server.addMethod('tools/list', (params: Params, { exchange }) => this.#listTools(params, exchange));
+    server.addMethod('tools/call', (params: Params, request) => this.#callTool(params, request));
     server.addMethod(
       'tasks/get',
       this.#ofTasks((request) => this.#tasks.get(request)),
@@ -97,8 +103,12 @@ export class JsonRpcMethods {
   }
 
   /** The JSON text of the response. Throws a `GatewayError` when the answer is an HTTP status. */
-  async answer({ id, method, params }: RequestMessage, exchange: Exchange): Promise<string> {
-    const response = await this.#server.receive({ jsonrpc: '2.0', id, method, params }, exchange);
+  async answer(
+    { id, method, params }: RequestMessage,
+    exchange: Exchange,
+    gone: ToolCall['gone'],
+  ): Promise<string> {
+    const response = await this.#server.receive({ jsonrpc: '2.0', id, method, params }, { exchange, gone });
     if (response?.error !== undefined) {
       if (response.error.data instanceof GatewayError) throw response.error.data;
       return JSON.stringify(response);
@@ -145,10 +155,10 @@ export class JsonRpcMethods {
     return this.#options.toolbox.catalogue.list({ caller, revision, advancedTools: row.advancedTools });
   }
 
-  async #callTool(params: Params, exchange: Exchange): Promise<string> {
+  async #callTool(params: Params, { exchange, gone }: OneRequest): Promise<string> {
     const { positions, toolbox, taskRuns } = this.#options;
     const { row, revision } = sessionOf(exchange);
-    const { caller, client, requestId, admit, gone } = exchange;
+    const { caller, client, requestId, admit } = exchange;
     const call: ToolCall = {
       ...readCall(params),
       caller,
@@ -157,6 +167,7 @@ export class JsonRpcMethods {
       admit,
       gone,
       sessionId: row.id,
+      revision,
       ifPosition: positions.lastOf(row.id),
     };
     const ttlMs = revision.tasks ? taskTtl(params) : null;
@@ -170,11 +181,11 @@ export class JsonRpcMethods {
 
   /** A method that only revisions with tasks have. */
   #ofTasks(work: (request: TaskRequest, exchange: Exchange) => Promise<string>) {
-    return async (params: Params, exchange: Exchange): Promise<string> => {
+    return async (params: Params, { exchange, gone }: OneRequest): Promise<string> => {
       if (!sessionOf(exchange).revision.tasks) {
         throw new JSONRPCErrorException('Method not found', METHOD_NOT_FOUND);
       }
-      return await work({ params, caller: exchange.caller, gone: exchange.gone() }, exchange);
+      return await work({ params, caller: exchange.caller, gone: gone() }, exchange);
     };
   }
 

@@ -24,8 +24,11 @@ import {
   type Envelope,
   EnvelopeRefusal,
   INVALID_REQUEST,
+  isId,
   type Message,
+  type Notification,
   readEnvelope,
+  type RequestMessage,
 } from './json-rpc-messages.ts';
 import { type Exchange, JsonRpcMethods, type OpenSession } from './json-rpc-methods.ts';
 import { ToolCatalogue } from './list-tools.ts';
@@ -141,9 +144,8 @@ class McpEndpoint {
         if (effect === 'write' || envelope.batch) door.count(visitor, effect, response);
         if (waits) place.release = door.turnToWait(visitor, place.release, response);
       },
-      gone: () => goneSignal(response),
     };
-    const answers = await this.#answerAll(envelope, exchange);
+    const answers = await this.#answerAll(envelope, exchange, response);
     if (isInitialize(envelope) && exchange.session)
       response.setHeader(SESSION_HEADER, exchange.session.row.id);
     const [first] = answers;
@@ -157,13 +159,47 @@ class McpEndpoint {
   }
 
   /** In the order sent, one after the other: what a batch writes happens as it was written down. */
-  async #answerAll({ messages }: Envelope, exchange: Exchange): Promise<readonly string[]> {
+  async #answerAll(
+    { messages }: Envelope,
+    exchange: Exchange,
+    response: ServerResponse,
+  ): Promise<readonly string[]> {
     const answers: string[] = [];
     for (const message of messages) {
-      if (message.kind === 'request') answers.push(await this.#methods.answer(message, exchange));
+      if (message.kind === 'request') {
+        const answer = await this.#answer(message, exchange, response);
+        if (answer !== null) answers.push(answer);
+      } else if (message.kind === 'notification') await this.#notice(message, exchange);
       else if (message.kind === 'invalid') answers.push(invalidInBatch(message));
     }
     return answers;
+  }
+
+  /**
+   * Null when the client cancelled the request: it is not answered then (MCP, cancellation). What only waits or reads ends; a
+   * write goes on to its outcome, which the same key tells.
+   */
+  async #answer(
+    message: RequestMessage,
+    exchange: Exchange,
+    response: ServerResponse,
+  ): Promise<string | null> {
+    const sessionId = exchange.session?.row.id;
+    if (sessionId === undefined)
+      return await this.#methods.answer(message, exchange, () => goneSignal(response));
+    using call = this.#options.ports.calls.open({ sessionId, requestId: message.id });
+    const { cancelled } = call;
+    const answer = this.#methods.answer(message, exchange, () =>
+      AbortSignal.any([goneSignal(response), cancelled]),
+    );
+    return await Promise.race([answer, cancellation(cancelled, answer)]);
+  }
+
+  /** Of the notifications of a client only a cancellation asks for something; an unknown call is over already. */
+  async #notice({ method, params }: Notification, { session }: Exchange): Promise<void> {
+    const { requestId } = params;
+    if (method !== 'notifications/cancelled' || session === null || !isId(requestId)) return;
+    await this.#options.ports.calls.cancel({ sessionId: session.row.id, requestId });
   }
 
   /** The session of any request after `initialize`. Throws 400 without the header, 404 for what is not this caller's. */
@@ -213,6 +249,16 @@ interface Arrival {
   readonly visitor: Visitor;
   readonly requestId: string;
 }
+
+/** Resolves to null when the signal aborts. What becomes of the answer then, nobody is told. */
+const cancellation = (cancelled: AbortSignal, answer: Promise<unknown>): Promise<null> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      answer.catch(() => undefined);
+      resolve(null);
+    };
+    cancelled.addEventListener('abort', end, { once: true });
+  });
 
 const LIST_CHANGED = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
 

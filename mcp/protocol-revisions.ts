@@ -12,6 +12,8 @@ export interface ProtocolRevision {
   readonly describesOutput: boolean;
   /** Calls of some tools may run as tasks; elsewhere a wish for one is ignored. */
   readonly tasks: boolean;
+  /** Arguments that break a tool's schema are a result with `isError`, which a model sees, instead of a JSON-RPC error (SEP-1303). */
+  readonly argumentErrorsAsResults: boolean;
 }
 
 export const NEWEST_REVISION: ProtocolRevision = Object.freeze({
@@ -20,6 +22,7 @@ export const NEWEST_REVISION: ProtocolRevision = Object.freeze({
   versionHeaderRequired: true,
   describesOutput: true,
   tasks: true,
+  argumentErrorsAsResults: true,
 });
 
 export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
@@ -30,6 +33,7 @@ export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
     versionHeaderRequired: true,
     describesOutput: true,
     tasks: false,
+    argumentErrorsAsResults: false,
   }),
   Object.freeze({
     name: '2025-03-26',
@@ -37,6 +41,7 @@ export const PROTOCOL_REVISIONS: readonly ProtocolRevision[] = Object.freeze([
     versionHeaderRequired: false,
     describesOutput: false,
     tasks: false,
+    argumentErrorsAsResults: false,
   }),
 ]);
 

@@ -2,7 +2,8 @@
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { repeat } from '../background/repeat.ts';
-import { listenToBell } from './bell-listener.ts';
+import { listen } from '../postgres/listen.ts';
+import { MAILBOX_BELL, readRing } from './mailbox-bell.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { SYNC_TIMES, type SyncTimes } from './sync-times.ts';
@@ -57,15 +58,18 @@ class MailboxWorkers {
     const { ports, directUrl } = this.#options;
     const { clock, log } = ports;
     const loop = { clock, log, signal: this.#signal };
-    const onRing = ({ mailboxId, folders }: { mailboxId: string; folders: readonly number[] }): void =>
-      this.#running.get(mailboxId)?.worker.stir(folders);
+    // What is not heard while the database is away is found by the next round.
+    const onNotification = (payload: string): void => {
+      const ring = readRing(payload);
+      if (ring !== null) this.#running.get(ring.mailboxId)?.worker.stir(ring.folders);
+    };
     await Promise.all([
       repeat({ ...loop, name: 'mailbox-workers', everyMs: this.#times.lookEveryMs }, () => this.#look()),
       repeat({ ...loop, name: 'mailbox-leases', everyMs: this.#times.renewEveryMs }, () => this.#renew()),
       repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () =>
         this.#heartbeat.beat(),
       ),
-      listenToBell({ directUrl, clock, log, onRing }, this.#signal),
+      listen({ directUrl, channel: MAILBOX_BELL, clock, log, onNotification }, this.#signal),
     ]);
     this.#end([...this.#running.keys()]);
     await Promise.all([...this.#running.values()].map(({ done }) => done));

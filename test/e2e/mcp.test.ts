@@ -91,8 +91,8 @@ describe('the MCP face of the whole gateway', function () {
     expect(missing.structuredContent.error).to.include({ code: 'not_found', status: 404 });
     const unknown = await rejected(client.callTool({ name: 'send_draft', arguments: {} }));
     expect(unknown).to.include({ code: -32602 });
-    const malformed = await rejected(client.callTool({ name: 'email_query', arguments: { selekt: {} } }));
-    expect(malformed).to.include({ code: -32602 });
+    const malformed = await tool(client, 'email_query', { selekt: {} });
+    expect(malformed.structuredContent.error).to.include({ code: 'invalid_request' });
     await client.close();
   });
 

@@ -169,7 +169,7 @@ describe('waiting through the whole gateway', function () {
       summary: { done: 1, failed: 0, unknown: 0 },
     });
     const misspelt = await mcp('tools/call', { name: 'email_await', arguments: { ...args, fore: 1 } });
-    expect(misspelt.error.code).to.equal(-32602);
+    expect(misspelt.result.structuredContent.error.code).to.equal('invalid_request');
   });
 
   it('counts what another client flags, and nothing that the gateway moved itself', async () => {

@@ -84,6 +84,14 @@ export const contractSurfaces = {
     'Granular tools are listed when switched on for the session and in scope.',
   ],
   'contract:16:out-of-scope': ['transport', 'A tool out of scope answers HTTP 403, with WWW-Authenticate.'],
+  'contract:20:argument-errors': [
+    'transport',
+    'Arguments that break a schema are isError with invalid_request from 2025-11-25 on, −32602 before; tasks keep −32602.',
+  ],
+  'contract:20:cancelled': [
+    'transport',
+    'notifications/cancelled ends the call on whatever replica holds it and frees its place; a write runs to its outcome.',
+  ],
   'contract:16:unknown-tool': ['transport', 'An unknown tool answers −32602.'],
   'contract:16:tool-description': [
     'transport',

@@ -37,7 +37,6 @@ describe('answers of /mcp', () => {
       [rpc('tools/call', { arguments: {} }), -32602],
       [rpc('tools/call', { name: 'get_identity', arguments: [] }), -32602],
       [callOf('no_such_tool'), -32602],
-      [callOf('note_query', { select: 5 }), -32602],
     ];
     for (const [message, code] of cases) {
       const answer = await stage.inSession(message);

@@ -3,6 +3,7 @@ import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import type { ServerInfo } from '../../../commands/kernel/ports.ts';
 import { callTool, type ToolCall } from '../../../mcp/call-tool.ts';
+import { NEWEST_REVISION } from '../../../mcp/protocol-revisions.ts';
 import { ToolCatalogue } from '../../../mcp/list-tools.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';
 import { samplePorts } from '../../support/mcp/sample-ports.ts';
@@ -38,6 +39,7 @@ function stage(server: Partial<ServerInfo> = {}) {
         admitted.push(effect);
       },
       gone: () => new AbortController().signal,
+      revision: NEWEST_REVISION,
       ...more,
     });
   const result = async (...parameters: Parameters<typeof call>): Promise<Result> =>
@@ -88,14 +90,31 @@ describe('tools/call', () => {
     }
   });
 
-  it(`is −32602 for arguments that break the schema, with every path and no value ${verifies('contract:0:unknown-fields')}`, async () => {
+  it(`is −32602 for arguments that break the schema before 2025-11-25, with every path and no value ${verifies('contract:0:unknown-fields', 'contract:20:argument-errors')}`, async () => {
     const { call, seen } = stage();
+    const old = { revision: { argumentErrorsAsResults: false } };
     const error = await jsonRpcError(
-      call('note_query', { select: { limit: 'do-not-echo' }, extra: 'do-not-echo' }),
+      call('note_query', { select: { limit: 'do-not-echo' }, extra: 'do-not-echo' }, old),
     );
     expect(error.code).to.equal(-32602);
     expect(error.message).to.contain('select.limit').and.contain('extra');
     expect(JSON.stringify(error.toObject())).to.not.contain('do-not-echo');
+    expect(seen).to.deep.equal([]);
+  });
+
+  it(`is a result with invalid_request for arguments that break the schema from 2025-11-25 on ${verifies('contract:20:argument-errors')}`, async () => {
+    const { result, seen } = stage();
+    const answer = await result('note_query', {
+      select: { limit: 'do-not-echo' },
+      extra: 'do-not-echo',
+    });
+    const { error } = answer.structuredContent as {
+      error: { code: string; message: string; details: unknown };
+    };
+    expect([answer.isError, error.code]).to.deep.equal([true, 'invalid_request']);
+    expect(error.message).to.contain('select.limit').and.contain('extra').and.contain('nothing was done');
+    expect(error.details).to.have.nested.property('issues[1].path');
+    expect(JSON.stringify(answer)).to.not.contain('do-not-echo');
     expect(seen).to.deep.equal([]);
   });
 
@@ -164,7 +183,7 @@ describe('tools/call', () => {
     const { call, admitted } = stage();
     await call('note_query', { select: {} });
     await call('note_act', { ...act, idempotency_key: 'k' });
-    await thrown(call('note_query', {}));
+    expect((await call('note_query', {})).isError).to.equal(true);
     expect(admitted).to.deep.equal(['read', 'write', 'read']);
   });
 

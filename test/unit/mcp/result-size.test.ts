@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { invokeWithin } from '../../../mcp/result-size.ts';
 import { type Tool, toolOf } from '../../../mcp/tool.ts';
+import { NEWEST_REVISION } from '../../../mcp/protocol-revisions.ts';
 import { ToolCatalogue } from '../../../mcp/list-tools.ts';
 import { callTool } from '../../../mcp/call-tool.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';
@@ -33,6 +34,7 @@ function stage(notes: readonly SampleNote[]) {
       ifPosition: null,
       admit: () => undefined,
       gone: () => new AbortController().signal,
+      revision: NEWEST_REVISION,
     });
     const { structuredContent } = JSON.parse(result) as { structuredContent: unknown };
     return structuredContent;

@@ -1,0 +1,54 @@
+/** LISTEN on a connection of its own, opened again whenever it is lost. */
+import type { Clock, Log } from '../../commands/kernel/ports.ts';
+import { openDirectConnection } from './direct-connection.ts';
+
+const AGAIN_AFTER_MS = 1_000;
+
+export interface ListenOptions {
+  /** Postgres itself: a transaction pooler forgets who listens. */
+  readonly directUrl: string;
+  readonly channel: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onNotification: (payload: string) => void;
+}
+
+/** Listens until the signal aborts. What is sent while the database is away is not heard. */
+export async function listen(options: ListenOptions, signal: AbortSignal): Promise<void> {
+  const { clock, log, channel } = options;
+  while (!signal.aborted) {
+    try {
+      await listenOnce(options, signal);
+    } catch (error) {
+      log.warn('listening to the database failed and is tried again', { channel, error: String(error) });
+    }
+    await clock.sleep(AGAIN_AFTER_MS, signal);
+  }
+}
+
+async function listenOnce(
+  { directUrl, channel, onNotification }: ListenOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = await openDirectConnection(directUrl, `gateway ${channel}`);
+  try {
+    const ended = new Promise<void>((resolve) => {
+      client.once('end', resolve);
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
+      if (signal.aborted) resolve();
+    });
+    client.on('notification', ({ payload }) => {
+      onNotification(payload ?? '');
+    });
+    await client.query(`listen ${channel}`);
+    await ended;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import type { Pool } from 'pg';
+import { PostgresMcpCalls } from '../../../../infra/postgres/mcp-calls.ts';
+import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+describe('calls of MCP sessions', function () {
+  this.timeout(20_000);
+  let database: TestDatabase;
+  let pool: Pool;
+  let replicas: readonly [PostgresMcpCalls, PostgresMcpCalls];
+
+  before(async () => {
+    database = await testDatabase();
+    pool = openPool({ url: database.url, log: silentLog });
+    const replica = () =>
+      new PostgresMcpCalls({
+        sql: postgresSql(pool),
+        directUrl: database.url,
+        clock: systemClock,
+        log: silentLog,
+      });
+    replicas = [replica(), replica()];
+  });
+  after(async () => {
+    await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
+    await pool.end();
+    await database.drop();
+  });
+
+  it(`are cancelled on whatever replica holds them ${verifies('contract:20:cancelled')}`, async () => {
+    const [here, there] = replicas;
+    const name = { sessionId: 'session', requestId: 1 };
+    using mine = here.open(name);
+    using another = here.open({ ...name, requestId: '1' });
+    await here.cancel(name);
+    expect(mine.cancelled.aborted).to.equal(true);
+    using theirs = there.open({ ...name, requestId: 2 });
+    // A notification may be sent before the other one listens; asking again changes nothing.
+    await eventually(async () => {
+      await here.cancel({ ...name, requestId: 2 });
+      return theirs.cancelled.aborted;
+    });
+    expect(another.cancelled.aborted).to.equal(false);
+  });
+
+  it('are unknown once they are over, and an id may be used again', async () => {
+    const [here] = replicas;
+    const name = { sessionId: 'session', requestId: 3 };
+    const first = here.open(name);
+    using second = here.open(name);
+    first[Symbol.dispose]();
+    await here.cancel(name);
+    expect([first.cancelled.aborted, second.cancelled.aborted]).to.deep.equal([false, true]);
+  });
+});

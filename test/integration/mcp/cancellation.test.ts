@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import { z } from 'zod';
+import { defineCapability } from '../../../commands/kernel/capability.ts';
+import { eventually } from '../../support/eventually.ts';
+import { callOf, openSession, rawMcp, rpc } from '../../support/mcp/raw-mcp.ts';
+import { sampleCaller } from '../../support/mcp/sample-caller.ts';
+import { type ServedMcp, serveMcp } from '../../support/mcp/serve-mcp.ts';
+import { verifies } from '../../support/verifies.ts';
+
+const hints = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
+const plain = {
+  rest: null,
+  access: 'any-token' as const,
+  idempotency: { kind: 'none' as const },
+  input: z.strictObject({}),
+  output: z.object({ done: z.boolean() }),
+};
+
+describe('a cancelled call of /mcp', () => {
+  let served: ServedMcp;
+  let session: Record<string, string>;
+  /** How each call ended inside. */
+  let ended: string[];
+  let finishWrite: () => void;
+
+  const wait = defineCapability<Record<string, never>, { done: boolean }>({
+    ...plain,
+    name: 'note_wait',
+    title: 'Wait',
+    summary: 'Wait.',
+    description: 'Wait.',
+    effect: 'read',
+    waits: true,
+    tool: { surface: 'granular', hints },
+    handle: async (_, { request }) => {
+      await new Promise<void>((resolve) => {
+        request.gone?.addEventListener('abort', () => {
+          resolve();
+        });
+      });
+      ended.push('wait');
+      return { done: false };
+    },
+  });
+  const write = defineCapability<Record<string, never>, { done: boolean }>({
+    ...plain,
+    name: 'note_write',
+    title: 'Write',
+    summary: 'Write.',
+    description: 'Write.',
+    effect: 'write',
+    tool: { surface: 'granular', hints: { ...hints, readOnly: false } },
+    handle: async () => {
+      await new Promise<void>((resolve) => {
+        finishWrite = resolve;
+      });
+      ended.push('write');
+      return { done: true };
+    },
+  });
+
+  before(async () => {
+    served = await serveMcp({}, { registry: [wait, write] });
+    served.gate.callers.set('one', sampleCaller());
+  });
+  after(() => served.close());
+  beforeEach(async () => {
+    ended = [];
+    session = await openSession(served.url, '2025-11-25', 'one');
+  });
+
+  const post = (body: unknown, headers = session) => rawMcp(served.url, { body, headers });
+  const cancel = (requestId: unknown, headers = session) =>
+    post(
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason: 'not needed' } },
+      headers,
+    );
+  const call = (name: string, id: string | number) =>
+    post({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
+
+  it(`ends its wait at once, without an answer, and frees its place ${verifies('contract:20:cancelled')}`, async () => {
+    const waits = [1, '1', 3].map((id) => call('note_wait', id));
+    await eventually(() => served.gate.waiting === 3);
+    expect((await cancel('1')).status).to.equal(202);
+    const cancelled = await waits[1];
+    expect([cancelled?.status, cancelled?.text]).to.deep.equal([202, '']);
+    expect(served.gate.waiting).to.equal(2);
+    await Promise.all([cancel(1), cancel(3)]);
+    expect((await Promise.all(waits)).map(({ status }) => status)).to.deep.equal([202, 202, 202]);
+    expect([served.gate.waiting, served.gate.atWork]).to.deep.equal([0, 0]);
+    await eventually(() => ended.length === 3);
+  });
+
+  it(`that writes runs to its outcome; only its waiting ends ${verifies('contract:20:cancelled')}`, async () => {
+    const writing = call('note_write', 7);
+    await eventually(() => served.gate.counted.at(-1) === 'write');
+    await cancel(7);
+    const { status, text } = await writing;
+    expect([status, text, served.gate.atWork]).to.deep.equal([202, '', 0]);
+    expect(ended).to.deep.equal([]);
+    finishWrite();
+    await eventually(() => ended.length === 1);
+  });
+
+  it('is of its own session: others, unknown ids and ids that are none change nothing', async () => {
+    const other = await openSession(served.url, '2025-11-25', 'one');
+    const waiting = call('note_wait', 5);
+    await eventually(() => served.gate.waiting === 1);
+    for (const answer of [
+      await cancel(5, other),
+      await cancel(6),
+      await cancel(null),
+      await cancel({ a: 1 }),
+    ])
+      expect(answer.status).to.equal(202);
+    expect(served.gate.waiting).to.equal(1);
+    await cancel(5);
+    expect((await waiting).status).to.equal(202);
+  });
+
+  it('is left out of the answer to its batch', async () => {
+    const old = await openSession(served.url, '2025-03-26', 'one');
+    const batch = post(
+      [
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'note_wait', arguments: {} } },
+        rpc('ping', {}, 2),
+      ],
+      old,
+    );
+    await eventually(() => served.gate.waiting === 1);
+    await cancel(1, old);
+    expect((await batch).body).to.deep.equal([{ jsonrpc: '2.0', id: 2, result: {} }]);
+    expect((await post(callOf('get_identity'))).status).to.equal(200);
+  });
+});
