@@ -229,7 +229,7 @@ export const Settings = z.strictObject({
     30,
   ),
   LIMIT_JSON_BODY_BYTES: limit('Size of a JSON body in bytes.', 1_048_576),
-  LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 131_072),
+  LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 98_304),
   LIMIT_AGENT_SENDS_PER_HOUR: limit('Mails an agent may send in an hour.', 30),
   LIMIT_SIGN_INS_PER_MINUTE: limit('Passwords tried on one account, or from one address, in a minute.', 10),
   SEND_RETRY_AFTER_SECONDS: list('must be whole numbers of seconds, separated by commas', isSeconds)

@@ -63,15 +63,14 @@ function trim({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.minLength;
   delete jsonSchema.maxLength;
   delete jsonSchema.pattern;
-  delete jsonSchema.contentEncoding;
+  // JSON Schema's word for Base64 is `contentEncoding` (2020-12 validation 8.3); strict validators refuse an unknown format.
+  if (jsonSchema.contentEncoding !== undefined) delete jsonSchema.format;
   if (Number(jsonSchema.maximum) > FAR) delete jsonSchema.maximum;
   delete jsonSchema.propertyNames;
   if (isEmpty(jsonSchema.additionalProperties)) delete jsonSchema.additionalProperties;
   if (Number(jsonSchema.minimum) <= 1) delete jsonSchema.minimum;
   delete jsonSchema.minItems;
   if (Number(jsonSchema.maxItems) <= FEW) delete jsonSchema.maxItems;
-  // The constants tell their type.
-  if ('const' in jsonSchema || 'enum' in jsonSchema) delete jsonSchema.type;
 }
 
 /** The error object of `interface.md` 7, as loose as a client may rely on it. */

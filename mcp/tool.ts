@@ -67,13 +67,13 @@ function mailboxPlace({ properties, required }: ObjectSchema): MailboxPlace {
 
 const MAILBOX: JsonSchema = {
   type: 'string',
-  description: 'As in get_identity; optional when there is one.',
+  description: 'Optional when there is one.',
 };
-const KEY: JsonSchema = {
-  type: 'string',
-  description: 'New for each change; the same one only to retry the call.',
+const KEY = {
+  optional: 'New for each change; the same one only to retry the call.',
+  conditional: 'Required for every change. New for each; the same one only to retry.',
+  required: 'New for each change; the same one only to retry the call.',
 };
-const OPTIONAL_KEY = `${String(KEY['description'])} Needed for what must not happen twice.`;
 
 /** The input schema as an MCP caller sees it. */
 function argumentsSchema(input: ObjectSchema, shape: Pick<Tool, 'mailbox' | 'limit' | 'key'>): JsonSchema {
@@ -93,7 +93,7 @@ function argumentsSchema(input: ObjectSchema, shape: Pick<Tool, 'mailbox' | 'lim
     properties['select'] = withMember(properties['select'], 'limit', pageSize(limit));
   }
   if (shape.key !== 'none') {
-    properties['idempotency_key'] = shape.key === 'required' ? KEY : { ...KEY, description: OPTIONAL_KEY };
+    properties['idempotency_key'] = { type: 'string', description: KEY[shape.key] };
     if (shape.key === 'required') required = [...required, 'idempotency_key'];
   }
   return objectSchema({ ...input, properties, required });

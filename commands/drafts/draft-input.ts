@@ -28,7 +28,7 @@ export const Headers = z
     const names = Object.keys(headers).map((name) => name.toLowerCase());
     return new Set(names).size === names.length;
   }, 'Each header may be named once.')
-  .describe('Such as List-… or Importance; of the X- fields those that the policy lists in custom_headers.');
+  .describe("List-…, Importance, X- names of the policy's custom_headers.");
 
 export const Filename = headerText(MAX_FILENAME_CHARS)
   .min(1)
@@ -52,7 +52,7 @@ const MediaType = z.string().refine(isMediaType, 'A media type such as applicati
 const ContentId = z
   .string()
   .regex(/^[\w.+-]{1,100}(?:@[a-zA-Z0-9.-]{1,100})?$/)
-  .describe('Makes it an inline part that the HTML names as cid:….');
+  .describe('Inline part; the HTML names it cid:….');
 
 /** 256 KiB in all are taken inline (`contract.md` 7); this bounds one of them, encoded. */
 const MAX_INLINE_CHARS = 352_000;
@@ -97,7 +97,7 @@ export const ONE_BODY = { message: 'Give the body as one of text, html and markd
 export const atMostOneBody = (input: BodyInput): boolean => bodiesIn(input) <= 1;
 export const exactlyOneBody = (input: BodyInput): boolean => bodiesIn(input) === 1;
 
-const AddressField = AddressInput.describe("Only the mailbox's own address; the name may differ.");
+const AddressField = AddressInput.describe("The mailbox's own address, with any name.");
 const expectedVersion = z.int().min(1).optional().describe('The version this change is based on.');
 export const DraftId = z.string().min(1).max(64);
 
@@ -125,7 +125,7 @@ export type StartDraftInput = z.output<typeof StartDraftInput>;
 
 export const ReplyFields = {
   message_id: z.string().min(1).max(80).describe('The message to answer.'),
-  reply_all: z.boolean().optional().describe('To everyone of the message; else to its sender alone.'),
+  reply_all: z.boolean().optional().describe('To everyone; else to the sender alone.'),
   ...bodyFields,
   to_add: addresses.optional().describe('Further recipients.'),
   attachments: attachmentList.optional(),
@@ -161,12 +161,9 @@ export const PatchFields = {
   reply_to: addresses.nullable().optional(),
   subject: subject.nullable().optional(),
   headers: Headers.nullable().optional(),
-  text: bodyText.nullable().optional().describe('Replaces the whole body; null empties it.'),
-  html: bodyText.nullable().optional().describe('Replaces the whole body; null leaves its plain text.'),
-  markdown: markdownText
-    .nullable()
-    .optional()
-    .describe('Replaces the whole body; null leaves its plain text.'),
+  text: bodyText.nullable().optional().describe('The new body; null empties it.'),
+  html: bodyText.nullable().optional().describe('The new body; null leaves its plain text.'),
+  markdown: markdownText.nullable().optional().describe('The new body; null leaves its plain text.'),
   attachments: z
     .strictObject({
       add: attachmentList.optional(),

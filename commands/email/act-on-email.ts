@@ -16,12 +16,7 @@ const Input = z.strictObject({
   authorization: z
     .strictObject({
       mode: z.enum(MODES).default('execute_or_request_approval'),
-      reason: z
-        .string()
-        .min(1)
-        .max(1_000)
-        .optional()
-        .describe('Why; kept in the audit trail, but not for drafts.'),
+      reason: z.string().min(1).max(1_000).optional().describe('Why; kept in the audit trail.'),
     })
     .optional(),
   cardinality: Cardinality.optional(),
@@ -40,8 +35,8 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   description:
     'message_actions changes messages named by ids from email_query, or by folder and filter; the others write a ' +
     'draft, and draft_send sends one, once. authorization.mode "preview" shows what would happen and changes nothing. ' +
-    'awaiting_approval: policy wants a person to decide, email_await tells when; pending_commit: email_requests commits ' +
-    'it. Always read status and each result: ids change when a message moves (new_message_id). Example: ' +
+    'awaiting_approval: a person decides, email_await tells when; then one with commit_at runs by itself, any other when ' +
+    'email_requests commits it. Always read status and each result: ids change when a message moves (new_message_id). Example: ' +
     '{"operation":{"type":"message_actions","select":{"message_ids":["msg_…"]},"actions":[{"type":"archive"}]},' +
     '"idempotency_key":"archive-1"}',
   effect: 'write',

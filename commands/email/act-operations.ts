@@ -16,22 +16,12 @@ import { scopesToReply } from '../drafts/reply-to-thread.ts';
 import { scopesForAttachments, scopesToStart } from '../drafts/start-draft.ts';
 import { Action, scopesOf } from '../operations/actions.ts';
 
-const ExpectedVersion = z
-  .int()
-  .min(1)
-  .optional()
-  .describe('The version this rests on; another one is refused.');
+const ExpectedVersion = z.int().min(1).optional().describe('Refused when the draft is at another.');
 
 const MessageActions = z.strictObject({
   type: z.literal('message_actions'),
-  select: ActSelect.describe(
-    'message_ids, or a folder and filter: then all matches, and cardinality.max is required.',
-  ),
-  actions: z
-    .array(Action)
-    .min(1)
-    .max(8)
-    .describe('In order on each message; a move-like action only as the last.'),
+  select: ActSelect.describe('message_ids; or folder and filter: all matches, with cardinality.max.'),
+  actions: z.array(Action).min(1).max(8).describe('In order; one that moves only as the last.'),
 });
 export type MessageActions = z.output<typeof MessageActions>;
 

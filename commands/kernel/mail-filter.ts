@@ -6,7 +6,7 @@ const isSpeakable = (value: string): boolean => value.isWellFormed() && !value.i
 const text = z.string().min(1).max(1_000).refine(isSpeakable, 'No U+0000, no half of a surrogate pair.');
 const instant = z.iso
   .datetime({ offset: true })
-  .describe('RFC 3339, such as 2026-01-31T00:00:00Z; after includes it, before does not.');
+  .describe('RFC 3339 with a zone (2026-01-31T00:00:00Z); after includes it.');
 const bytes = z.int().min(0);
 
 const leaves = {
@@ -18,12 +18,12 @@ const leaves = {
   from_contains: text.optional(),
   to_contains: text.optional(),
   cc_contains: text.optional(),
-  any_address: text.optional().describe('Part of any sender or recipient, name or address.'),
-  from_domain: text.optional().describe("The sender's domain, exactly."),
+  any_address: text.optional().describe('Any sender or recipient.'),
+  from_domain: text.optional().describe('Exactly.'),
   subject_contains: text.optional(),
-  body_contains: text.optional().describe('By the rules of the mail server.'),
+  body_contains: text.optional().describe("By the mail server's rules."),
   header: z.strictObject({ name: text, contains: z.string().max(1_000).refine(isSpeakable) }).optional()
-    .describe('By the rules of the mail server.'),
+    .describe("By the mail server's rules."),
   received_after: instant.optional(),
   received_before: instant.optional(),
   sent_after: instant.optional(),
@@ -52,13 +52,13 @@ const MAX_LEAVES = 50;
 const anyObject: z.ZodType = z.record(z.string(), z.unknown());
 const group: z.ZodType<Filter> = anyObject
   .pipe(z.lazy(() => FilterObject))
-  .describe('A filter again: the same keys, groups up to four deep.');
+  .describe('A filter; groups up to four deep.');
 
 const FilterObject: z.ZodType<Filter> = z.strictObject({
   ...leaves,
-  any: z.array(group).min(1).max(MAX_LEAVES).optional().describe('At least one matches.'),
-  all: z.array(group).min(1).max(MAX_LEAVES).optional().describe('All match.'),
-  not: group.optional().describe('Does not match.'),
+  any: z.array(group).min(1).max(MAX_LEAVES).optional(),
+  all: z.array(group).min(1).max(MAX_LEAVES).optional(),
+  not: group.optional(),
 });
 
 /** How many conditions a filter holds, groups counted through. */

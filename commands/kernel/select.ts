@@ -16,7 +16,7 @@ export const FolderArgument = z
   .string()
   .min(1)
   .max(1_000)
-  .describe('Role (inbox, archive, sent, trash, junk, …), fld_ id, or exact path (path:… forces it).');
+  .describe('Role (inbox, archive, trash, …), fld_ id or exact path.');
 
 export const Cardinality = z
   .strictObject({ min: z.int().min(0).optional(), max: z.int().min(0).max(MAX_MESSAGES).optional() })
@@ -24,7 +24,7 @@ export const Cardinality = z
     path: ['min'],
     message: 'min is more than max: no selection fits.',
   })
-  .describe('How many messages the selection must have; outside of it nothing runs.');
+  .describe('Allowed number of messages; outside of it nothing runs.');
 export type Cardinality = z.output<typeof Cardinality>;
 
 /** What an action runs on: ids, or all matches of a filter. */

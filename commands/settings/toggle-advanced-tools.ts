@@ -5,7 +5,7 @@ import { defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../kernel/errors.ts';
 
 const Input = z.strictObject({
-  enabled: z.boolean().describe('true lists those this token may call, false hides them.'),
+  enabled: z.boolean().describe('true lists them, false hides them.'),
 });
 type Input = z.output<typeof Input>;
 
@@ -22,8 +22,8 @@ export const toggleAdvancedTools = defineCapability<Input, Output>({
   title: 'Show or hide advanced tools',
   summary: 'Show or hide the single-purpose tools of this session.',
   description:
-    "Show or hide the single-purpose tools in this session's list. Not needed for normal work: hidden tools can be called " +
-    'by name, and the others cover them. Returns the names.',
+    "Show or hide the single-purpose tools in this session's list. Not needed: those always listed do all of it. Returns " +
+    'their names.',
   effect: 'write',
   access: 'any-token',
   rest: null,

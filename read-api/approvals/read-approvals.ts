@@ -12,7 +12,7 @@ import { ApprovalCollection, showApproval, showApprovals, showPreview } from './
 
 export const ApprovalPart = z
   .enum(APPROVAL_PARTS)
-  .describe('requester: you or your agents asked; approver: waits for your vote. Absent: all.');
+  .describe("requester: yours or your agents'; approver: waiting for your vote.");
 
 const ListInput = z.strictObject({
   status: z.enum(APPROVAL_STATUSES).optional(),

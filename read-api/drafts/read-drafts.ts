@@ -13,7 +13,7 @@ import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
 import { shownPage } from '../shown-page.ts';
 
-const Status = z.enum(DRAFT_STATUSES).optional();
+export const DraftStatus = z.enum(DRAFT_STATUSES);
 
 const OneInput = z.strictObject({ draft_id: DraftId, as_of: AsOfField });
 type OneInput = z.output<typeof OneInput>;
@@ -52,7 +52,7 @@ const DraftPage = collectionOf(Draft);
 type DraftPage = z.output<typeof DraftPage>;
 
 const listFields = {
-  status: Status,
+  status: DraftStatus.optional(),
   mailbox_id: z.string().min(1).max(64).optional().describe('Only drafts of this mailbox.'),
   ...pageFields,
 };
@@ -163,13 +163,35 @@ type ToolInput = z.output<typeof ToolInput>;
 const ToolOutput = Draft.partial().extend({ content: DraftContent.optional(), ...DraftPage.partial().shape });
 type ToolOutput = z.output<typeof ToolOutput>;
 
+export const DraftItem = Draft.extend({ content: DraftContent.optional() });
+
+interface DraftsWanted extends ListInput {
+  readonly mailbox_id: string;
+  readonly draft_id: string | undefined;
+  readonly include_content: boolean | undefined;
+}
+
+/** Drafts of one mailbox as a collection: a page, or the one that is named. Throws `not_found`, `invalid_request`. */
+export async function readDrafts(
+  context: Context,
+  wanted: DraftsWanted,
+): Promise<z.output<typeof DraftPage>> {
+  const { mailbox_id, ...rest } = wanted;
+  const isOne = wanted.draft_id !== undefined;
+  const found = await oneOrMany(isOne ? rest : wanted, context);
+  if (found.items !== undefined && found.page !== undefined) return { items: found.items, page: found.page };
+  if (found.mailbox_id !== mailbox_id) throw notFound('draft');
+  const as_of = context.ports.clock.now().toISOString();
+  return { items: [DraftItem.parse(found)], page: { next_cursor: null, limit: 1, as_of } };
+}
+
 async function oneOrMany(input: ToolInput, context: Context): Promise<ToolOutput> {
   const { draft_id, include_content: withContent = false, ...list } = input;
   if (draft_id === undefined) {
     if (withContent) throw misplaced('include_content', 'Content is read of one draft: name draft_id.');
     return await listPage(context, list);
   }
-  const [extra] = Object.keys(list);
+  const [extra] = Object.keys(list).filter((field) => list[field as keyof typeof list] !== undefined);
   if (extra !== undefined) throw misplaced(extra, 'This narrows the list; leave it out with draft_id.');
   const loaded = await loadDraft(context, draft_id, ['drafts:read']);
   const shown = await draftPayload(context.ports, loaded.id, loaded.state);

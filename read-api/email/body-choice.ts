@@ -17,9 +17,7 @@ export type BodyFormat = (typeof BODY_FORMATS)[number];
 const IncludeBody = z
   .enum(['none', 'preview', ...BODY_FORMATS])
   .optional()
-  .describe(
-    'preview adds a line, the others preview and body, cleaned of what hides or loads; needs messages:body.',
-  );
+  .describe('preview: one line; the others: preview and cleaned body. Needs messages:body.');
 
 export const bodyFields = {
   include_body: IncludeBody,

@@ -16,7 +16,6 @@ import { type BodyWindow, textFor } from './body-choice.ts';
 import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
 import { withFirstContacts } from './first-contacts.ts';
 import { showMessages } from './show-messages.ts';
-import { showTexts } from './show-texts.ts';
 
 /** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
 const ThreadItem = z.object({
@@ -79,18 +78,16 @@ export async function readMessages(context: Context, request: MessageRequest): P
     threadId: (root) => ports.locators.thread(mailbox.number, root),
   };
   const answer = await ports.mail.query(mailbox.id, query);
-  const plain: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
-  const viewing = await withFirstContacts(context, plain, answer.messages);
-  const texts = await showTexts(ports.markup, viewing, answer.messages);
-  const shown = showMessages(viewing, answer.messages, texts);
-  const fitting = howManyFit(shown);
+  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
+  const shown = answer.threads ? [] : await showMessages(context, viewing, answer.messages);
+  const fitting = answer.threads ? answer.messages.length : howManyFit(shown);
   const kept = answer.messages.slice(0, fitting);
   // Whether a word stands in a message is told by its count alone, and by an empty page, too.
   const isRead = looksIntoText(filter) || (request.body !== null && kept.length > 0);
   if (isRead) await recordBodies(context, viewing, kept);
   return {
     items: answer.threads
-      ? answer.threads.flatMap((thread) => threadOf(viewing, thread))
+      ? await showThreads(context, viewing, answer.threads)
       : fitting === shown.length
         ? shown
         : shown.slice(0, fitting),
@@ -102,6 +99,16 @@ export async function readMessages(context: Context, request: MessageRequest): P
     },
     ...(view === 'count' ? { count: answer.count ?? 0, exact: answer.isExact ?? true } : {}),
   };
+}
+
+async function showThreads(
+  context: Context,
+  plain: Viewing,
+  threads: readonly (readonly FetchedMessage[])[],
+): Promise<ThreadItem[]> {
+  const latest = threads.flatMap(([newest]) => newest ?? []);
+  const viewing = await withFirstContacts(context, plain, latest);
+  return threads.flatMap((thread) => threadOf(viewing, thread));
 }
 
 function threadOf(viewing: Viewing, thread: readonly FetchedMessage[]): readonly ThreadItem[] {

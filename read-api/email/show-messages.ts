@@ -1,9 +1,11 @@
 /** The messages of an answer in a view; those of an answer that comes again are shown as they were. */
+import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { markLasting } from '../../commands/kernel/lasting-items.ts';
 import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
-import type { ShownText } from './message-body.ts';
+import { withFirstContacts } from './first-contacts.ts';
 import { type Message, type View, type Viewing, viewOf } from './message-view.ts';
+import { showTexts } from './show-texts.ts';
 
 /** What a view depends on beside its messages; of who asks only the folders that may be named. */
 interface Shown {
@@ -20,22 +22,26 @@ interface Shown {
  */
 const shownBefore = new WeakMap<readonly FetchedMessage[], Shown>();
 
-/** In the order of `messages`, with the texts there are. The list is shared: nobody may change it. */
-export function showMessages(
-  viewing: Viewing,
+/** In the order of `messages`, with the text that was asked for. The list is shared: nobody may change it. */
+export async function showMessages(
+  context: Pick<Context, 'ports'>,
+  plain: Viewing,
   messages: readonly FetchedMessage[],
-  texts: ReadonlyMap<FetchedMessage, ShownText>,
-): Message[] {
-  const { mailbox, access, view, body } = viewing;
+): Promise<Message[]> {
+  const { mailbox, access, view, body } = plain;
   const roles = access.folderRoles?.join() ?? null;
-  // In full a message also tells of what came before it, in any folder.
-  const isLasting = body === null && view !== 'full';
-  const before = isLasting ? shownBefore.get(messages) : undefined;
+  // In full a message is shown for somebody who decides by it: what came before it is looked up each time.
+  const mayLast = body === null && view !== 'full';
+  const before = mayLast ? shownBefore.get(messages) : undefined;
   // Most lists are shown once: only one that came again is worth keeping more of.
   if (before?.mailbox === mailbox && before.view === view && before.roles === roles) {
     return markLasting(before.items);
   }
+  const viewing = await withFirstContacts(context, plain, messages);
+  const texts = await showTexts(context.ports.markup, viewing, messages);
   const items = messages.map((message) => viewOf(viewing, message, texts.get(message)));
-  if (isLasting) shownBefore.set(messages, { mailbox, roles, view, items });
+  // Without a complete index nobody knows yet who wrote first.
+  const isKnown = viewing.firstContacts !== undefined || view === 'ids';
+  if (mayLast && isKnown) shownBefore.set(messages, { mailbox, roles, view, items });
   return items;
 }

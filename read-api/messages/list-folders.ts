@@ -12,7 +12,7 @@ import { registerFolders } from '../../commands/mailboxes/register-folders.ts';
 import { mailboxOf } from '../email/read-messages.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
 
-const Folder = z.object({
+export const Folder = z.object({
   id: z.string(),
   path: z.string(),
   name: z.string(),
@@ -27,8 +27,9 @@ type Folder = z.output<typeof Folder>;
 const Folders = collectionOf(Folder);
 
 const Input = z.strictObject({ mailbox_id: MailboxIdParameter, ...pageFields });
+type Input = z.output<typeof Input>;
 
-export const listFolders = defineCapability<z.output<typeof Input>, z.output<typeof Folders>>({
+export const listFolders = defineCapability<Input, z.output<typeof Folders>>({
   name: 'list_folders',
   title: 'List folders',
   summary: 'Folders of a mailbox with roles and counts.',
@@ -44,27 +45,30 @@ export const listFolders = defineCapability<z.output<typeof Input>, z.output<typ
   idempotency: { kind: 'none' },
   input: Input,
   output: Folders,
-  handle: async (input, context) => {
-    const { ports } = context;
-    const { mailbox, access } = mailboxOf(context, input.mailbox_id);
-    const limit = pageLimit(context, input.limit);
-    const binding = { route: 'folders/list', query: mailbox.id };
-    const after = input.cursor === undefined ? '' : decodeCursor(context, binding, input.cursor, z.string());
-    const asOf = ports.clock.now().toISOString();
-    const listing = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) => mail.listFolders());
-    const entries = await numbered(context, mailbox, listing);
-    const allowed = listing.filter(({ path }) =>
-      isFolderAllowed(access, mailbox, entries.get(path)?.number ?? 0),
-    );
-    const rest = allowed.toSorted((a, b) => (a.path < b.path ? -1 : 1)).filter(({ path }) => path > after);
-    const shown = rest.slice(0, limit);
-    const last = rest.length > limit ? shown.at(-1) : undefined;
-    return {
-      items: shown.flatMap((folder) => describeFolder(context, { mailbox, access, entries, folder })),
-      page: { next_cursor: last ? encodeCursor(context, binding, last.path) : null, limit, as_of: asOf },
-    };
-  },
+  handle: (input, context) => readFolders(context, input),
 });
+
+/** The folders a caller may see, in the order of their paths. Throws `not_found`, and what the mail server's answer throws. */
+export async function readFolders(context: Context, input: Input): Promise<z.output<typeof Folders>> {
+  const { ports } = context;
+  const { mailbox, access } = mailboxOf(context, input.mailbox_id);
+  const limit = pageLimit(context, input.limit);
+  const binding = { route: 'folders/list', query: mailbox.id };
+  const after = input.cursor === undefined ? '' : decodeCursor(context, binding, input.cursor, z.string());
+  const asOf = ports.clock.now().toISOString();
+  const listing = await ports.mail.withMailbox(mailbox.id, 'interactive', (mail) => mail.listFolders());
+  const entries = await numbered(context, mailbox, listing);
+  const allowed = listing.filter(({ path }) =>
+    isFolderAllowed(access, mailbox, entries.get(path)?.number ?? 0),
+  );
+  const rest = allowed.toSorted((a, b) => (a.path < b.path ? -1 : 1)).filter(({ path }) => path > after);
+  const shown = rest.slice(0, limit);
+  const last = rest.length > limit ? shown.at(-1) : undefined;
+  return {
+    items: shown.flatMap((folder) => describeFolder(context, { mailbox, access, entries, folder })),
+    page: { next_cursor: last ? encodeCursor(context, binding, last.path) : null, limit, as_of: asOf },
+  };
+}
 
 /** Every folder has its number before an id of it is handed out. */
 async function numbered(

@@ -10,7 +10,7 @@ export const waitFields = {
     .min(1)
     .max(200)
     .optional()
-    .describe('`cursor` of the last wait, or `page.as_of` of a query: nothing since is missed.'),
+    .describe('`cursor` of the last wait or `page.as_of` of a query.'),
   timeout_seconds: z
     .number()
     .min(0)

@@ -8,6 +8,7 @@ import type { FolderRef } from '../../commands/kernel/mail-port.ts';
 import { serverLeaves } from '../../commands/kernel/matches.ts';
 import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
 import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { withFirstContacts } from '../email/first-contacts.ts';
 import { type Message, viewOf } from '../email/message-view.ts';
 import { mailboxOf } from '../email/read-messages.ts';
 import { beginsToMatch, isToldHere, mayCount } from './begins-to-match.ts';
@@ -71,7 +72,12 @@ async function findMessages(
     threadId: (root: string) => ports.locators.thread(mailbox.number, root),
     serverSays: () => false,
   };
-  const viewing = { mailbox, access, locators: ports.locators, view: 'summary', body: null } as const;
+  const plain = { mailbox, access, locators: ports.locators, view: 'summary', body: null } as const;
+  const viewing = await withFirstContacts(
+    context,
+    plain,
+    messages.filter((message) => message !== null),
+  );
   const page = new Page(Math.floor((ports.server.limits.mcpResultBytes * 3) / 4));
   for (const [index, { change }] of looked.entries()) {
     const message = messages[index] ?? null;

@@ -305,7 +305,7 @@ describe('what every caller is promised', function () {
       reads_per_minute: 987_654,
       provider_connections: 4,
       json_body_bytes: 1_048_576,
-      mcp_result_bytes: 131_072,
+      mcp_result_bytes: 98_304,
       page_items: 200,
       messages_per_operation: 500,
     });

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
+import { writePosition } from '../../commands/kernel/position.ts';
 import { simpleParser } from 'mailparser';
 import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
@@ -47,8 +48,9 @@ describe('drafts', function () {
       smtp: JSON.parse((await ports.personal.open(facts.smtp_envelope)) ?? ''),
     };
   };
+  const ports = () => gateway.gateway.ports;
   const headPosition = async (): Promise<Record<string, string>> => ({
-    'if-position': String(await gateway.gateway.ports.events.headPosition()),
+    'if-position': writePosition(ports().server.logId, await ports().events.headPosition()),
   });
 
   it(`are started from Markdown and read back ${verifies('contract:17:start-draft', 'contract:7:draft', 'interface:4.2:start-draft', 'interface:1:drafts')}`, async () => {
@@ -364,15 +366,13 @@ describe('drafts', function () {
     expect(replayed.structuredContent.id).to.equal(made.id);
     expect(await drafts.get(`/drafts/${made.id}`)).to.deep.equal(made);
     const one = await drafts.tool('get_draft', { draft_id: made.id, include_content: true });
-    expect(one.structuredContent).to.deep.equal({
-      ...made,
-      content: await drafts.get(`/drafts/${made.id}/content`),
-    });
+    const content = await drafts.get(`/drafts/${made.id}/content`);
+    expect(one.structuredContent).to.deep.equal({ ...made, content });
+    const select = { type: 'drafts', draft_id: made.id, include_content: true };
+    const byQuery = await drafts.tool('email_query', { select: { mailbox_id: anna, ...select } });
+    expect(byQuery.structuredContent.items).to.deep.equal([one.structuredContent]);
     const edit = { ...fields, draft_id: made.id, cc: [], bcc: [], attachments: [], subject: 'Edited' };
-    expect((await drafts.tool('edit_draft', edit)).structuredContent).to.include({
-      version: 2,
-      subject: 'Edited',
-    });
+    expect((await drafts.tool('edit_draft', edit)).structuredContent.version).to.equal(2);
     const patch = { draft_id: made.id, subject: 'Patched', expected_version: 2 };
     expect((await drafts.tool('patch_draft', patch)).structuredContent).to.include({ version: 3 });
     const conflict = await drafts.tool('patch_draft', { ...patch, subject: 'again' });
@@ -381,7 +381,7 @@ describe('drafts', function () {
     expect((await drafts.tool('discard_draft', { draft_id: made.id })).structuredContent.status).to.equal(
       'discarded',
     );
-    await gateway.gateway.ports.readModels.waitFor(await gateway.gateway.ports.events.headPosition(), 5_000);
+    await ports().readModels.waitFor(await ports().events.headPosition(), 5_000);
     const listed = await drafts.tool('get_draft', { status: 'discarded', mailbox_id: anna });
     expect(listed.structuredContent.items[0].id).to.equal(made.id);
     const mixed = await drafts.tool('get_draft', { draft_id: made.id, status: 'open' });

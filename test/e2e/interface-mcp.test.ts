@@ -206,7 +206,7 @@ describe('the interface over MCP', function () {
     expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
   });
 
-  it(`answers what REST answers, tool by tool ${verifies('interface:1:two-surfaces')}`, async () => {
+  it(`answers what REST answers, tool by tool ${verifies('interface:1:two-surfaces', 'contract:20:select-type')}`, async () => {
     const tools = capabilities.filter(({ tool }) => tool !== null);
     const withoutRoute = tools.filter(({ rest }) => rest === null).map(({ name }) => name);
     // A session's own matter, and two that gather or cut into pieces what has routes of its own.
@@ -229,6 +229,17 @@ describe('the interface over MCP', function () {
     expect(queried.items).to.deep.equal(found.items);
     const folders = await rest('GET', `${mailbox}/folders/list`);
     expect((await tool('list_folders', { mailbox_id: mailboxId })).items).to.deep.equal(folders.items);
+    const byQuery = await tool('email_query', { select: { mailbox_id: mailboxId, type: 'folders' } });
+    expect(byQuery.items).to.deep.equal(folders.items);
+    const misplaced = { mailbox_id: mailboxId, type: 'folders', folder: 'inbox' };
+    expect((await tool('email_query', { select: misplaced })).error.details.issues[0].path).to.equal(
+      'select.folder',
+    );
+    const noScope = await send(
+      same,
+      callOf('email_query', { select: { mailbox_id: mailboxId, type: 'drafts' } }),
+    );
+    expect(noScope.error).to.deep.include({ code: 'insufficient_scope' });
     const { token: mcpToken, ...identity } = await tool('get_identity');
     const { token: restToken, ...onRest } = await rest('GET', '/identity');
     expect(identity).to.deep.equal(onRest);

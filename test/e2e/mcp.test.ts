@@ -89,7 +89,7 @@ describe('the MCP face of the whole gateway', function () {
     const missing = await tool(client, 'email_query', { select: { mailbox_id: 'mbx_unknown' } });
     expect(missing.isError).to.equal(true);
     expect(missing.structuredContent.error).to.include({ code: 'not_found', status: 404 });
-    const unknown = await rejected(client.callTool({ name: 'send_draft', arguments: {} }));
+    const unknown = await rejected(client.callTool({ name: 'no_such_tool', arguments: {} }));
     expect(unknown).to.include({ code: -32602 });
     const malformed = await tool(client, 'email_query', { selekt: {} });
     expect(malformed.structuredContent.error).to.include({ code: 'invalid_request' });

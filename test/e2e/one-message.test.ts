@@ -306,7 +306,7 @@ describe('one message through the whole gateway', function () {
     }
   });
 
-  it(`hands an attachment to a model piece by piece ${verifies('contract:4:attachment-pieces', 'contract:4:attachment-of-mailbox')}`, async () => {
+  it(`hands an attachment to a model piece by piece ${verifies('contract:4:attachment-pieces', 'contract:4:attachment-of-mailbox', 'contract:20:select-type')}`, async () => {
     const { attachments } = await read('rich');
     const transport = new StreamableHTTPClientTransport(new URL(`${gateway.baseUrl}/mcp`), {
       requestInit: { headers: { authorization: `Bearer ${gateway.tokens.mcpToken}` } },
@@ -332,6 +332,9 @@ describe('one message through the whole gateway', function () {
     // The fourth character takes two bytes: a piece never ends inside of it.
     const first = await piece({ attachment_id: csv.id, length: 4 });
     expect(first).to.deep.include({ text: 'caf', length: 3, next_offset: 3 });
+    const select = { mailbox_id: mailboxId, type: 'attachment', attachment_id: csv.id, length: 4 };
+    const byQuery = await client.callTool({ name: 'email_query', arguments: { select } });
+    expect(byQuery.structuredContent).to.have.deep.property('items', [first]);
     const second = await piece({ attachment_id: csv.id, offset: 3 });
     expect(second).to.deep.include({ text: 'é;1   zwei', next_offset: null });
     const beyond = await piece({ attachment_id: csv.id, offset: 1_000 });

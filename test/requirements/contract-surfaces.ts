@@ -67,7 +67,7 @@ export const contractSurfaces = {
   'contract:15:connections': ['kernel', 'A mailbox has at most 4 connections to its server.'],
   'contract:15:mcp-result': [
     'transport',
-    'An MCP result is at most 128 KiB, shortened by whole items, then by body.',
+    'An MCP result is at most 96 KiB, shortened by whole items, then by body.',
   ],
   'contract:15:shown': ['get_identity', 'Identity shows the limits.'],
 
@@ -87,6 +87,18 @@ export const contractSurfaces = {
   'contract:20:argument-errors': [
     'transport',
     'Arguments that break a schema are isError with invalid_request from 2025-11-25 on, −32602 before; tasks keep −32602.',
+  ],
+  'contract:20:origin': [
+    'email_query',
+    'Every item with text of a mail says origin: external, and security.first_contact where the index knows.',
+  ],
+  'contract:20:select-type': [
+    'email_query',
+    'select.type reaches folders, drafts and attachments, each by its own scope and as a collection.',
+  ],
+  'contract:20:strict-schemas': [
+    'transport',
+    'Input schemas compile in a strict JSON Schema 2020-12 validator; every constant has its type.',
   ],
   'contract:20:cancelled': [
     'transport',

@@ -154,7 +154,7 @@ export function memoryPorts() {
         concurrentWaits: 50,
         providerConnections: 4,
         jsonBodyBytes: 1_048_576,
-        mcpResultBytes: 131_072,
+        mcpResultBytes: 98_304,
         sendsPerHour: 30,
         signInsPerMinute: 10,
       },

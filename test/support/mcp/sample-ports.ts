@@ -97,7 +97,7 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
         concurrentWaits: 50,
         providerConnections: 4,
         jsonBodyBytes: 1_048_576,
-        mcpResultBytes: 131_072,
+        mcpResultBytes: 98_304,
         sendsPerHour: 30,
         signInsPerMinute: 10,
       },
