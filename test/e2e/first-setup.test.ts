@@ -40,7 +40,7 @@ describe('a fresh start', function () {
     });
   const admin = (...args: string[]) => runCommand('infra/admin/admin.ts', args, env);
   const tokenIn = (text: string, kind: 'setup' | 'reset'): string =>
-    new RegExp(`${gateway.address}/console#${kind}=([\\w-]{43})$`, 'm').exec(text)?.[1] ?? '';
+    new RegExp(`${gateway.address}/console#${kind}=([\\w-]{43,47})$`, 'm').exec(text)?.[1] ?? '';
 
   it(`prints a link that makes the first owner and organisation, once ${verifies('contract:18:setup-link')}`, async () => {
     const token = await eventually(() => {
