@@ -9,7 +9,7 @@ import { FolderArgument, MessageIds } from '../../commands/kernel/select.ts';
 import { DraftItem, DraftStatus, readDrafts } from '../drafts/read-drafts.ts';
 import { AttachmentId, Piece, pieceFields, readPiece } from '../messages/get-attachment.ts';
 import { Folder, readFolders } from '../messages/list-folders.ts';
-import { Page, pageFields } from '../page.ts';
+import { type Page, pageFields } from '../page.ts';
 
 const SELECT_TYPES = ['messages', 'folders', 'drafts', 'attachment'] as const;
 type SelectType = (typeof SELECT_TYPES)[number];
@@ -54,8 +54,10 @@ export const SCOPE_OF: Readonly<Record<SelectType, Scope>> = {
 export const selectTypeOf = ({ type = 'messages' }: Pick<QuerySelect, 'type'>): SelectType => type;
 
 export const OtherItem = z.union([DraftItem, Folder, Piece]);
-const OtherPage = z.object({ items: z.array(OtherItem), page: Page });
-export type OtherPage = z.output<typeof OtherPage>;
+export interface OtherPage {
+  readonly items: z.output<typeof OtherItem>[];
+  readonly page: Page;
+}
 
 const refuse = (path: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, {
