@@ -27,7 +27,11 @@ describe('the envelope of a POST', () => {
   });
 
   it('tells notifications and responses from requests', () => {
-    expect(readMessage({ jsonrpc: '2.0', method: 'x' })).to.deep.equal({ kind: 'notification', method: 'x', params: {} });
+    expect(readMessage({ jsonrpc: '2.0', method: 'x' })).to.deep.equal({
+      kind: 'notification',
+      method: 'x',
+      params: {},
+    });
     expect(readMessage({ jsonrpc: '2.0', id: 1, result: {} })).to.deep.equal({ kind: 'response' });
     expect(readMessage({ jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } }).kind).to.equal('response');
   });
