@@ -105,7 +105,9 @@ describe('the surface of the gateway', () => {
       'messages:flag', 'messages:move', 'messages:copy', 'messages:archive', 'messages:spam', 'messages:trash',
     ]; // prettier-ignore
     for (const scope of acting) expect(listed(scope), scope).to.deep.equal([...always, 'email_act']);
-    expect(listed('messages:body', 'folders:read')).to.deep.equal(always);
+    for (const scope of ['folders:read', 'drafts:read', 'attachments:read'] as const)
+      expect(listed('messages:body', scope), scope).to.deep.equal([...always, 'email_query']);
+    expect(listed('messages:body', 'folders:manage')).to.deep.equal(always);
   });
 
   it(`names a granular tool as the end of its route ${verifies('contract:16:granular-names')}`, () => {
