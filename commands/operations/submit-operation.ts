@@ -55,12 +55,16 @@ async function runOrReplay(
       return await answer(mail, context, prepared, started);
     });
   } catch (error) {
-    if (started.isAppended) throw error;
+    if (started.isAppended || isAway(error)) throw error;
     const stored = await readEarlier(context, operationId);
     if (stored.length > 0) return await replayOperation(context, operationId, stored);
     throw error;
   }
 }
+
+/** A store that has just kept the caller waiting is not asked again: the repeat of the request is. */
+const isAway = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'store_unavailable';
 
 /** What a request with this key has written before; without a key nothing. */
 async function readEarlier(

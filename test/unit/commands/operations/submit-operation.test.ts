@@ -97,6 +97,22 @@ describe('an operation while it runs', () => {
     await eventually(async () => (await trash()).replayed);
   });
 
+  it('does not ask a store again that has just kept its caller waiting', async () => {
+    const { events } = gateway;
+    const asked: string[] = [];
+    const readStream = events.readStream.bind(events);
+    events.append = (stream) => {
+      asked.push(`append ${stream}`);
+      return Promise.reject(new GatewayError('store_unavailable', 'No answer within ten seconds.'));
+    };
+    events.readStream = (stream, from) => {
+      asked.push(`read ${stream}`);
+      return readStream(stream, from);
+    };
+    expect(await rejection(trash())).to.include({ code: 'store_unavailable' });
+    expect(asked).to.deep.equal([`append operation-${operationId()}`]);
+  });
+
   it('tells no id of a preview, of which nothing is kept', async () => {
     const gate = new Gate();
     gateway.mail.withMailbox = () => gate.pass() as Promise<never>;
