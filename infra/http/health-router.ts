@@ -24,10 +24,17 @@ export function healthRouter(checks: Checks, log: Log, withinMs = CHECK_WITHIN_M
   router.get('/live', (_, response) => {
     response.set('Cache-Control', 'no-store').json({ status: 'live' });
   });
-  router.get('/ready', async (_, response) => {
-    const results = await Promise.all(
+  const runAll = () =>
+    Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await run(check, withinMs)] as const),
     );
+  let running: ReturnType<typeof runAll> | null = null;
+  router.get('/ready', async (_, response) => {
+    // Whoever asks meanwhile gets the same answer: a look that began in an outage must not be told after one that began later.
+    running ??= runAll().finally(() => {
+      running = null;
+    });
+    const results = await running;
     const ready = results.every(([, result]) => result.ok);
     response
       .status(ready ? 200 : 503)

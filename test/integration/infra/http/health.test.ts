@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { type Checks, healthRouter } from '../../../../infra/http/health-router.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';
 
@@ -57,6 +61,36 @@ describe('health', () => {
       checks: { store: { ok: false }, database: { ok: true, leader: true } },
     });
     expect(warned).to.deep.equal([{ check: 'store', problem: 'the store is away' }]);
+  });
+
+  it('never says what it found before after what it found later', async () => {
+    const ends: (() => void)[] = [];
+    const store = () =>
+      new Promise<Readonly<Record<string, unknown>>>((resolve) => {
+        ends.push(() => {
+          resolve({});
+        });
+      });
+    const server = express().use('/health', healthRouter({ store }, log)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const ready = async () => (await fetch(`http://127.0.0.1:${String(port)}/health/ready`)).status;
+    try {
+      const [first, second] = [ready(), ready()];
+      await eventually(() => ends.length > 0);
+      await systemClock.sleep(50);
+      // A look of its own for the second would end by itself, after the first was told.
+      expect(ends).to.have.length(1);
+      ends[0]?.();
+      expect(await Promise.all([first, second])).to.deep.equal([200, 200]);
+      const third = ready();
+      await eventually(() => ends.length === 2);
+      ends[1]?.();
+      expect(await third).to.equal(200);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   it('does not wait for a part that never answers', async () => {
