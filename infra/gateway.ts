@@ -57,6 +57,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const address = `http://${host}:${String(port)}`;
   const baseUrl = config.baseUrl ?? address;
   const metrics = createMetrics();
+  const edge = { trustedProxies: config.trustedProxies, maxConnections: config.maxConnections };
+  // Whoever supervises the process sees that it lives while it waits for its stores.
+  const http = await startHttpServer({ host, port, log, metrics, ...edge });
+  opened.defer(() => http.close());
   const core = opened.use(await openCore({ ...options, baseUrl, metrics }));
   options.progress?.('Starting the projector and the servers');
   const projector = await startReadModels(core, { log, metrics, leads: roles.has('projector') });
@@ -67,9 +71,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
   await core.ports.feed.start();
   const faces = roles.has('api') ? openFaces(ports, config.allowedOrigins, opened) : null;
-  const checks = readinessChecks(core, projector);
-  const edge = { trustedProxies: config.trustedProxies, maxConnections: config.maxConnections };
-  const http = await startHttpServer({ host, port, faces, checks, log, metrics, ...edge });
+  http.serve({ faces, checks: readinessChecks(core, projector) });
+  // Before what its calls stand on.
   opened.defer(() => http.close());
   // Before the listener waits for the calls that are open.
   opened.defer(() => {

@@ -7,11 +7,14 @@ import { refuseUnfinishedRestore } from './backup/unfinished-restore.ts';
 import type { Config } from './config.ts';
 import { openNodeAccess } from './event-store/node/node-access.ts';
 import { type EventNode, startEventNode } from './event-store/node/start-event-node.ts';
+import { reachEventStore } from './event-store/reach-event-store.ts';
 import { freePort, portTaken, readPort, writePort } from './kept-port.ts';
 import { openDirectConnection, refuseTransactionPooler } from './postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from './postgres/embedded-postgres.ts';
 import { migrate } from './postgres/migrate.ts';
 import { openPool } from './postgres/pool.ts';
+import { reachDatabase } from './postgres/reach-database.ts';
+import { whenReached } from './when-reached.ts';
 
 export interface StoresOptions {
   /** What it leaves open is embedded here. */
@@ -19,6 +22,11 @@ export interface StoresOptions {
   readonly log: Log;
   /** Told before each long step. */
   readonly progress?: (step: string) => void;
+  /**
+   * A store of somebody else's that is away at the start is waited for until this aborts; its reason is thrown then. Absent =
+   * a store that is away is an error at once.
+   */
+  readonly ending?: AbortSignal;
 }
 
 export interface Stores {
@@ -43,17 +51,26 @@ export async function openStores(options: StoresOptions, opened: AsyncDisposable
   opened.defer(() => pool.end());
   const places = { pool, databaseUrl, directUrl };
   const { eventStoreUrl: url } = config;
-  if (url !== null) return { ...places, eventStoreUrl: url, sharedEventStoreUrl: url };
+  if (url !== null) {
+    await whenReached('event store', () => reachEventStore(url), options);
+    return { ...places, eventStoreUrl: url, sharedEventStoreUrl: url };
+  }
   const database = { pool, directUrl, isPoolDirect: databaseUrl === directUrl };
   const node = await openOwnNode(options, database, opened);
   return { ...places, eventStoreUrl: node.ownUrl, sharedEventStoreUrl: node.url };
 }
 
 async function openDatabase(
-  { config, log, progress }: StoresOptions,
+  options: StoresOptions,
   opened: AsyncDisposableStack,
 ): Promise<{ databaseUrl: string; directUrl: string }> {
-  if (config.database) return { databaseUrl: config.database.url, directUrl: config.database.directUrl };
+  const { config, log, progress } = options;
+  if (config.database) {
+    const { url: databaseUrl, directUrl } = config.database;
+    for (const url of new Set([directUrl, databaseUrl]))
+      await whenReached('database', () => reachDatabase(url), options);
+    return { databaseUrl, directUrl };
+  }
   await refuseUnfinishedRestore(config.dataDir);
   progress?.('Starting the embedded Postgres');
   const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log });

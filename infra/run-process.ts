@@ -15,11 +15,18 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
+/** Asked to end while it waited for a store: no failure. */
+class EndedWhileStarting extends Error {}
+
 /** Never throws: what is wrong with the environment or a part is one sentence each on standard error, and exit code 1. */
 export async function runProcess(env: Environment): Promise<void> {
   try {
     await untilEnded(env);
   } catch (error) {
+    if (error instanceof EndedWhileStarting) {
+      say(`Stopping (${error.message})`);
+      return;
+    }
     process.stderr.write(`${sentenceOf(error)}\n`);
     process.exitCode = 1;
   }
@@ -27,6 +34,10 @@ export async function runProcess(env: Environment): Promise<void> {
 
 async function untilEnded(env: Environment): Promise<void> {
   const ended = endRequested();
+  const ending = new AbortController();
+  void ended.then((why) => {
+    ending.abort(new EndedWhileStarting(why));
+  });
   const config = loadConfig(env);
   const { dataDir, roles } = config;
   const isOwner = roles.has('embedded');
@@ -34,7 +45,8 @@ async function untilEnded(env: Environment): Promise<void> {
   await using opened = new AsyncDisposableStack();
   // First in, last out: the run file stands until everything is closed.
   const folder = opened.use(new DisposableStack());
-  const options = { config: await withStores(config), log: createJsonLog(config.logLevel), progress: say };
+  const log = createJsonLog(config.logLevel);
+  const options = { config: await withStores(config), log, progress: say, ending: ending.signal };
   const gateway = runsStoresOnly(roles) ? null : opened.use(await startGateway(options));
   const stores = gateway ?? { baseUrl: config.baseUrl, ...(await openStores(options, opened)) };
   if (isOwner) {

@@ -11,6 +11,11 @@ export const storeUnavailable = (cause: unknown): GatewayError =>
     cause,
   });
 
+/** Only its operator can mend that. */
+export const DENIAL =
+  'The event store denies the gateway access: check user and password in EVENTSTORE_URL, and that this user may append to ' +
+  'streams and read $all.';
+
 /** How a call that failed stands, and what to do next. */
 export type StoreFailure =
   /** Nothing was written, and asking again will not help: a defect of ours, or an answer the caller understands. */
@@ -53,11 +58,7 @@ export function reportFailure(log: Log, text: string, fields: Record<string, unk
   const line = { ...fields, error: String(error) };
   if (!isDenial(error)) log.warn(text, line);
   else {
-    log.error(
-      'The event store denies the gateway access: check user and password in EVENTSTORE_URL, and that this user may ' +
-        'append to streams and read $all.',
-      line,
-    );
+    log.error(DENIAL, line);
   }
 }
 
@@ -68,7 +69,7 @@ export const saysNoSpace = (error: unknown): boolean =>
 type ClientError = Error & { readonly type: ErrorType; readonly code?: status };
 
 /** Also the feature probe's plain error for a wrong password. */
-function isDenial(error: unknown): boolean {
+export function isDenial(error: unknown): boolean {
   if (isClientError(error)) return error.type === ErrorType.ACCESS_DENIED;
   return error instanceof Error && 'code' in error && error.code === status.UNAUTHENTICATED;
 }

@@ -18,7 +18,7 @@ import { Backoff } from './backoff.ts';
 import { toStoredEvent } from './recorded-events.ts';
 import { Slots } from './slots.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
-import { classifyFailure, reportFailure, storeUnavailable } from './store-errors.ts';
+import { classifyFailure, isDenial, reportFailure, storeUnavailable } from './store-errors.ts';
 
 export interface StreamReaderOptions {
   readonly url: string;
@@ -123,19 +123,21 @@ export class StreamReader {
   /** Reads again until the deadline: a read changes nothing. */
   async #untilRead(open: OpenRead, giveUpAt: number): Promise<readonly StoredEvent[]> {
     const backoff = new Backoff();
+    let cause: unknown = 'closed';
     for (;;) {
-      if (this.#closed.signal.aborted) throw storeUnavailable('closed');
       const leftMs = giveUpAt - performance.now();
+      if (leftMs < 1 || this.#closed.signal.aborted) throw storeUnavailable(cause);
       const connection = this.#connections.acquire();
       try {
-        return await this.#collect(open(connection.client), Math.max(1, leftMs));
+        return await this.#collect(open(connection.client), leftMs);
       } catch (error) {
         if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return [];
         const failure = classifyFailure(error);
         if (failure === 'refused' || error instanceof TypeError) throw error;
         if (failure === 'again-elsewhere') this.#connections.discard(connection);
         reportFailure(this.#options.log, 'read is tried again', {}, error);
-        if (failure === 'denied' || giveUpAt <= performance.now()) throw storeUnavailable(error);
+        if (isDenial(error)) throw storeUnavailable(error);
+        cause = error;
       } finally {
         this.#connections.release(connection);
       }

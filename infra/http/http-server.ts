@@ -26,12 +26,16 @@ export interface Faces {
   readonly mcp: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-export interface HttpOptions {
-  readonly host: string;
-  readonly port: number;
+/** What a process answers with once it has started. */
+export interface Served {
   /** Null = health checks only. */
   readonly faces: Faces | null;
   readonly checks: Checks;
+}
+
+export interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
   readonly log: Log;
   readonly metrics: Metrics;
   /** Networks of the proxies whose word on a client's address is taken; absent = nobody's. */
@@ -44,6 +48,8 @@ export interface HttpOptions {
 
 export interface HttpServer {
   readonly port: number;
+  /** From here on requests are answered; until then the process is live, not ready, and refuses with `overloaded`. */
+  serve(served: Served): void;
   /** Takes no new connections, lets calls end for ten seconds, then cuts what is left. */
   close(): Promise<void>;
 }
@@ -64,8 +70,9 @@ const SECURITY_HEADERS = new Map([
 
 /** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
-  const { host, port, faces, bodyPace = BODY_PACE } = options;
-  const app = assemble(options);
+  const { host, port, bodyPace = BODY_PACE } = options;
+  let app = starting(options);
+  let faces: Faces | null = null;
   const proxies = trustProxies(options.trustedProxies ?? []);
   const answers = new WeakMap<Duplex, ServerResponse>();
   const serve: http.RequestListener = (request, response) => {
@@ -106,6 +113,10 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : port,
+    serve: (served) => {
+      faces = served.faces;
+      app = assemble(served, options);
+    },
     close: () => close(server),
   };
 }
@@ -131,14 +142,38 @@ function limitConnections(
   });
 }
 
-function assemble({ faces, checks, log }: HttpOptions): Express {
-  const app = express();
-  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
+const newApp = (): Express =>
+  express().disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
+
+const giveId: RequestHandler = (_, response, next) => {
+  response.setHeader('Request-Id', newRequestId());
+  next();
+};
+
+const notStarted: Checks = {
+  started: () => Promise.reject(new Error('the process is still starting')),
+};
+
+const RETRY_START_SECONDS = 2;
+
+/** What is answered before the first `serve`: a process may wait for its stores for long. */
+function starting({ log }: HttpOptions): Express {
+  return newApp()
+    .use(giveId)
+    .use('/health', healthRouter(notStarted, log))
+    .use((_, response) => {
+      const options = { retryAfterSeconds: RETRY_START_SECONDS };
+      refuseRequest(
+        response,
+        new GatewayError('overloaded', 'The gateway is starting; try again shortly.', options),
+      );
+    });
+}
+
+function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
+  const app = newApp();
   if (faces) app.use('/api/v1', faces.rest);
-  app.use((_, response, next) => {
-    response.setHeader('Request-Id', newRequestId());
-    next();
-  });
+  app.use(giveId);
   app.use('/health', healthRouter(checks, log));
   if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
   if (faces) app.use('/console', faces.console);

@@ -11,6 +11,10 @@ export const contractEventStore = {
     'kernel',
     'After every reconnect the log is compared: a shorter one, or another event at the place, stops writes with 503 and an error line.',
   ],
+  'contract:20:start-waits': [
+    'kernel',
+    'A gateway that is started while a store of somebody else is away waits for it: live, not ready, and no restart is needed.',
+  ],
   'contract:20:node-signs-in': [
     'kernel',
     'The embedded event node takes reads and appends only with the password of its folder.',

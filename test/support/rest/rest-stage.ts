@@ -151,6 +151,11 @@ export async function startRestStage(
   const http = await startHttpServer({
     host: '127.0.0.1',
     port: 0,
+    log,
+    metrics,
+    ...options,
+  });
+  http.serve({
     faces: {
       providerCallback: providerCallback(ports),
       console: consoleRouter(),
@@ -163,9 +168,6 @@ export async function startRestStage(
       mcp: (_, response) => response.writeHead(200).end('mcp'),
     },
     checks: {},
-    log,
-    metrics,
-    ...options,
   });
   const seen = { recorded, counted, lines, nextLine, reads };
   return new RestStage({ notes, ports, memory, metrics, server: http, ...seen });

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { openNodeAccess } from '../../../../infra/event-store/node/node-access.ts';
+import { reachEventStore } from '../../../../infra/event-store/reach-event-store.ts';
 import { startEventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import type { EventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
@@ -112,6 +113,7 @@ describe('access to the embedded event node', function () {
         );
         expect(seen, url).to.deep.equal([]);
       }
+      expect((await rejection(reachEventStore(url))).message).to.match(/denies the gateway access/);
       for (const unary of [false, true]) {
         const store = gateway(url, unary);
         expect(await rejection(store.append(stream, 0n, [fact()]))).to.include({ code: 'store_unavailable' });

@@ -144,8 +144,6 @@ describe('the HTTP server', () => {
     const options = {
       host: '127.0.0.1',
       port: stage.server.port,
-      faces: null,
-      checks: {},
       log: stage.ports.log,
       metrics: stage.metrics,
     };
@@ -239,14 +237,20 @@ describe('the HTTP server behind a trusted proxy', () => {
 });
 
 describe('the HTTP server of a process without faces', () => {
-  it('answers the health checks, and everything else with the usual 404', async () => {
-    const options = { host: '127.0.0.1', port: 0, faces: null, checks: {} };
-    const server = await startHttpServer({ ...options, log: silentLog, metrics: createMetrics() });
+  it('answers the health checks, and everything else with the usual 404 once it has started', async () => {
+    const options = { host: '127.0.0.1', port: 0, log: silentLog, metrics: createMetrics() };
+    const server = await startHttpServer(options);
     const get = async (path: string) => {
       const answer = await fetch(`http://127.0.0.1:${String(server.port)}${path}`);
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
     try {
+      expect((await get('/health/live')).status).to.equal(200);
+      const { status, body } = await get('/health/ready');
+      expect(status).to.equal(503);
+      expect(body).to.deep.equal({ status: 'not_ready', checks: { started: { ok: false } } });
+      expect((await get('/mcp')).body['error']).to.include({ code: 'overloaded', retryable: true });
+      server.serve({ faces: null, checks: {} });
       expect((await get('/health/live')).status).to.equal(200);
       expect((await get('/health/ready')).body).to.deep.equal({ status: 'ready', checks: {} });
       for (const path of ['/', '/mcp', '/mcp?x=1', '/api/v1/identity']) {

@@ -1,0 +1,22 @@
+/** Whether a database answers, asked before anything stands on it. */
+import { DatabaseError } from 'pg';
+import { GatewayError } from '../../commands/kernel/errors.ts';
+import { openDirectConnection } from './direct-connection.ts';
+
+/** SQLSTATE classes of a login that no waiting mends: invalid authorization, no such database. */
+const REFUSED = /^(?:28...|3D...)$/;
+
+/**
+ * Resolves when a connection is made. Throws `store_unavailable` while the database is away, and an `Error` with one sentence
+ * when it refuses user, password or database.
+ */
+export async function reachDatabase(url: string): Promise<void> {
+  try {
+    const client = await openDirectConnection(url, 'gateway start');
+    await client.end();
+  } catch (error) {
+    const cause = error instanceof GatewayError ? error.cause : error;
+    if (!(cause instanceof DatabaseError) || !REFUSED.test(cause.code ?? '')) throw error;
+    throw new Error(`The database refuses the gateway (${cause.message}): check DATABASE_URL.`, { cause });
+  }
+}

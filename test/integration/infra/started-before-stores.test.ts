@@ -1,0 +1,88 @@
+/** A gateway that is started before its database and event store answer. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { freePort } from '../../../infra/kept-port.ts';
+import { reachDatabase } from '../../../infra/postgres/reach-database.ts';
+import { whenReached } from '../../../infra/when-reached.ts';
+import { embeddedStore, type EmbeddedStore } from '../../contract/event-store/store-under-test.ts';
+import { eventually } from '../../support/eventually.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import { testDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { rejection } from '../../support/rejection.ts';
+import { silentLog } from '../../support/silent-log.ts';
+import { verifies } from '../../support/verifies.ts';
+
+describe('a gateway that is started before its stores', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let database: TestDatabase;
+  let store: EmbeddedStore;
+  let port: number;
+  let gateway: GatewayProcess | undefined;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-test-start-'));
+    database = await testDatabase();
+    store = await embeddedStore();
+    await store.stopNode();
+  });
+  beforeEach(async () => {
+    port = await freePort();
+  });
+  afterEach(() => gateway?.stop());
+  after(async () => {
+    await store.remove();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const spawn = (env: Readonly<Record<string, string>>): GatewayProcess => {
+    const settings = { DATA_DIR: folder, DATABASE_URL: database.url, EVENTSTORE_URL: store.url };
+    gateway = GatewayProcess.spawn({ env: { ...settings, PORT: String(port), ...env } });
+    return gateway;
+  };
+  const statusOf = async (path: string): Promise<number> => {
+    const answer = await fetch(`http://127.0.0.1:${String(port)}${path}`);
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const waits = (which: string): RegExp =>
+    new RegExp(`"The ${which} is away; this process waits for it"`, 'g');
+
+  it(`is live, not ready, says so once, and serves when the event store is there ${verifies('contract:20:start-waits')}`, async () => {
+    const started = spawn({});
+    await eventually(() => waits('event store').test(started.errors), 30_000);
+    expect(await statusOf('/health/live')).to.equal(200);
+    expect(await statusOf('/health/ready')).to.equal(503);
+    expect(await statusOf('/api/v1/identity')).to.equal(503);
+    expect(await statusOf('/mcp')).to.equal(503);
+    await store.startNode();
+    await started.ready();
+    expect(await statusOf('/api/v1/identity')).to.equal(401);
+    expect(started.errors.match(waits('event store'))).to.have.length(1);
+    expect(started.errors).not.to.include('read is tried again');
+    await started.stop();
+    expect(await started.ended()).to.equal(0);
+  });
+
+  it(`ends without a failure when it is asked to while it waits ${verifies('contract:20:start-waits')}`, async () => {
+    const url = new URL(database.url);
+    url.port = String(await freePort());
+    const started = spawn({ DATABASE_URL: url.href });
+    await eventually(() => waits('database').test(started.errors), 30_000);
+    expect(await statusOf('/health/live')).to.equal(200);
+    await started.stop();
+    expect(await started.ended()).to.equal(0);
+    expect(started.output).to.include('Stopping (SIGTERM)');
+  });
+
+  it('ends at once where waiting mends nothing', async () => {
+    const options = { log: silentLog, ending: new AbortController().signal };
+    const absent = new URL(database.url);
+    absent.pathname = '/absent';
+    const { message } = await rejection(whenReached('database', () => reachDatabase(absent.href), options));
+    expect(message).to.match(/^The database refuses the gateway \(.*absent.*\): check DATABASE_URL\.$/);
+  });
+});
