@@ -208,4 +208,4 @@ export function toErrorBody(error: unknown, requestId: string): ErrorBody {
 
 /** The one answer for unknown, foreign and invisible objects alike. */
 export const notFound = (what: string): GatewayError =>
-  new GatewayError('not_found', `There is no such ${what}, or this token may not see it.`);
+  new GatewayError('not_found', `There is no such ${what}, or you may not see it.`);

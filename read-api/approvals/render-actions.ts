@@ -3,6 +3,7 @@ import { counted } from '../../commands/kernel/counted.ts';
 import type { Address } from '../../commands/kernel/mail-port.ts';
 import type { Domains } from '../../commands/policy/address-look.ts';
 import { type ApprovalWarning, high, medium } from '../../commands/operations/approvals/approval-warnings.ts';
+import { flagsTold } from '../../commands/operations/approvals/flags-told.ts';
 import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
 import { addressFact } from './render-address.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
@@ -83,21 +84,8 @@ function sentenceOf(step: Step, messages: string, sources: string): string {
     case 'expunge':
       return `${messages} will be deleted permanently from ${sources}.`;
     case 'set_flags':
-      return `${messages} in ${sources} will be ${flagsTold(step)}.`;
+      return `${messages} in ${sources} will be ${flagsTold(step, quoted)}.`;
   }
-}
-
-const TOLD: Readonly<Record<string, readonly [added: string, removed: string]>> = {
-  '\\seen': ['marked as read', 'marked as unread'],
-  '\\flagged': ['flagged', 'no longer flagged'],
-  '\\answered': ['marked as answered', 'no longer marked as answered'],
-};
-
-function flagsTold({ flags_add = [], flags_remove = [] }: Step): string {
-  return [
-    ...flags_add.map((flag) => TOLD[flag.toLowerCase()]?.[0] ?? `given the keyword ${quoted(flag)}`),
-    ...flags_remove.map((flag) => TOLD[flag.toLowerCase()]?.[1] ?? `rid of the keyword ${quoted(flag)}`),
-  ].join(', ');
 }
 
 /** What the mail server says now of the messages. */

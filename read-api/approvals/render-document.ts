@@ -67,7 +67,7 @@ export const renderDocument = (document: PreviewDocument, of: PreviewOf): Render
 <meta name="viewport" content="width=device-width">
 <title>What will happen</title>
 <style>${PREVIEW_STYLE}</style></head>
-<body><main>
+<body><main tabindex="0">
 <header><p class="quiet">What will happen</p>
 ${document.headline.map((line) => `<h1>${foreign(line)}</h1>`).join('\n')}</header>
 ${document.blocks.map(blockHtml).join('\n')}
@@ -78,7 +78,7 @@ ${document.blocks.map(blockHtml).join('\n')}
 });
 
 const footerOf = ({ approvalId, contentHash }: PreviewOf): string =>
-  `Check ${approvalId}, content hash ${contentHash}.`;
+  `Approval ${approvalId}, content hash ${contentHash}.`;
 
 function blockHtml(block: Block): string {
   switch (block.kind) {

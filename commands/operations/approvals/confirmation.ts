@@ -3,12 +3,14 @@ import { z } from 'zod';
 import { counted } from '../../kernel/counted.ts';
 import { visible } from '../../kernel/visible-text.ts';
 import { type Domains, lookAtAddress } from '../../policy/address-look.ts';
+import { flagsTold } from './flags-told.ts';
 import type { ActionsManifest, Manifest, SendManifest } from './manifest.ts';
 
 export const Confirmation = z.object({
   sentence: z
     .string()
     .describe('What would happen, with everybody who would get it, as text for a confirmation.'),
+  what: z.string().describe('The beginning of the sentence: what would happen, without who gets it.'),
   destructive: z.boolean().describe('It cannot be undone: messages are deleted permanently.'),
   recipients: z
     .array(
@@ -64,8 +66,10 @@ function ofSend(
     attachments.length === 0 ? 'no attachments' : counted(attachments.length, 'attachment'),
     ...warningsTold(warnings),
   ];
+  const what = `Send ${subject}`;
   return {
-    sentence: `Send ${subject}: ${parts.join(' · ')}`,
+    sentence: `${what}: ${parts.join(' · ')}`,
+    what,
     ...{ destructive: false, recipients, attachments: attachments.length },
   };
 }
@@ -94,27 +98,27 @@ function ofActions({ steps, items }: ActionsManifest, warnings: number): Confirm
   const messages = counted(items.length, 'message');
   const paths = [...new Set(items.map(({ folder }) => folder))];
   const from =
-    paths.length > MOST_NAMED
-      ? `${String(paths.length)} folders`
-      : paths.map((path) => `“${visible(path)}”`).join(' and ');
-  const done = steps.map((step) =>
-    VERBS[step.action](messages, from, `“${visible(step.folder_path ?? '')}”`),
-  );
+    paths.length > MOST_NAMED ? `${String(paths.length)} folders` : paths.map(quoted).join(' and ');
+  const what = steps.map((step) => VERBS[step.action](messages, from, step)).join(', then ');
   return {
-    sentence: [done.join(', then '), ...warningsTold(warnings)].join(' · '),
+    sentence: [what, ...warningsTold(warnings)].join(' · '),
+    what,
     destructive: steps.some(({ action }) => action === 'expunge'),
   };
 }
 
-type Verb = (messages: string, from: string, to: string) => string;
+const quoted = (name: string): string => `“${visible(name)}”`;
 
-const VERBS: Readonly<Record<ActionsManifest['steps'][number]['action'], Verb>> = {
-  move: (messages, from, to) => `Move ${messages} from ${from} to ${to}`,
-  copy: (messages, from, to) => `Copy ${messages} from ${from} to ${to}`,
+type Step = ActionsManifest['steps'][number];
+type Verb = (messages: string, from: string, step: Step) => string;
+
+const VERBS: Readonly<Record<Step['action'], Verb>> = {
+  move: (messages, from, { folder_path: to = '' }) => `Move ${messages} from ${from} to ${quoted(to)}`,
+  copy: (messages, from, { folder_path: to = '' }) => `Copy ${messages} from ${from} to ${quoted(to)}`,
   trash: (messages, from) => `Move ${messages} from ${from} to the trash`,
   spam: (messages, from) => `Move ${messages} from ${from} to spam`,
   not_spam: (messages, from) => `Move ${messages} from ${from} back to the inbox`,
   archive: (messages, from) => `Archive ${messages} from ${from}`,
   expunge: (messages, from) => `Delete ${messages} permanently from ${from}`,
-  set_flags: (messages, from) => `Change the flags of ${messages} in ${from}`,
+  set_flags: (messages, from, step) => `Have ${messages} in ${from} ${flagsTold(step, quoted)}`,
 };

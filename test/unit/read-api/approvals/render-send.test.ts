@@ -229,7 +229,7 @@ describe('the preview of a send', () => {
     expect(text.split('\n')[0]).to.equal('One message will be sent to 1 recipient, inside the organisation.');
     expect(text).to.include('To: bob@example.com (called “Bob”)');
     expect(text).to.include('Size: 2.0 KiB (2048 bytes), no attachments');
-    expect(text).to.include(`Check chk_1, content hash ${OF.contentHash}.`);
+    expect(text).to.include(`Approval chk_1, content hash ${OF.contentHash}.`);
     expect(text).not.to.include('WARNING');
     expect(html).to.match(/^<!doctype html>/);
     expect(html).to.include(`content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"`);
@@ -319,7 +319,7 @@ describe('the preview of a send', () => {
           for (const [, name = ''] of afterStyle.matchAll(/<\/?([^\s>]*)/g))
             expect(OWN.has(name), name).to.equal(true);
           for (const [tag] of afterStyle.matchAll(/<[^>]*>/g))
-            expect(tag).to.match(/^<\/?[a-z0-9]+( class="[a-z ]*")?>$/);
+            expect(tag).to.match(/^<(?:main tabindex="0"|\/?[a-z0-9]+(?: class="[a-z ]*")?)>$/);
           expect(html + text).not.to.match(
             /[\u202a-\u202e\u2066-\u2069\u200b-\u200f\u2060-\u2064\ufeff\u00ad\u0000-\u0008\u000b-\u001f\u007f-\u009f]/,
           );
