@@ -50,14 +50,54 @@ export function askForStepUpWith(ask) {
  * @returns {Promise<any>}
  */
 export async function call(method, path, options = {}) {
+  return await inSession(async () => jsonOf(await (await send(method, path, options)).text()));
+}
+
+/**
+ * The bytes of a file that is read with the session's bearer, in memory. Throws `ApiError`.
+ * @param {string} path below `/api/v1`
+ * @param {AbortSignal} signal
+ * @returns {Promise<{ bytes: Blob, isInline: boolean }>} `isInline`: the gateway says that it may be shown in place
+ */
+export async function download(path, signal) {
+  return await inSession(async () => {
+    const response = await send('GET', path, { signal });
+    const disposition = response.headers.get('content-disposition') ?? '';
+    return { bytes: await response.blob(), isInline: disposition.startsWith('inline') };
+  });
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+async function inSession(act) {
   try {
-    return await callOnce(method, path, options);
+    return await reachable(act);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (SIGNED_OUT.includes(error.code)) session.end();
     if (error.code !== 'step_up_required') throw error;
     await stepUp();
-    return await callOnce(method, path, options);
+    return await reachable(act);
+  }
+}
+
+/**
+ * What the network refuses, before or amid an answer, has a code like everything else.
+ * @template T
+ * @param {() => Promise<T>} act
+ * @returns {Promise<T>}
+ */
+async function reachable(act) {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    if (error instanceof DOMException && error.name === 'AbortError')
+      throw new ApiError('aborted', 'Nobody waits for this any more.');
+    throw new ApiError('unreachable', 'The gateway cannot be reached.', { cause: error });
   }
 }
 
@@ -66,8 +106,8 @@ export async function call(method, path, options = {}) {
  * @param {string} path
  * @param {CallOptions} options
  */
-async function callOnce(method, path, { body, key, signal }) {
-  const { status, answer } = await exchange(`${ROOT}${path}`, {
+async function send(method, path, { body, key, signal }) {
+  const response = await fetch(`${ROOT}${path}`, {
     method,
     headers: {
       ...(session.token === null ? {} : { authorization: `Bearer ${session.token}` }),
@@ -80,28 +120,13 @@ async function callOnce(method, path, { body, key, signal }) {
     credentials: 'omit',
     redirect: 'error',
   });
-  if (status < 400) return answer;
-  throw errorOf(/** @type {ErrorBody | null} */ (answer), status);
-}
-
-/**
- * @param {string} url
- * @param {RequestInit} init
- * @returns {Promise<{ status: number, answer: unknown }>} the answer is null for no body and for one that is no JSON
- */
-async function exchange(url, init) {
-  try {
-    const response = await fetch(url, init);
-    return { status: response.status, answer: jsonOf(await response.text()) };
-  } catch (error) {
-    if (init.signal?.aborted === true) throw new ApiError('aborted', 'Nobody waits for this any more.');
-    throw new ApiError('unreachable', 'The gateway cannot be reached.', { cause: error });
-  }
+  if (response.ok) return response;
+  throw errorOf(/** @type {ErrorBody | null} */ (jsonOf(await response.text())), response.status);
 }
 
 /**
  * @param {string} text
- * @returns {unknown}
+ * @returns {unknown} null for no body and for one that is no JSON
  */
 function jsonOf(text) {
   try {

@@ -1,90 +1,121 @@
-/** What a person does with a check: each asks first, says what follows from it, and names the content it is about. */
+/** What a person does with an approval: each asks first, says what follows from it, and names the content it is about. */
 import { newKey } from './api.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
 import { textArea, textIn } from './fields.js';
 import { cancelApproval, commitApproval, decideApproval } from './routes.js';
-import { rich, whatHappens } from './wording.js';
+import { foreign } from './foreign-text.js';
+import { spanText } from './times.js';
+import { summaryOf } from './approval-summary.js';
+import { secondLook, warningList } from './approval-warnings.js';
+import { deletion, isDestructive, whatHappens } from './wording.js';
 
-/** @import { Approval } from './payloads.d.ts' */
+/** @import { Approval, Warning } from './payloads.d.ts' */
 
 const MOST_REASON_CHARS = 1_000;
 
+/** @typedef {{ hash: string, warnings: readonly Warning[] }} Shown what the page shows of the content, by its hash */
+
 /**
+ * What it is about, with everybody it goes to and all that is odd about it.
  * @param {Approval} approval
- * @param {string} hash
+ * @param {Shown} shown
  */
-const subjectOf = (approval, hash) => [
-  h('p', { class: 'dialog-what' }, rich(whatHappens(approval))),
-  h('p', { class: 'quiet small' }, 'Content as shown: ', h('code', { class: 'whole-hash' }, hash)),
+const subjectOf = (approval, { warnings }) => [
+  h('p', { class: 'dialog-what' }, foreign(whatHappens(approval))),
+  summaryOf(approval, { isWhole: true }),
+  warningList(warnings),
 ];
+
+/** @param {Shown} shown */
+const hashOf = ({ hash }) =>
+  h('p', { class: 'quiet small' }, 'Content as shown: ', h('code', { class: 'whole-hash' }, hash));
 
 /**
  * @param {Approval} approval
- * @param {string} hash of the content that was shown
+ * @param {Shown} shown
+ * @param {import('./names.js').Names} names
  */
-export function approve(approval, hash) {
+export function approve(approval, shown, names) {
   const key = newKey();
-  const { required, approved } = approval.quorum;
-  const isLast = approved + 1 >= required;
   return ask({
     title: 'Approve this?',
     content: [
-      subjectOf(approval, hash),
-      h(
-        'p',
-        null,
-        isLast
-          ? 'Yours is the last approval needed: exactly this may run, nothing else.'
-          : `After yours, ${String(required - approved - 1)} more needed before it may run.`,
-      ),
+      subjectOf(approval, shown),
+      h('p', null, consequenceOf(approval, names)),
       textArea('reason', 'Note', { maxlength: MOST_REASON_CHARS }, 'Optional. Kept with your vote.'),
+      secondLook(shown.warnings),
+      hashOf(shown),
     ],
-    confirm: 'Approve',
+    confirm: deletion(approval) ?? 'Approve',
+    tone: isDestructive(approval) ? 'danger' : 'primary',
     act: (form) =>
-      decideApproval(approval.id, { decision: 'approve', content_hash: hash, ...reasonIn(form) }, key),
+      decideApproval(approval.id, { decision: 'approve', content_hash: shown.hash, ...reasonIn(form) }, key),
   });
 }
 
 /**
+ * What follows from one more approval.
  * @param {Approval} approval
- * @param {string} hash of the content that was shown
+ * @param {import('./names.js').Names} names
  */
-export function reject(approval, hash) {
+function consequenceOf({ quorum: { required, approved }, run_by: runBy }, names) {
+  const missing = required - approved - 1;
+  if (missing > 0)
+    return `After yours, ${missing === 1 ? 'one more is' : `${String(missing)} more are`} needed.`;
+  if (runBy === undefined)
+    return 'Yours is the last approval needed. The gateway then runs exactly this, nothing else.';
+  const runner = names.isMe(runBy.id) ? 'you have' : [foreign(names.nameOf(runBy.id)), ' has'];
+  return [
+    'After your approval ',
+    runner,
+    ` ${spanText(runBy.within_seconds)} to run exactly this, nothing else.`,
+  ];
+}
+
+/**
+ * @param {Approval} approval
+ * @param {Shown} shown
+ */
+export function reject(approval, shown) {
   const key = newKey();
   return ask({
     title: 'Reject this?',
     content: [
-      subjectOf(approval, hash),
+      subjectOf(approval, shown),
       h('p', null, 'One rejection ends it. Nothing runs.'),
       textArea(
         'reason',
         'Reason',
         { required: true, maxlength: MOST_REASON_CHARS, autofocus: true },
-        'Whoever asked reads it.',
+        'The requester reads it.',
       ),
+      hashOf(shown),
     ],
     confirm: 'Reject',
     tone: 'danger',
     act: (form) =>
-      decideApproval(approval.id, { decision: 'reject', content_hash: hash, ...reasonIn(form) }, key),
+      decideApproval(approval.id, { decision: 'reject', content_hash: shown.hash, ...reasonIn(form) }, key),
   });
 }
 
 /**
  * @param {Approval} approval
- * @param {string} hash of the content that was shown
+ * @param {Shown} shown
  */
-export function run(approval, hash) {
+export function run(approval, shown) {
   const key = newKey();
   return ask({
     title: 'Run it now?',
     content: [
-      subjectOf(approval, hash),
+      subjectOf(approval, shown),
       h('p', null, 'Everything is checked once more, then exactly this is carried out.'),
+      secondLook(shown.warnings),
+      hashOf(shown),
     ],
-    confirm: 'Run it',
-    act: () => commitApproval(approval.id, { content_hash: hash }, key),
+    confirm: deletion(approval) ?? 'Run it',
+    tone: isDestructive(approval) ? 'danger' : 'primary',
+    act: () => commitApproval(approval.id, { content_hash: shown.hash }, key),
   });
 }
 
@@ -94,7 +125,7 @@ export function withdraw(approval) {
   return ask({
     title: 'Withdraw this?',
     content: [
-      h('p', { class: 'dialog-what' }, rich(whatHappens(approval))),
+      h('p', { class: 'dialog-what' }, foreign(whatHappens(approval))),
       h('p', null, 'Nothing runs, and nobody can approve it any more.'),
       textArea('reason', 'Note', { maxlength: MOST_REASON_CHARS }, 'Optional.'),
     ],

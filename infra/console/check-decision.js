@@ -1,19 +1,20 @@
-/** Beside the check: where it stands, who voted, until when, and what this person may do about it. */
+/** Beside the approval: where it stands, who voted, until when, and what this person may do about it. */
 import { approve, reject, run, withdraw } from './check-actions.js';
 import { outcomeOf } from './check-outcome.js';
-import { isOpen, mayDecide, mayRun, mayWithdraw } from './check-rights.js';
+import { isOpen, isOwnRequest, mayDecide, mayRun, mayWithdraw, whyNotDecide } from './check-rights.js';
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
-import { countdown, pastTime } from './times.js';
-import { STATUSES } from './wording.js';
+import { countdown, pastTime, spanText } from './times.js';
+import { isDestructive, STATUSES } from './wording.js';
 
 /** @import { Approval, Vote } from './payloads.d.ts' */
 /** @typedef {import('./child.d.ts').Child} Child */
+/** @typedef {import('./check-actions.js').Shown} Shown */
 
 /**
  * @typedef {object} DecisionOptions
  * @property {Approval} approval
- * @property {string | null} hash of the preview that is shown; null while there is none, and then nothing can be approved
+ * @property {Shown | null} shown by the preview; null while there is none, and then nothing can be approved
  * @property {import('./names.js').Names} names
  * @property {() => void} reload
  */
@@ -29,31 +30,33 @@ export function decisionCard(options) {
     h('p', null, about),
     outcomeOf(approval),
     h('dl', { class: 'facts narrow-facts' }, factsOf(options)),
+    ownRequestOf(options),
     buttonsOf(options),
     votesOf(options),
   );
 }
 
+/**
+ * Before the vote: whoever decides what their own agent asked for should know it.
+ * @param {DecisionOptions} options
+ */
+function ownRequestOf({ approval, names }) {
+  if (approval.status !== 'awaiting_approval' || !isOwnRequest(approval)) return null;
+  const asks = names.isMe(approval.requester.id) ? 'You ask for this.' : 'Your own agent asks for this.';
+  return h('p', { class: 'notice' }, asks);
+}
+
 /** @param {DecisionOptions} options */
-function factsOf({ approval, reload }) {
-  const {
-    status,
-    quorum,
-    policy,
-    expires_at: expiresAt,
-    commit_at: commitAt,
-    content_hash: hash,
-    superseded_by: next,
-  } = approval;
+function factsOf({ approval, names, reload }) {
+  const { status, quorum, policy, content_hash: hash, superseded_by: next } = approval;
   const isWaiting = isOpen(approval);
   /** @type {(readonly [string, Child] | null)[]} */
   const facts = [
-    isWaiting && commitAt === undefined
-      ? [status === 'pending_commit' ? 'To be run within' : 'Time left', countdown(expiresAt, reload)]
-      : null,
-    isWaiting && commitAt !== undefined ? ['Runs by itself in', countdown(commitAt, reload)] : null,
+    isWaiting ? timeLeft(approval, names, reload) : null,
+    status === 'awaiting_approval' ? afterwards(approval, names) : null,
     quorum.required === 0 ? null : ['Approvals', `${String(quorum.approved)} of ${String(quorum.required)}`],
     quorum.required > 0 && isWaiting ? ['By', approversOf(quorum)] : null,
+    status === 'awaiting_approval' ? yourPart(approval, names) : null,
     ['Policy', ['rule ', foreign(policy.rule_id), `, version ${String(policy.version)}`]],
     ['Content', copyable(hash)],
     next === undefined ? null : ['Asked again as', h('a', { href: `#/approvals/${next}` }, next)],
@@ -61,9 +64,48 @@ function factsOf({ approval, reload }) {
   return facts.flatMap((fact) => (fact === null ? [] : [h('dt', null, fact[0]), h('dd', null, fact[1])]));
 }
 
+/**
+ * @param {{ id: string }} runBy
+ * @param {import('./names.js').Names} names
+ */
+export const runnerOf = ({ id }, names) => (names.isMe(id) ? 'you' : foreign(names.nameOf(id)));
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ * @param {() => void} reload
+ * @returns {readonly [string, Child]}
+ */
+function timeLeft({ status, expires_at: expiresAt, commit_at: commitAt, run_by: runBy }, names, reload) {
+  if (commitAt !== undefined) return ['Runs in', countdown(commitAt, reload)];
+  if (status === 'awaiting_approval') return ['Time left', countdown(expiresAt, reload)];
+  return runBy === undefined
+    ? ['Runs within', countdown(expiresAt, reload)]
+    : ['Waiting for', [runnerOf(runBy, names), ' to run it · ', countdown(expiresAt, reload)]];
+}
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ * @returns {readonly [string, Child]}
+ */
+const afterwards = ({ run_by: runBy }, names) => [
+  'Once approved',
+  runBy === undefined
+    ? 'the gateway runs it'
+    : [runnerOf(runBy, names), ` has ${spanText(runBy.within_seconds)} to run it`],
+];
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ * @returns {readonly [string, Child]}
+ */
+const yourPart = (approval, names) => ['You', whyNotDecide(approval, names) ?? 'can decide'];
+
 /** @param {Approval['quorum']} quorum */
 const approversOf = ({ approver_role: role, exclude_owner: isFourEyes }) =>
-  `${role === 'owner' ? 'owners' : `${role}s and above`}${isFourEyes ? ', not by whoever asked' : ''}`;
+  `${role === 'owner' ? 'owners' : `${role}s and above`}${isFourEyes ? ', not the requester' : ''}`;
 
 const SHORT = 12;
 
@@ -118,12 +160,12 @@ const voteOf = ({ by, decision, reason, at, own_request: isOwn }, names) =>
       decision === 'approve' ? ' approved ' : ' rejected ',
       h('span', { class: 'quiet small' }, pastTime(at)),
     ),
-    isOwn ? h('p', { class: 'quiet small' }, 'Own request.') : null,
+    isOwn ? h('p', { class: 'quiet small' }, 'Their own request.') : null,
     reason === null || reason === '' ? null : h('blockquote', null, foreignLines(reason)),
   );
 
 /** @param {DecisionOptions} options */
-function buttonsOf({ approval, hash, names, reload }) {
+function buttonsOf({ approval, shown, names, reload }) {
   const button = (
     /** @type {string} */ label,
     /** @type {string} */ tone,
@@ -134,17 +176,16 @@ function buttonsOf({ approval, hash, names, reload }) {
     };
     return h('button', { type: 'button', class: `${tone} wide`, on: { click: () => void click() } }, label);
   };
-  const deciding = (/** @type {string} */ shown) => [
-    button('Approve…', 'primary', () => approve(approval, shown)),
-    button('Reject…', 'danger', () => reject(approval, shown)),
+  const [yes, no] = isDestructive(approval) ? ['danger solid', 'plain'] : ['primary', 'danger'];
+  const deciding = (/** @type {Shown} */ seen) => [
+    button('Approve…', yes, () => approve(approval, seen, names)),
+    button('Reject…', no, () => reject(approval, seen)),
   ];
   return h(
     'div',
     { class: 'actions' },
-    hash !== null && mayDecide(approval, names) ? deciding(hash) : null,
-    hash !== null && mayRun(approval, names)
-      ? button('Run it now…', 'primary', () => run(approval, hash))
-      : null,
+    shown !== null && mayDecide(approval, names) ? deciding(shown) : null,
+    shown !== null && mayRun(approval, names) ? button('Run it now…', yes, () => run(approval, shown)) : null,
     mayWithdraw(approval, names) ? button('Withdraw…', 'plain', () => withdraw(approval)) : null,
   );
 }

@@ -1,8 +1,9 @@
-/** What a check is about in a line, how it stands, and who asks. */
+/** What an approval is about in a line, how it stands, and who asks. */
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
 import { pastTime } from './times.js';
-import { badge, rich, whatHappens } from './wording.js';
+import { summaryOf } from './approval-summary.js';
+import { badge, whatHappens } from './wording.js';
 
 /** @import { Approval } from './payloads.d.ts' */
 
@@ -14,7 +15,8 @@ export function headingOf(approval, names) {
   const { requester, created_at: createdAt, status } = approval;
   const behind = requester.on_behalf_of;
   return [
-    h('h1', { tabindex: -1 }, rich(whatHappens(approval))),
+    h('h1', { tabindex: -1 }, foreign(whatHappens(approval))),
+    summaryOf(approval),
     h(
       'p',
       { class: 'check-meta' },
@@ -22,7 +24,7 @@ export function headingOf(approval, names) {
       h(
         'span',
         { class: 'quiet' },
-        'asked for by ',
+        'requested by ',
         foreign(names.nameOf(requester.id)),
         behind === undefined || behind === requester.id
           ? ''

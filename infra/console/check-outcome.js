@@ -1,4 +1,4 @@
-/** What became of a check: why it ended, and what its commit did. */
+/** What became of an approval: why it ended, and what its commit did. */
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
 
@@ -6,12 +6,13 @@ import { foreign, foreignLines } from './foreign-text.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const INVALIDATIONS = {
+  approver_gone: 'Somebody who had approved may not decide any more.',
   draft_discarded: 'The draft was discarded.',
-  grant_gone: 'Whoever asked has no right to this mailbox any more.',
+  grant_gone: 'The requester has no right to this mailbox any more.',
   mailbox_removed: 'The mailbox was removed.',
   manifest_mismatch: 'What would run is not what was approved.',
   policy_stricter: 'The policy is stricter now.',
-  requester_gone: 'Whoever asked is not there any more.',
+  requester_gone: 'The requester is not there any more.',
   targets_gone: 'The messages are not where they were.',
 };
 

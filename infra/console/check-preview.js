@@ -24,7 +24,7 @@ export function previewSection(approval, preview) {
         ? h(
             'p',
             { class: 'notice bad' },
-            'This preview belongs to other content than the check names. Reload the page.',
+            'This preview belongs to other content than the approval. Reload the page.',
           )
         : null,
       tabs('Preview as', [

@@ -1,4 +1,4 @@
-/** Who asks for a check, and why. What it would do is told by the preview, which warns of what is odd about it. */
+/** Why an approval is asked for. */
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
 

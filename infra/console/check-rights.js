@@ -1,4 +1,4 @@
-/** What a person may do about a check as far as this page can tell; the gateway has the last word. */
+/** What a person may do about an approval as far as this page can tell; the gateway has the last word. */
 
 /** @import { Approval } from './payloads.d.ts' */
 /** @typedef {import('./names.js').Names} Names */
@@ -15,11 +15,29 @@ const GOING_ON = ['awaiting_approval', 'pending_commit', 'committing', 'commit_u
 export const isOver = ({ status }) => !GOING_ON.includes(status);
 
 /**
+ * Whether this person, or an agent of theirs, asked for it.
+ * @param {Pick<Approval, 'own_request'>} approval
+ */
+export const isOwnRequest = ({ own_request: isOwn }) => isOwn === true;
+
+/**
+ * Why this person cannot decide what waits; null when they can.
  * @param {Approval} approval
  * @param {Names} names
  */
-export const mayDecide = ({ status, votes }, names) =>
-  status === 'awaiting_approval' && names.mayDecide && !votes.some(({ by }) => names.isMe(by));
+export function whyNotDecide(approval, names) {
+  const { quorum, votes } = approval;
+  if (votes.some(({ by }) => names.isMe(by))) return 'You have voted.';
+  if (!names.hasRole(quorum.approver_role)) return 'Your role does not decide this.';
+  return quorum.exclude_owner && isOwnRequest(approval) ? 'Somebody else has to decide it.' : null;
+}
+
+/**
+ * @param {Approval} approval
+ * @param {Names} names
+ */
+export const mayDecide = (approval, names) =>
+  approval.status === 'awaiting_approval' && whyNotDecide(approval, names) === null;
 
 /**
  * @param {Approval} approval
@@ -40,7 +58,6 @@ export const mayWithdraw = (approval, names) =>
  * @param {Approval} approval
  * @param {Names} names
  */
-function isOwnOr(scope, { requester, mailbox_id: mailboxId }, names) {
-  const { id, on_behalf_of: behind } = requester;
-  return names.isMe(id) || (behind !== undefined && names.isMe(behind)) || names.holds(scope, mailboxId);
+function isOwnOr(scope, approval, names) {
+  return isOwnRequest(approval) || names.holds(scope, approval.mailbox_id);
 }

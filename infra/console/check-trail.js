@@ -9,8 +9,8 @@ import { exactTime } from './times.js';
 /** @type {Readonly<Record<string, string>>} */
 const WORDS = {
   OperationSubmitted: 'Asked for',
-  OperationDecided: 'Judged by the policy',
-  ApprovalRequested: 'Fixed in a manifest; waits for approval',
+  OperationDecided: 'Judged',
+  ApprovalRequested: 'Content locked; approval requested',
   ApprovalVoteCast: 'Voted',
   ApprovalGranted: 'Approved',
   ApprovalRejected: 'Rejected',
@@ -20,7 +20,7 @@ const WORDS = {
   ApprovalInvalidated: 'Became invalid',
   CommitScheduled: 'Run planned',
   CommitStarted: 'Checked again; run begun',
-  CommitAttemptFailed: 'Run had no effect; the approval holds on',
+  CommitAttemptFailed: 'Run had no effect; the approval still holds',
   ActionsIntended: 'Actions about to run',
   ActionOutcomesRecorded: 'Outcomes recorded',
   ActionsReconciled: 'Outcomes looked up',
@@ -54,7 +54,6 @@ export function trailSection(events, names) {
  * @param {Names} names
  */
 function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
-  const who = actor.type === 'system' ? 'the gateway' : foreign(names.nameOf(actor.id));
   return h(
     'li',
     null,
@@ -62,9 +61,7 @@ function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
     h(
       'p',
       { class: 'quiet small' },
-      who,
-      actor.type === 'delegated' ? ' by a token' : '',
-      surface === 'system' ? '' : ` over ${surface}`,
+      type === 'OperationDecided' ? 'by the policy' : actorOf({ actor, surface }, names),
       ' · ',
       exactTime(at),
     ),
@@ -76,6 +73,16 @@ function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
     ),
   );
 }
+
+/**
+ * @param {Pick<AuditLine, 'actor' | 'surface'>} line
+ * @param {Names} names
+ */
+const actorOf = ({ actor, surface }, names) => [
+  actor.type === 'system' ? 'the gateway' : foreign(names.nameOf(actor.id)),
+  actor.type === 'delegated' ? ' by a token' : '',
+  surface === 'system' ? '' : ` over ${surface}`,
+];
 
 /**
  * @param {string} type

@@ -1,5 +1,6 @@
-/** One check: who asks for what, exactly what would happen, the decision, and what became of it. */
+/** One approval: who asks for what, exactly what would happen, the decision, and what became of it. */
 import { ApiError } from './api.js';
+import { attachmentsSection } from './approval-attachments.js';
 import { decisionCard } from './check-decision.js';
 import { headingOf } from './check-head.js';
 import { previewSection } from './check-preview.js';
@@ -9,7 +10,9 @@ import { trailSection } from './check-trail.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { monitorApprovals, readApproval, readOperation, readPreview } from './routes.js';
-import { plain, STATUSES, whatHappens } from './wording.js';
+import { foreignPlain } from './foreign-text.js';
+import { warningsSection } from './approval-warnings.js';
+import { STATUSES, whatHappens } from './wording.js';
 
 /** @import { Approval, Operation, Preview } from './payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
@@ -61,7 +64,7 @@ class Check {
   }
 
   get title() {
-    return this.#approval === null ? 'Check' : plain(whatHappens(this.#approval));
+    return this.#approval === null ? 'Approval' : foreignPlain(whatHappens(this.#approval));
   }
 
   get content() {
@@ -73,13 +76,13 @@ class Check {
     ];
   }
 
-  /** Where changes of the check count from; asked before it is read, so that none is missed. */
+  /** Where changes of the approval count from; asked before it is read, so that none is missed. */
   async cursor() {
     const { cursor } = await this.#monitor({ timeout_seconds: 0 });
     return cursor;
   }
 
-  /** Reads the check, what it would do and what happened so far, and shows what is new of it. */
+  /** Reads the approval, what it would do and what happened so far, and shows what is new of it. */
   async load() {
     const { signal } = this.#context;
     const turn = (this.#turn += 1);
@@ -124,7 +127,9 @@ class Check {
     while (!isLeft() && !this.#isTold()) {
       const problem = await orError(next());
       if (isLeft()) return;
-      this.#problem.replaceChildren(...(problem ? [errorNotice(problem, { role: null })] : []));
+      this.#problem.replaceChildren(
+        ...(problem ? [errorNotice(problem, { role: null, isRetried: true })] : []),
+      );
       if (problem === undefined) continue;
       if (problem.code.startsWith('cursor_')) cursor = null;
       await pause(RETRY_MS);
@@ -152,16 +157,18 @@ class Check {
   #draw(approval, operation) {
     const { names } = this.#context;
     const preview = this.#preview;
+    const shown = preview === null || preview instanceof Error ? null : shownBy(preview);
     const reload = () => void this.#reload();
     this.#put(this.#head, approval, () => headingOf(approval, names));
     this.#put(this.#about, [approval.content_hash, approval.reason, preview], () => [
+      warningsSection(shown?.warnings ?? approval.warnings ?? []),
       reasonSection(approval, names),
+      attachmentsSection(approval, approval.manifest, this.#context.signal),
       preview instanceof Error
         ? errorNotice(preview, { title: 'The preview cannot be shown' })
         : previewSection(approval, preview),
     ]);
-    const hash = preview === null || preview instanceof Error ? null : preview.content_hash;
-    this.#put(this.#decision, [approval, hash], () => decisionCard({ approval, hash, names, reload }));
+    this.#put(this.#decision, [approval, shown], () => decisionCard({ approval, shown, names, reload }));
     this.#put(this.#trail, operation, () =>
       operation instanceof Error
         ? errorNotice(operation, { title: 'The trail cannot be shown', role: null })
@@ -186,6 +193,12 @@ class Check {
     if (heading instanceof HTMLElement) heading.focus();
   }
 }
+
+/**
+ * What the page shows while somebody decides; the preview has looked again at what was odd when it was asked for.
+ * @param {Preview} preview
+ */
+const shownBy = ({ content_hash: hash, warnings = [] }) => ({ hash, warnings });
 
 /** @param {Operation} operation */
 const lags = ({ events, updated_at: updatedAt }) =>

@@ -1,6 +1,7 @@
 /** A modal question. The browser's own dialog keeps the focus inside and gives it back; Escape is its "no". */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
+import { selectPassword } from './fields.js';
 
 /**
  * @typedef {object} Question
@@ -8,6 +9,7 @@ import { errorNotice } from './error-notice.js';
  * @property {readonly import('./child.d.ts').Child[]} content fields and words between the title and the buttons
  * @property {string} confirm label of the button that says yes
  * @property {'primary' | 'danger'} [tone]
+ * @property {Readonly<Record<string, string>>} [next] what to do about a refusal, by its code
  * @property {(form: FormData) => Promise<unknown>} act what happens on yes; while it throws the dialog stays, with its reason
  */
 
@@ -23,11 +25,11 @@ export function closeDialogs() {
  * @param {Question} question
  * @returns {Promise<boolean>}
  */
-export function ask({ title, content, confirm, tone = 'primary', act }) {
+export function ask({ title, content, confirm, tone = 'primary', next = {}, act }) {
   const titleId = `dialog-${String((count += 1))}`;
   const problem = h('div', { 'aria-live': 'assertive' });
   const yes = h('button', { type: 'submit', class: tone }, confirm);
-  const no = h('button', { type: 'button', class: 'plain' }, 'Not now');
+  const no = h('button', { type: 'button', class: 'plain' }, 'Cancel');
   const form = h(
     'form',
     { method: 'dialog' },
@@ -46,7 +48,8 @@ export function ask({ title, content, confirm, tone = 'primary', act }) {
       isDone = true;
       dialog.close();
     } catch (error) {
-      problem.replaceChildren(errorNotice(error, { role: null }));
+      problem.replaceChildren(errorNotice(error, { role: null, next }));
+      selectPassword(form);
     } finally {
       yes.disabled = false;
     }

@@ -5,48 +5,71 @@ import { foreign } from './foreign-text.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const NEXT = {
-  invalid_credentials:
-    'Check the address and the password. After wrong tries the next one has to wait longer.',
   email_unverified: 'Open the link that was sent to your address, then sign in.',
   insufficient_scope: 'Your role does not include this. Ask an owner or admin of the organisation.',
   not_an_approver: 'Somebody with the role the policy names has to decide.',
   self_approval_forbidden: 'It was asked for in your name, so somebody else has to decide.',
   no_eligible_approver: 'An owner has to give somebody the role the policy names.',
-  approval_not_pending: 'It was decided meanwhile. Its state is shown below.',
-  approval_expired: 'Nothing ran. Whoever needs it can ask again.',
-  approval_invalidated: 'Nothing ran. Whoever needs it can ask again.',
+  approval_not_pending: 'It was decided meanwhile. The page shows how.',
+  approval_expired: 'Nothing ran. It can be asked for again.',
+  approval_invalidated: 'Nothing ran. It can be asked for again.',
   approval_pending: 'It still waits for approval.',
-  selection_changed:
-    'The mailbox changed since this was asked for. Nothing ran; whoever needs it can ask again.',
+  selection_changed: 'The mailbox changed since this was asked for. Nothing ran; it can be asked for again.',
   version_conflict: 'It changed since it was shown. Read it again before you decide.',
-  not_found: 'The link may be wrong, or the check belongs to mail you may not see.',
+  not_found: 'The link may be wrong, or the approval is about mail you may not see.',
+  no_such_page: 'Check the address, or go to the list of approvals.',
   origin_not_allowed: 'Open the console under the address the gateway is set up with (BASE_URL).',
   policy_denied: "The organisation's policy forbids it.",
-  unreachable: 'Check your connection. It is tried again by itself.',
-  rate_limited: 'Wait a moment and try again.',
-  outcome_unknown: 'It is looked up by itself and never repeated. The state below follows.',
-  provider_timeout: 'The mail server is slow and the work goes on. The state below follows.',
+  outcome_unknown: 'The gateway looks it up and never repeats it. The page shows what it finds.',
+  provider_timeout: 'The mail server is slow and the work goes on. The page shows what comes of it.',
   mailbox_auth_failed: 'Somebody has to store new credentials for the mailbox.',
   mailbox_unavailable: 'The mail server cannot be reached now; try again later.',
 };
 
+/** What a later try may cure. */
+const PASSING = [
+  'unreachable',
+  'unreadable',
+  'store_unavailable',
+  'overloaded',
+  'rate_limited',
+  'internal_error',
+];
+
+/** @param {unknown} error */
+export const mayPass = (error) => error instanceof ApiError && PASSING.includes(error.code);
+
 /**
+ * `next`: what to do about a code on this page, where that is not the same everywhere. `isRetried`: the page tries again
+ * without being asked.
  * @param {unknown} error
- * @param {{ title?: string, role?: 'alert' | null }} [options]
+ * @param {{ title?: string, role?: 'alert' | null, next?: Readonly<Record<string, string>>, isRetried?: boolean }} [options]
  */
-export function errorNotice(error, { title, role = 'alert' } = {}) {
+export function errorNotice(error, { title, role = 'alert', next = {}, isRetried = false } = {}) {
   return h(
     'div',
     { class: 'notice bad', role },
     title === undefined ? null : h('p', { class: 'notice-title' }, title),
-    error instanceof ApiError ? refused(error) : failed(),
+    error instanceof ApiError ? refused(error, adviceOn(error, { next, isRetried })) : failed(),
   );
 }
 
-/** @param {ApiError} error */
-function refused({ code, message, issues, retryAfterSeconds, requestId }) {
-  const wait = retryAfterSeconds === null ? undefined : `Try again in ${String(retryAfterSeconds)} s.`;
-  const next = NEXT[code] ?? wait;
+/**
+ * @param {ApiError} error
+ * @param {{ next: Readonly<Record<string, string>>, isRetried: boolean }} options
+ */
+function adviceOn(error, { next, isRetried }) {
+  const { code, retryAfterSeconds: wait } = error;
+  if (isRetried && mayPass(error)) return 'This page tries again in a few seconds.';
+  if (code === 'unreachable') return 'Check your connection, then try again.';
+  return next[code] ?? NEXT[code] ?? (wait === null ? undefined : `Try again in ${String(wait)} s.`);
+}
+
+/**
+ * @param {ApiError} error
+ * @param {string | undefined} next
+ */
+function refused({ message, issues, requestId }, next) {
   return [
     h('p', null, foreign(message)),
     issues.length === 0
@@ -63,5 +86,5 @@ function refused({ code, message, issues, retryAfterSeconds, requestId }) {
 
 const failed = () => [
   h('p', null, 'This page failed.'),
-  h('p', { class: 'quiet' }, 'Reload it; if that does not help, tell whoever runs the gateway.'),
+  h('p', { class: 'quiet' }, 'Reload it; if that does not help, tell your administrator.'),
 ];

@@ -27,28 +27,81 @@ export function field(name, label, attributes = {}, hint) {
   );
 }
 
+export const AFTER_WRONG_TRIES = 'After several wrong attempts you must wait before trying again.';
+
 /**
+ * A password, which can be looked at.
  * @param {string} name
  * @param {string} label
  * @param {Attributes} attributes
  * @param {string} [hint]
  */
-export const passwordField = (name, label, attributes, hint) =>
-  field(name, label, { type: 'password', maxlength: 1024, ...attributes }, hint);
+export function passwordField(name, label, attributes, hint) {
+  const element = field(name, label, { type: 'password', maxlength: 1024, ...attributes }, hint);
+  const input = element.querySelector('input');
+  const word = h('span', null, 'Show');
+  const button = h(
+    'button',
+    { type: 'button', class: 'link show', 'aria-pressed': 'false' },
+    word,
+    h('span', { class: 'unseen' }, ` ${label.toLowerCase()}`),
+  );
+  button.addEventListener('click', () => {
+    if (input === null) return;
+    const isShown = input.type === 'password';
+    input.type = isShown ? 'text' : 'password';
+    word.textContent = isShown ? 'Hide' : 'Show';
+    button.setAttribute('aria-pressed', String(isShown));
+  });
+  input?.after(button);
+  return element;
+}
+
+/**
+ * After a refusal: the password is the one that is typed again.
+ * @param {HTMLFormElement} form
+ */
+export function selectPassword(form) {
+  const input = form.querySelector('[autocomplete$="password"]');
+  if (input instanceof HTMLInputElement) input.select();
+}
 
 /** `contract.md` 18. */
 const LEAST_CHARS = 15;
 
 /**
+ * A password that is new, typed twice: with a slip in it nothing is sent.
  * @param {string} name
  * @param {string} label
  */
-export const newPasswordField = (name, label) =>
-  passwordField(
+export function newPasswordFields(name, label) {
+  const isNew = { autocomplete: 'new-password', minlength: LEAST_CHARS };
+  const first = passwordField(
     name,
     label,
-    { autocomplete: 'new-password', minlength: LEAST_CHARS },
-    `At least ${String(LEAST_CHARS)} characters; a few words are easier to remember than signs.`,
+    isNew,
+    `At least ${String(LEAST_CHARS)} characters; a few words are easier to remember than symbols.`,
+  );
+  const again = passwordField(`${name}_again`, 'The same again', isNew);
+  const [one, other] = [first.querySelector('input'), again.querySelector('input')];
+  const compare = () => {
+    other?.setCustomValidity(one?.value === other.value ? '' : 'The two passwords are not the same.');
+  };
+  for (const input of [one, other]) input?.addEventListener('input', compare);
+  return [first, again];
+}
+
+/**
+ * A box that has to be ticked.
+ * @param {string} name
+ * @param {string} label
+ */
+export const checkField = (name, label) =>
+  h(
+    'label',
+    { class: 'tick' },
+    h('input', { type: 'checkbox', name, required: true }),
+    h('span', null, label),
   );
 
 /**

@@ -1,4 +1,4 @@
-/** Pages of the list put together: newest first, no check twice and none left out, whatever came or went between two answers. */
+/** Pages of the list put together: newest first, no approval twice and none left out, whatever came or went between two answers. */
 
 /** @typedef {{ id: string, created_at: string }} Row */
 

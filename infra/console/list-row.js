@@ -1,9 +1,10 @@
-/** One check in the list: what it is in a line, who asks, how it stands. */
+/** One approval in the list: what it is in a line, who asks, how it stands. */
 import { isOpen } from './check-rights.js';
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
 import { countdown, pastTime } from './times.js';
-import { badge, rich, whatHappens } from './wording.js';
+import { summaryOf } from './approval-summary.js';
+import { badge, whatHappens } from './wording.js';
 
 /** @import { Approval } from './payloads.d.ts' */
 
@@ -18,7 +19,8 @@ export const rowOf = (approval, names) =>
     h(
       'div',
       { class: 'check-what' },
-      h('a', { href: `#/approvals/${approval.id}`, 'data-id': approval.id }, rich(whatHappens(approval))),
+      h('a', { href: `#/approvals/${approval.id}`, 'data-id': approval.id }, foreign(whatHappens(approval))),
+      summaryOf(approval),
       h(
         'p',
         { class: 'quiet small' },

@@ -1,4 +1,4 @@
-/** The list of checks: what waits for this person first, kept up to date while it is looked at. */
+/** The list of approvals: what waits for this person first, kept up to date while it is looked at. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { continuedBy, refreshedBy } from './list-pages.js';
@@ -11,13 +11,26 @@ import { STATUSES } from './wording.js';
 
 /** Each way to look at them, with what it asks of `GET /approvals`. */
 const SHOWS = {
-  waiting: { label: 'Waiting for me', query: { role: 'approver', status: 'awaiting_approval' } },
-  mine: { label: 'Asked for by me', query: { role: 'requester' } },
-  all: { label: 'All', query: {} },
+  waiting: {
+    label: 'Waiting for me',
+    query: { role: 'approver', status: 'awaiting_approval' },
+    empty: 'Nothing waits for you',
+    about: 'When somebody asks for something that needs your approval, it appears here.',
+  },
+  mine: {
+    label: 'Asked for by me',
+    query: { role: 'requester' },
+    empty: 'You have asked for no approval',
+    about: 'What you, or your tokens, ask for appears here.',
+  },
+  all: {
+    label: 'All',
+    query: {},
+    empty: 'No approvals',
+    about: 'Approvals that you may see appear here.',
+  },
 };
 const REFRESH_MS = 4_000;
-/** How long a row says the same of its age. */
-const MINUTE_MS = 60_000;
 const PAGE = 50;
 const LARGEST_PAGE = 200;
 
@@ -44,7 +57,7 @@ class CheckList {
   /** @type {string | null} */
   #next = null;
   #shown = '';
-  #rows = h('ul', { class: 'checks', 'aria-label': 'Checks' });
+  #rows = h('ul', { class: 'checks', 'aria-label': 'Approvals' });
   #below = h('div', { class: 'below' });
   #problem = h('div');
 
@@ -78,12 +91,15 @@ class CheckList {
     if (news.length > 0) this.#context.announce(`${String(news.length)} new in the list`);
   }
 
-  /** Until the view is left; not while the page is hidden. */
+  /** Until the view is left; not while the page is hidden, and at once when it is looked at again. */
   keepFresh() {
-    const timer = setInterval(() => {
+    const { signal } = this.#context;
+    const look = () => {
       if (document.visibilityState === 'visible') void this.#refreshQuietly();
-    }, REFRESH_MS);
-    this.#context.signal.addEventListener('abort', () => {
+    };
+    const timer = setInterval(look, REFRESH_MS);
+    document.addEventListener('visibilitychange', look, { signal });
+    signal.addEventListener('abort', () => {
       clearInterval(timer);
     });
   }
@@ -93,7 +109,8 @@ class CheckList {
       await this.refresh();
       this.#problem.replaceChildren();
     } catch (error) {
-      if (!this.#context.signal.aborted) this.#problem.replaceChildren(errorNotice(error, { role: null }));
+      if (!this.#context.signal.aborted)
+        this.#problem.replaceChildren(errorNotice(error, { role: null, isRetried: true }));
     }
   }
 
@@ -118,20 +135,18 @@ class CheckList {
   }
 
   #filters() {
-    const address = (/** @type {string} */ show, /** @type {string} */ status) =>
-      `#/approvals?${new URLSearchParams({ show, ...(status === '' ? {} : { status }) }).toString()}`;
     const shows = Object.entries(SHOWS).map(([show, { label }]) =>
       h(
         'a',
-        { href: address(show, ''), class: 'segment', 'aria-current': show === this.#show ? 'page' : null },
+        { href: addressOf(show), class: 'segment', 'aria-current': show === this.#show ? 'page' : null },
         label,
       ),
     );
     return h(
       'div',
       { class: 'filters' },
-      h('nav', { class: 'segments', 'aria-label': 'Which checks' }, shows),
-      this.#show === 'waiting' ? null : this.#statusField((status) => address(this.#show, status)),
+      h('nav', { class: 'segments', 'aria-label': 'Which approvals' }, shows),
+      this.#show === 'waiting' ? null : this.#statusField((status) => addressOf(this.#show, status)),
     );
   }
 
@@ -151,8 +166,7 @@ class CheckList {
   }
 
   #draw() {
-    const minute = Math.floor(Date.now() / MINUTE_MS);
-    const signature = JSON.stringify([this.#items, this.#next, minute]);
+    const signature = JSON.stringify([this.#items, this.#next]);
     if (signature === this.#shown) return;
     this.#shown = signature;
     const focused = document.activeElement;
@@ -191,18 +205,25 @@ class CheckList {
   }
 
   #empty() {
-    const isWaiting = this.#show === 'waiting';
+    const { empty, about } = SHOWS[this.#show];
+    const state = Object.entries(STATUSES).find(([status]) => status === this.#status)?.[1];
+    const isFiltered = this.#show !== 'waiting' && state !== undefined;
     return h(
       'div',
       { class: 'empty' },
-      h('p', { class: 'empty-title' }, isWaiting ? 'Nothing waits for you' : 'No checks here'),
+      h('p', { class: 'empty-title' }, isFiltered ? `No approval is in the state “${state.label}”` : empty),
       h(
         'p',
         { class: 'quiet' },
-        isWaiting
-          ? 'When an agent asks for something that needs your approval, it appears here by itself.'
-          : 'Checks appear here as soon as somebody asks for one.',
+        isFiltered ? h('a', { href: addressOf(this.#show) }, 'Show every state') : about,
       ),
     );
   }
 }
+
+/**
+ * @param {string} show
+ * @param {string} [status] '' for any
+ */
+const addressOf = (show, status = '') =>
+  `#/approvals?${new URLSearchParams({ show, ...(status === '' ? {} : { status }) }).toString()}`;

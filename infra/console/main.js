@@ -3,7 +3,7 @@ import { ApiError, askForStepUpWith } from './api.js';
 import { checkView } from './check-view.js';
 import { closeDialogs } from './dialog.js';
 import { h, icon } from './dom.js';
-import { errorNotice } from './error-notice.js';
+import { errorNotice, mayPass } from './error-notice.js';
 import { foreign } from './foreign-text.js';
 import { watchIdle } from './idle.js';
 import { listView } from './list-view.js';
@@ -12,6 +12,7 @@ import { signOut } from './routes.js';
 import { session } from './session.js';
 import { resetView, setupView, signInView } from './sign-in-views.js';
 import { stepUp } from './step-up.js';
+import { keepTimesTrue } from './times.js';
 
 /**
  * @typedef {object} ViewContext
@@ -23,6 +24,7 @@ import { stepUp } from './step-up.js';
 
 const PRODUCT = 'Mailbox Gateway';
 const HOME = '#/approvals';
+const RETRY_MS = 5_000;
 
 const main = part('main');
 const bar = part('bar');
@@ -34,6 +36,8 @@ let showing = new AbortController();
 let names = null;
 /** A one-time link's word and token, taken out of the address before anything else sees them. */
 let link = takeLink();
+/** @type {{ notice?: string, email?: string }} what the next sign-in says */
+let signInAs = {};
 
 /** @param {string} id */
 function part(id) {
@@ -62,13 +66,37 @@ async function show() {
     if (!signal.aborted) place(view);
   } catch (error) {
     if (signal.aborted) return;
-    place({
-      title: 'Something went wrong',
-      content: [h('h1', { tabindex: -1 }, 'This cannot be shown'), errorNotice(error), retry()],
-    });
+    place(failure(error));
+    if (mayPass(error)) retryLater(signal);
   } finally {
     if (!signal.aborted) main.removeAttribute('aria-busy');
   }
+}
+
+/**
+ * @param {unknown} error
+ * @returns {View}
+ */
+const failure = (error) => ({
+  title: 'Something went wrong',
+  content: [
+    h('h1', { tabindex: -1 }, 'This cannot be shown'),
+    errorNotice(error, { isRetried: true }),
+    h(
+      'p',
+      { class: 'row' },
+      h('button', { type: 'button', class: 'plain', on: { click: () => void show() } }, 'Try again'),
+      h('a', { href: HOME }, 'All approvals'),
+    ),
+  ],
+});
+
+/** @param {AbortSignal} signal of the view that could not be shown */
+function retryLater(signal) {
+  const timer = setTimeout(() => void show(), RETRY_MS);
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer);
+  });
 }
 
 /**
@@ -86,7 +114,7 @@ async function viewFor(signal) {
   if (id !== undefined) return await checkView(context, id);
   if (path === '' || path === '/' || path === '/approvals')
     return await listView(context, new URLSearchParams(query));
-  throw new ApiError('not_found', 'There is no such page here.');
+  throw new ApiError('no_such_page', 'There is no such page here.');
 }
 
 /** @param {{ word: string, token: string }} given */
@@ -95,24 +123,35 @@ function linkView({ word, token }) {
   const onDone = () => {
     link = null;
     names = null;
+    if (word === 'reset') {
+      session.forget();
+      signInAs = { notice: 'Password set. Sign in with it.' };
+    }
     void show();
   };
   return word === 'setup' ? setupView({ token, onDone }) : resetView({ token, onDone });
 }
 
-/** The address stays: whoever signs in is where he wanted to be. */
+/** The address stays, so that signing in leads to the same place. */
 function signedOut() {
-  const notice = names === null ? {} : { notice: 'Your session is over. Sign in to go on where you were.' };
+  if (names !== null) {
+    const notice = 'Your session is over. Sign in to go on where you were.';
+    signInAs = { notice, email: names.session.user.email };
+  }
   names = null;
   drawBar(null);
-  return signInView({ ...notice, onDone: () => void show() });
+  const onDone = () => {
+    signInAs = {};
+    void show();
+  };
+  return signInView({ ...signInAs, onDone });
 }
 
 /** @param {View} view */
 function place({ title, content }) {
   document.title = `${title} – ${PRODUCT}`;
   main.replaceChildren(h('div', { class: 'view' }, content));
-  const field = main.querySelector('input');
+  const field = [...main.querySelectorAll('input')].find(({ value }) => value === '');
   const heading = main.querySelector('h1');
   if (session.token === null && field) field.focus();
   else heading?.focus();
@@ -149,7 +188,7 @@ async function leave() {
   try {
     await signOut();
   } catch (error) {
-    // What could not be told to the gateway is forgotten here all the same, and ends there by itself.
+    // What could not be told to the gateway is forgotten here all the same, and ends there in time.
     if (!(error instanceof ApiError)) throw error;
   }
   session.end();
@@ -157,12 +196,10 @@ async function leave() {
 
 function signOutByHand() {
   names = null;
+  signInAs = {};
   history.replaceState(null, '', HOME);
   return leave();
 }
-
-const retry = () =>
-  h('button', { type: 'button', class: 'plain', on: { click: () => void show() } }, 'Try again');
 
 /** @param {string} text */
 function announce(text) {
@@ -170,6 +207,7 @@ function announce(text) {
 }
 
 askForStepUpWith(stepUp);
+keepTimesTrue();
 session.whenEnded(() => void show());
 watchIdle(() => {
   if (session.token !== null) void leave();

@@ -3,8 +3,8 @@ import { readIdentity, readSession } from './routes.js';
 
 /** @import { Identity, Session } from './payloads.d.ts' */
 
-/** Roles with `approvals:decide` (`contract.md` 3). */
-const APPROVERS = ['owner', 'admin', 'approver'];
+/** Roles with `approvals:decide` (`contract.md` 3), the least first. */
+const APPROVERS = ['approver', 'admin', 'owner'];
 
 export class Names {
   /** @type {Session} */
@@ -47,9 +47,13 @@ export class Names {
     return id === this.session.user.id;
   }
 
-  /** Whether this person's role decides; who may decide a check in particular the gateway knows. */
-  get mayDecide() {
-    return APPROVERS.includes(this.session.role);
+  /**
+   * Whether this person's role decides where that one does.
+   * @param {string} least of `APPROVERS`
+   */
+  hasRole(least) {
+    const role = APPROVERS.indexOf(this.session.role);
+    return role >= 0 && role >= APPROVERS.indexOf(least);
   }
 
   /**

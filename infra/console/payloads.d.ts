@@ -15,17 +15,47 @@ export type ApprovalStatus =
 
 export interface ActionsManifest {
   kind: 'message_actions';
-  steps: { action: string; folder_path?: string; flags_add?: string[]; flags_remove?: string[] }[];
-  items: { message_id: string; folder: string }[];
+  items: { message_id: string }[];
 }
 
 export interface SendManifest {
   kind: 'send_draft';
-  envelope: { from: string; to: string[] };
-  headers: { subject: string };
+  attachments: Attachment[];
+}
+
+export interface Attachment {
+  filename: string | null;
+  content_type: string;
+  size: number;
 }
 
 export type Manifest = ActionsManifest | SendManifest;
+
+export interface Recipient {
+  field: 'to' | 'cc' | 'bcc' | 'envelope';
+  email: string;
+  outside: boolean;
+}
+
+export interface Warning {
+  code: string;
+  severity: 'high' | 'medium' | 'low';
+  text: string;
+}
+
+/** What somebody who decides is told before. */
+export interface Facts {
+  /** Null once it was erased; `recipients` and `attachments` of a send. */
+  confirmation: {
+    what: string;
+    destructive: boolean;
+    recipients?: Recipient[];
+    attachments?: number;
+  } | null;
+  /** The worst first. */
+  warnings?: Warning[];
+  own_request?: boolean;
+}
 
 export interface Vote {
   by: string;
@@ -43,7 +73,7 @@ export interface ItemResult {
   error?: { code: string; message: string };
 }
 
-export interface Approval {
+export interface Approval extends Facts {
   id: string;
   status: ApprovalStatus;
   action: string;
@@ -60,6 +90,8 @@ export interface Approval {
   created_at: string;
   expires_at: string;
   commit_at?: string;
+  /** Who has to commit it, where nothing runs it by itself. */
+  run_by?: { id: string; until: string | null; within_seconds: number };
   cancel_reason?: string | null;
   invalidated?: { reason: string };
   execution?: {
@@ -72,7 +104,7 @@ export interface Approval {
   names: Record<string, string>;
 }
 
-export interface Preview {
+export interface Preview extends Facts {
   manifest: Manifest | null;
   content_hash: string;
   html: string;

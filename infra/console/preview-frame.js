@@ -32,7 +32,7 @@ const MOST_REM = 46;
  */
 export function sandboxed(html, { title, lines }) {
   const page = POLICY + html;
-  const frame = h('iframe', { sandbox: '', title, tabindex: 0, class: 'preview-frame' });
+  const frame = h('iframe', { sandbox: '', title, class: 'preview-frame' });
   frame.style.height = `${String(Math.min(MOST_REM, Math.max(LEAST_REM, lines * LINE_REM)))}rem`;
   frame.srcdoc = policy ? policy.createHTML(page) : page;
   return frame;

@@ -1,5 +1,5 @@
 /** The routes of the REST face that this page uses, each with what it takes and answers (`contract.md` 17). */
-import { call } from './api.js';
+import { call, download } from './api.js';
 
 /** @import { Approval, Identity, Monitored, Operation, Page, Preview, Session, SignedIn } from './payloads.d.ts' */
 
@@ -63,6 +63,15 @@ export const readApproval = (id, signal) => call('GET', approvalPath(id), { sign
  * @returns {Promise<Preview>}
  */
 export const readPreview = (id, signal) => call('GET', approvalPath(id, '/preview'), { signal });
+
+/**
+ * One attachment as it would be sent.
+ * @param {string} id
+ * @param {{ index: number, disposition: 'attachment' | 'inline' }} which
+ * @param {AbortSignal} signal
+ */
+export const readAttachment = (id, { index, disposition }, signal) =>
+  download(approvalPath(id, `/attachments/${String(index)}?disposition=${disposition}`), signal);
 
 /**
  * @param {string} id

@@ -18,10 +18,14 @@ export const session = {
     token = bearer;
     sessionStorage.setItem(KEY, bearer);
   },
-  /** Forgets the bearer and tells whoever shows the page. */
-  end() {
+  /** Forgets the bearer. */
+  forget() {
     token = null;
     sessionStorage.removeItem(KEY);
+  },
+  /** Forgets the bearer and tells whoever shows the page. */
+  end() {
+    session.forget();
     onEnd();
   },
   /** @param {() => void} listener */

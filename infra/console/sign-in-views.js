@@ -1,7 +1,14 @@
 /** The views of a person who is not signed in: sign in, make the first owner, choose a password. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
-import { field, newPasswordField, passwordField, textIn } from './fields.js';
+import {
+  AFTER_WRONG_TRIES,
+  field,
+  newPasswordFields,
+  passwordField,
+  selectPassword,
+  textIn,
+} from './fields.js';
 import { resetPassword, setUp, signIn } from './routes.js';
 import { session } from './session.js';
 
@@ -17,10 +24,11 @@ const EMAIL = {
 };
 
 /**
- * @param {{ notice?: string, onDone: () => void }} options
+ * `email`: of the person who was signed in before, where that is known.
+ * @param {{ notice?: string, email?: string, onDone: () => void }} options
  * @returns {View}
  */
-export function signInView({ notice, onDone }) {
+export function signInView({ notice, email, onDone }) {
   return {
     title: 'Sign in',
     content: [
@@ -29,22 +37,19 @@ export function signInView({ notice, onDone }) {
         notice === undefined ? null : h('p', { class: 'notice' }, notice),
         form(
           [
-            field('email', 'E-mail', EMAIL),
+            field('email', 'E-mail', { ...EMAIL, value: email ?? null }),
             passwordField('password', 'Password', { autocomplete: 'current-password' }),
           ],
           {
             button: 'Sign in',
+            next: { invalid_credentials: `Check the address and the password. ${AFTER_WRONG_TRIES}` },
             act: async (given) => {
               await begin({ email: given('email'), password: given('password') });
               onDone();
             },
           },
         ),
-        h(
-          'p',
-          { class: 'quiet small' },
-          'Forgotten? Whoever runs the gateway can make you a link to choose a new password.',
-        ),
+        h('p', { class: 'quiet small' }, 'Forgot your password? Ask your administrator for a reset link.'),
       ),
     ],
   };
@@ -66,10 +71,13 @@ export function setupView({ token, onDone }) {
             field('org_name', 'Organisation', { autocomplete: 'organization', maxlength: 100 }),
             field('name', 'Your name', { autocomplete: 'name', maxlength: 100 }),
             field('email', 'E-mail', EMAIL),
-            newPasswordField('password', 'Password'),
+            newPasswordFields('password', 'Password'),
           ],
           {
             button: 'Create the organisation',
+            next: {
+              invalid_credentials: 'Restart the gateway for a new link, unless somebody set it up already.',
+            },
             act: async (given) => {
               const who = { email: given('email'), password: given('password') };
               await setUp({ ...who, token, name: given('name'), org_name: given('org_name') });
@@ -94,8 +102,9 @@ export function resetView({ token, onDone }) {
       card(
         'Choose a password',
         h('p', null, 'The link that led here works once. Other sessions of yours end.'),
-        form([newPasswordField('password', 'New password')], {
+        form(newPasswordFields('password', 'New password'), {
           button: 'Set the password',
+          next: { invalid_credentials: 'Your administrator can make you a new link.' },
           act: async (given) => {
             await resetPassword({ token, password: given('password') });
             onDone();
@@ -121,9 +130,9 @@ const card = (title, ...children) =>
 
 /**
  * @param {readonly Child[]} fields
- * @param {{ button: string, act: (given: (name: string) => string) => Promise<void> }} options
+ * @param {{ button: string, next: Readonly<Record<string, string>>, act: (given: (name: string) => string) => Promise<void> }} options
  */
-function form(fields, { button, act }) {
+function form(fields, { button, next, act }) {
   const submit = h('button', { type: 'submit', class: 'primary wide' }, button);
   const problem = h('div', { 'aria-live': 'assertive' });
   const element = h('form', null, fields, problem, submit);
@@ -134,9 +143,8 @@ function form(fields, { button, act }) {
     try {
       await act((name) => textIn(values, name));
     } catch (error) {
-      problem.replaceChildren(errorNotice(error, { role: null }));
-      const password = element.querySelector('input[type="password"]');
-      if (password instanceof HTMLInputElement) password.select();
+      problem.replaceChildren(errorNotice(error, { role: null, next }));
+      selectPassword(element);
     } finally {
       submit.disabled = false;
     }

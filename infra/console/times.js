@@ -1,18 +1,18 @@
-/** Times as people say them; the exact one stands in the element. */
+/** Times in one form, with their zone; said as people say them where they are near, the exact one then in the title. */
 import { h } from './dom.js';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+/** How often what is said of the past is looked at again. */
+const REDRAW_MS = 5 * SECOND_MS;
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const nearby = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-});
+/**
+ * `2026-11-22 10:49:10 UTC`, as previews have it.
+ * @param {string} instant RFC 3339
+ */
+export const exactText = (instant) => `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /**
  * How much time that is, in its two largest units: `1 d 4 h`, `23 h 5 min`, `42 s`.
@@ -28,26 +28,52 @@ export function duration(ms) {
   return `${String(whole(SECOND_MS))} s`;
 }
 
+/** @type {readonly (readonly [seconds: number, one: string, several: string])[]} */
+const UNITS = [
+  [86_400, 'one day', 'days'],
+  [3_600, 'one hour', 'hours'],
+  [60, 'one minute', 'minutes'],
+  [1, 'one second', 'seconds'],
+];
+
+/**
+ * A span in words, in the largest unit it is whole in: `one hour`, `90 minutes`.
+ * @param {number} seconds a whole number above 0
+ */
+export function spanText(seconds) {
+  const [size, one, several] = UNITS.find(([unit]) => seconds % unit === 0) ?? [1, 'one second', 'seconds'];
+  return seconds === size ? one : `${String(seconds / size)} ${several}`;
+}
+
 /** @param {string} instant */
 function ago(instant) {
   const past = Date.now() - Date.parse(instant);
   if (past < MINUTE_MS) return 'just now';
   if (past < HOUR_MS) return `${String(Math.floor(past / MINUTE_MS))} min ago`;
-  return past < DAY_MS ? `${String(Math.floor(past / HOUR_MS))} h ago` : nearby.format(new Date(instant));
+  return past < DAY_MS ? `${String(Math.floor(past / HOUR_MS))} h ago` : exactText(instant);
 }
 
 /**
- * When something happened.
+ * When something happened; `keepTimesTrue` goes on telling how long ago.
  * @param {string} instant RFC 3339
  */
 export const pastTime = (instant) =>
-  h('time', { datetime: instant, title: exact.format(new Date(instant)) }, ago(instant));
+  h('time', { datetime: instant, title: exactText(instant), class: 'ago' }, ago(instant));
+
+/** Says anew how long ago things happened, in whatever the page shows by then. */
+export function keepTimesTrue() {
+  setInterval(() => {
+    for (const element of document.querySelectorAll('time')) {
+      if (element.classList.contains('ago')) element.textContent = ago(element.dateTime);
+    }
+  }, REDRAW_MS);
+}
 
 /**
  * The exact moment.
  * @param {string} instant RFC 3339
  */
-export const exactTime = (instant) => h('time', { datetime: instant }, exact.format(new Date(instant)));
+export const exactTime = (instant) => h('time', { datetime: instant }, exactText(instant));
 
 /**
  * Time that runs out, counted down once a second while it is in the page; `onEnd` is called when it is over.
@@ -58,7 +84,7 @@ export function countdown(instant, onEnd) {
   const until = Date.parse(instant);
   const element = h('time', {
     datetime: instant,
-    title: exact.format(until),
+    title: exactText(instant),
     class: 'countdown',
     role: 'timer',
     'aria-live': 'off',

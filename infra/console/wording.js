@@ -1,9 +1,7 @@
-/** A check in plain words: what would happen, and how it stands. */
+/** An approval in plain words: what would happen, and how it stands. */
 import { h, icon } from './dom.js';
-import { foreign, foreignPlain } from './foreign-text.js';
 
-/** @import { ActionsManifest, Approval, ApprovalStatus, SendManifest } from './payloads.d.ts' */
-/** @typedef {string | { foreign: string }} Part */
+/** @import { Approval, ApprovalStatus } from './payloads.d.ts' */
 
 const DOT = 'M8 3.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9Z';
 const CLOCK = 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM8 5v3.2l2 1.3';
@@ -28,7 +26,7 @@ export const STATUSES = {
     label: 'Outcome unknown',
     tone: 'ask',
     path: QUESTION,
-    about: 'It was begun and nobody can tell yet how it ended. It is looked up, never repeated.',
+    about: 'It has begun, and its outcome is not known yet. The gateway looks it up and never repeats it.',
   },
   rejected: { label: 'Rejected', tone: 'bad', path: CROSS, about: 'Nothing ran and nothing will.' },
   cancelled: { label: 'Withdrawn', tone: 'over', path: DASH, about: 'Nothing ran and nothing will.' },
@@ -42,13 +40,13 @@ export const STATUSES = {
     label: 'Replaced by an edit',
     tone: 'over',
     path: DASH,
-    about: 'The draft was edited. Nothing ran; what it says now has to be asked for again.',
+    about: 'The draft was edited. Nothing ran; what it says now needs an approval of its own.',
   },
   invalidated: {
     label: 'No longer valid',
     tone: 'over',
     path: DASH,
-    about: 'What it rested on is gone. Nothing ran and nothing will.',
+    about: 'Something it depended on has changed. Nothing ran and nothing will.',
   },
 };
 
@@ -59,87 +57,29 @@ export function badge(status) {
 }
 
 /**
- * @param {readonly Part[]} parts
- * @returns {(string | Node)[]}
+ * What would happen, in one sentence without a full stop. What others wrote stands in it with everything invisible marked.
+ * @param {Pick<Approval, 'confirmation'>} approval
  */
-export const rich = (parts) => parts.map((part) => (typeof part === 'string' ? part : foreign(part.foreign)));
-
-/** @param {readonly Part[]} parts */
-export const plain = (parts) =>
-  parts.map((part) => (typeof part === 'string' ? part : foreignPlain(part.foreign))).join('');
+export const whatHappens = ({ confirmation }) =>
+  confirmation === null ? 'Something that was erased with its mailbox' : confirmation.what;
 
 /**
- * What would happen, in one sentence without a full stop.
- * @param {Pick<Approval, 'manifest' | 'action'>} approval
- * @returns {Part[]}
+ * Whether it deletes messages that nobody can bring back.
+ * @param {Pick<Approval, 'confirmation'>} approval
  */
-export const whatHappens = ({ manifest, action }) =>
-  manifest === null
-    ? [`What was erased (${action})`]
-    : manifest.kind === 'send_draft'
-      ? sending(manifest)
-      : acting(manifest);
-
-const SHOWN_RECIPIENTS = 2;
+export const isDestructive = ({ confirmation }) => confirmation?.destructive === true;
 
 /**
- * @param {SendManifest} manifest
- * @returns {Part[]}
+ * What a button says that leads to such a deletion; null for everything else.
+ * @param {Pick<Approval, 'confirmation' | 'manifest'>} approval
  */
-function sending({ headers, envelope }) {
-  const shown = envelope.to.slice(0, SHOWN_RECIPIENTS);
-  const rest = envelope.to.length - shown.length;
-  const recipients = shown.flatMap((email, index) => [index === 0 ? '' : ', ', { foreign: email }]);
-  const subject =
-    headers.subject === '' ? 'a message without a subject' : ['“', { foreign: headers.subject }, '”'];
-  return ['Send ', ...[subject].flat(), ' to ', ...recipients, rest > 0 ? ` and ${String(rest)} more` : ''];
+export function deletion({ confirmation, manifest }) {
+  if (!isDestructive({ confirmation }) || manifest?.kind !== 'message_actions') return null;
+  return `Delete ${counted(manifest.items.length, 'message')} permanently`;
 }
 
-/** @type {Readonly<Record<string, (count: string, folder: Part[]) => Part[]>>} */
-const VERBS = {
-  move: (count, folder) => [`Move ${count} to `, ...folder],
-  copy: (count, folder) => [`Copy ${count} to `, ...folder],
-  trash: (count) => [`Move ${count} to the trash`],
-  archive: (count) => [`Archive ${count}`],
-  spam: (count) => [`Mark ${count} as spam`],
-  not_spam: (count) => [`Mark ${count} as no spam`],
-  expunge: (count) => [`Delete ${count} for ever`],
-};
-
 /**
- * @param {ActionsManifest} manifest
- * @returns {Part[]}
+ * @param {number} count
+ * @param {string} one
  */
-function acting({ steps, items }) {
-  const count = items.length === 1 ? 'one message' : `${String(items.length)} messages`;
-  return steps.flatMap((step, index) => {
-    const object = index === 0 ? count : items.length === 1 ? 'it' : 'them';
-    const verb = VERBS[step.action];
-    const words = verb ? verb(object, folderOf(step)) : flagging(step, object);
-    return index === 0 ? words : [', then ', ...uncapitalised(words)];
-  });
-}
-
-/** @param {{ folder_path?: string }} step */
-const folderOf = ({ folder_path: path }) =>
-  path === undefined ? ['another folder'] : ['“', { foreign: path }, '”'];
-
-/** @param {readonly Part[]} parts */
-const uncapitalised = ([first, ...others]) =>
-  typeof first === 'string'
-    ? [first.charAt(0).toLowerCase() + first.slice(1), ...others]
-    : [first ?? '', ...others];
-
-/** @type {Readonly<Record<string, string>>} */
-const FLAGS = { '\\Seen': 'read', '\\Flagged': 'starred', '\\Answered': 'answered', '\\Draft': 'draft' };
-
-/**
- * @param {{ flags_add?: string[], flags_remove?: string[] }} step
- * @param {string} object
- * @returns {Part[]}
- */
-function flagging({ flags_add: added = [], flags_remove: removed = [] }, object) {
-  const named = (/** @type {string} */ flag) => ({ foreign: FLAGS[flag] ?? flag });
-  const all = [...added.map((flag) => [named(flag)]), ...removed.map((flag) => ['not ', named(flag)])];
-  return [`Mark ${object} as `, ...all.flatMap((flag, index) => (index === 0 ? flag : [', ', ...flag]))];
-}
+export const counted = (count, one) => `${String(count)} ${one}${count === 1 ? '' : 's'}`;

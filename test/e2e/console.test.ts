@@ -1,24 +1,16 @@
 /** The approver's page in a real browser, before a real gateway: what a person sees, does and is kept from. */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { addPerson, passwordLink } from '../../commands/add-person.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
-import { newSetUpLink } from '../../commands/set-up-organisation.ts';
-import { loadConfig } from '../../infra/config.ts';
-import { type Gateway, startGateway } from '../../infra/gateway.ts';
 import { systemClock } from '../../infra/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
 import { lowContrasts, namelessControls, outline } from '../support/page-checks.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { callRest, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
 
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
 import { PERSON_PASSWORD, signInOwner, signInWith, type SignedInPerson } from '../support/sign-in.ts';
-import { silentLog } from '../support/silent-log.ts';
 import { verifies } from '../support/verifies.ts';
 
 const APPROVER = 'approver@example.com';
@@ -42,7 +34,11 @@ describe('the console', function () {
     const mails = [HOSTILE, 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
     const raw = mails.map((subject) => ({ raw: plainMessage({ subject }) }));
     await appendMessages(dovecot.imap(), 'anna', raw);
-    const clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+    const clock = {
+      ...systemClock,
+      now: () => new Date(Date.now() + aheadMs),
+      elapsedMs: () => systemClock.elapsedMs() + aheadMs,
+    };
     gateway = await startTestGateway({ clock, env: { LIMIT_SIGN_INS_PER_MINUTE: '1000' } });
     mailboxId = await gateway.addMailbox(dovecot.imap(), 'anna');
     agentToken = await tokenOfAgent();
@@ -104,8 +100,25 @@ describe('the console', function () {
     await heading('Choose a password');
     expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
     await page.getByLabel('New password').fill(PERSON_PASSWORD);
+    await page.getByLabel('The same again').fill(`${PERSON_PASSWORD}x`);
+    await page.getByRole('button', { name: 'Show new password' }).click();
+    expect(await page.getByLabel('New password').getAttribute('type')).to.equal('text');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    expect(await page.evaluate('document.querySelector("[name=password_again]").validationMessage')).to.equal(
+      'The two passwords are not the same.',
+    );
+    await page.getByLabel('The same again').fill(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
     await heading('Sign in');
+    await page.getByText('Password set.').waitFor();
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByLabel('New password').fill(PERSON_PASSWORD);
+    await page.getByLabel('The same again').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('Your administrator can make you a new link.').waitFor();
+    expect(await page.getByText('Check the address').count()).to.equal(0);
+    await page.goto('about:blank');
 
     const id = await ask();
     await open(`#/approvals/${id}`);
@@ -117,11 +130,11 @@ describe('the console', function () {
     expect(await page.evaluate('document.activeElement.name')).to.equal('password');
     await page.keyboard.type(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
-    await heading('Delete one message for ever');
+    await heading('Delete 1 message permanently');
     expect(await page.locator('.check-meta').innerText()).to.contain(
-      'asked for by Agent on behalf of Olga Owner',
+      'requested by Agent on behalf of Olga Owner',
     );
-    expect(await page.title()).to.equal('Delete one message for ever – Mailbox Gateway');
+    expect(await page.title()).to.equal('Delete 1 message permanently from “INBOX” – Mailbox Gateway');
     expect(await page.evaluate('document.cookie')).to.equal('');
     expect(await page.evaluate('localStorage.length')).to.equal(0);
   });
@@ -130,7 +143,7 @@ describe('the console', function () {
     const { page } = person;
     const id = await ask();
     await open(`#/approvals/${id}`);
-    await heading('Delete one message for ever');
+    await heading('Delete 1 message permanently');
     const frame = page.frameLocator('iframe');
     await frame.getByText(id).waitFor();
     expect(await page.locator('iframe').getAttribute('sandbox')).to.equal('');
@@ -150,6 +163,13 @@ describe('the console', function () {
     expect(approval.votes[0].content_hash).to.equal(approval.content_hash);
   });
 
+  async function approveDeletion(): Promise<void> {
+    const { page } = person;
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    await page.getByLabel('I have looked at the serious warning').check();
+    await page.getByRole('button', { name: 'Delete 1 message permanently' }).click();
+  }
+
   /** Presses Tab until the control with this name has the focus. */
   async function tabTo(name: string): Promise<void> {
     const { page } = person;
@@ -166,9 +186,20 @@ describe('the console', function () {
     await open(`#/approvals/${id}`);
     await page.getByRole('button', { name: 'Approve…' }).click();
     const { content_hash: hash } = await approvalOf(id);
-    await page.getByRole('dialog').getByText(hash).waitFor();
-    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(hash).waitFor();
+    await dialog.getByText('After your approval Agent has one hour to run exactly this').waitFor();
+    await dialog.getByText('Serious: 1 message deleted permanently').waitFor();
+    const confirm = dialog.getByRole('button', { name: 'Delete 1 message permanently' });
+    await confirm.click();
+    expect((await approvalOf(id)).status, 'without a second look').to.equal('awaiting_approval');
+    await dialog.getByLabel('I have looked at the serious warning').check();
+    await confirm.click();
     await badge('Approved, not run yet');
+    await page
+      .locator('.check-decision')
+      .getByText(/^Agent to run it · 59 min/)
+      .waitFor();
     const run = await gateway.rest(
       'POST',
       `/approvals/${id}/approval_commit`,
@@ -207,7 +238,7 @@ describe('the console', function () {
       { token: agentToken, key: randomUUID() },
     );
     await open(`#/approvals/${String(body.approval.id)}`);
-    await heading('Move one message to the trash');
+    await heading('Move 1 message from “INBOX” to the trash');
     await page.getByRole('button', { name: 'Approve…' }).click();
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await badge('Done');
@@ -219,14 +250,15 @@ describe('the console', function () {
     const id = await ask();
     aheadMs += 16 * 60_000;
     await open(`#/approvals/${id}`);
-    await page.getByRole('button', { name: 'Approve…' }).click();
-    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await approveDeletion();
     await heading('Confirm it is you', 2);
     await page.getByLabel('Password').fill('not the right password');
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').getByText('Check the address and the password').waitFor();
+    await page.getByRole('dialog').getByText('Type it again.').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).to.equal('password');
+    expect(await page.evaluate('getSelection().toString().length')).to.be.greaterThan(0);
     expect((await approvalOf(id)).status).to.equal('awaiting_approval');
-    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.type(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
     await badge('Approved, not run yet');
   });
@@ -235,14 +267,16 @@ describe('the console', function () {
     const { page } = person;
     await open('#/approvals');
     await heading('Approvals');
-    const rows = page.getByRole('list', { name: 'Checks' }).getByRole('listitem');
+    const rows = page.getByRole('list', { name: 'Approvals' }).getByRole('listitem');
     const before = await rows.count();
     await ask();
     await page.locator('#news').getByText('1 new in the list').waitFor();
     expect(await rows.count()).to.equal(before + 1);
     await page.getByRole('link', { name: 'All', exact: true }).click();
     await page.getByLabel('State').selectOption({ label: 'Expired' });
-    await page.getByText('No checks here').waitFor();
+    await page.getByText('No approval is in the state “Expired”').waitFor();
+    await page.getByRole('link', { name: 'Show every state' }).click();
+    await rows.first().waitFor();
   });
 
   it('never lets a hostile subject change the page', async () => {
@@ -251,7 +285,7 @@ describe('the console', function () {
     const id = await ask({ message_ids: messageIds.slice(-1) });
     await open(`#/approvals/${id}`);
     await page.frameLocator('iframe').getByText('gpj.exe').waitFor();
-    expect(await page.title()).to.contain('Delete one message');
+    expect(await page.title()).to.contain('Delete 1 message');
     await page.getByRole('tab', { name: 'Plain text' }).click();
     const text = await page.getByRole('tabpanel').innerText();
     expect(text)
@@ -285,7 +319,7 @@ describe('the console', function () {
       .to.contain('U+202E')
       .and.to.contain('<img src=x')
       .and.not.to.match(/[\u202A-\u202E]/);
-    expect(await page.title()).to.match(/^Send “Invoice \[U\+202E\]gpj\.exe\[U\+202C\] <img/);
+    expect(await page.title()).to.match(/^Send “Invoice ⟦U\+202E⟧gpj\.exe⟦U\+202C⟧ <img/);
     expect(await page.locator('main img, main b').count()).to.equal(0);
     await open('#/approvals');
     await page.getByRole('link', { name: /Invoice/ }).waitFor();
@@ -304,6 +338,7 @@ describe('the console', function () {
         expect(await lowContrasts(page)).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(360);
         expect(await page.evaluate('document.activeElement.tagName')).to.equal('H1');
+        expect(await page.locator('.who').innerText()).to.match(/Paula Approver\s+First/);
       };
       await open('#/approvals?show=all');
       await heading('Approvals');
@@ -311,7 +346,7 @@ describe('the console', function () {
       await open(`#/approvals/${id}`);
       await heading(/^Delete/);
       await check([
-        'banner', 'main', 'heading: Delete one message for ever', 'heading: Why', 'heading: Preview', 'complementary',
+        'banner', 'main', 'heading: Delete 1 message permanently from “INBOX”', 'heading: 1 warning', 'heading: Why', 'heading: Preview', 'complementary',
         'heading: Decision', 'heading: Trail',
       ]); // prettier-ignore
     });
@@ -325,7 +360,7 @@ describe('the console', function () {
     await gateway.rest('POST', '/auth/logout', undefined, { token: bearer });
     await page.getByRole('link', { name: 'Asked for by me' }).click();
     await page.getByText('Your session is over').waitFor();
-    await page.getByLabel('E-mail').fill(APPROVER);
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal(APPROVER);
     await page.getByLabel('Password').fill(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
     await heading('Approvals');
@@ -336,53 +371,6 @@ describe('the console', function () {
   });
 
   it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
-    expect(person.errors).to.deep.equal([]);
-    expect(person.foreignRequests).to.deep.equal([]);
-  });
-});
-
-describe('the console of a gateway nobody has set up', function () {
-  this.timeout(60_000);
-  let browser: TestBrowser;
-  let database: TestDatabase;
-  let gateway: Gateway;
-  let folder: string;
-
-  before(async function () {
-    browser = await requireBrowser(this);
-    database = await testDatabase();
-    folder = await mkdtemp(join(tmpdir(), 'gateway-test-'));
-    const config = loadConfig({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: '0' });
-    gateway = await startGateway({ config, log: silentLog, strictOutput: true });
-  });
-  after(async () => {
-    await browser.close();
-    await gateway[Symbol.asyncDispose]();
-    await database.drop();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  it(`makes the first owner by the link, and signs out whom nobody sees ${verifies('contract:18:console-walk')}`, async () => {
-    const person = await browser.newPerson(gateway.baseUrl);
-    const { page } = person;
-    await page.clock.install();
-    await page.goto(await newSetUpLink(gateway.ports));
-    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
-    await page.getByLabel('Organisation').fill('First Ltd');
-    await page.getByLabel('Your name').fill('Fanny First');
-    await page.getByLabel('E-mail').fill('first@example.com');
-    await page.getByLabel('Password').fill('too short');
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Password').fill(PERSON_PASSWORD);
-    await page.keyboard.press('Enter');
-    await page.getByText('Nothing waits for you').waitFor();
-    await page.getByText('Fanny First').waitFor();
-    const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
-
-    await page.clock.fastForward('31:00');
-    await page.getByText('Your session is over').waitFor();
-    const answer = await callRest(gateway.baseUrl, ['GET', '/auth/session'], { token: bearer });
-    expect(answer.status).to.equal(401);
     expect(person.errors).to.deep.equal([]);
     expect(person.foreignRequests).to.deep.equal([]);
   });

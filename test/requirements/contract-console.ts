@@ -18,4 +18,28 @@ export const contractConsole = {
     'decide_approval',
     'The session is in memory and sessionStorage, never in a cookie; when it ends, the sign-in leads back.',
   ],
+  'contract:18:console-confirmation': [
+    'decide_approval',
+    'Headline, row and question name To, Cc, Bcc and who is outside; the question repeats the warnings, and serious ones want a second look.',
+  ],
+  'contract:18:console-attachments': [
+    'download_approval_attachment',
+    'In the console each attachment of a send can be kept, and text and pictures can be looked at.',
+  ],
+  'contract:18:console-keyboard': [
+    'transport',
+    'Everything in the console is reached by keyboard, the preview and all of its text among it.',
+  ],
+  'contract:18:console-times': [
+    'transport',
+    'The console writes exact times in one form with a zone; relative ones stay true while the page is open.',
+  ],
+  'contract:18:console-errors': [
+    'transport',
+    'Each error in the console says what to do about it there; what may pass is tried again, and only then it says so.',
+  ],
+  'contract:18:console-list': [
+    'list_approvals',
+    'The list asks again every four seconds while it is looked at, and not while it is hidden.',
+  ],
 } as const satisfies RequirementTable;

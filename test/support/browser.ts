@@ -36,7 +36,7 @@ export class BrowserPerson {
     });
     context.on('request', (request) => {
       const url = request.url();
-      if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) this.foreignRequests.push(url);
+      if (!url.startsWith(`${origin}/`) && !/^(?:data|blob):/.test(url)) this.foreignRequests.push(url);
     });
   }
 

@@ -1,0 +1,228 @@
+/** What an approver sees of a send in a real browser before the vote: everybody it goes to, what is odd, what is attached. */
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { lowContrasts, namelessControls } from '../support/page-checks.ts';
+import { PERSON_PASSWORD, signInOwner } from '../support/sign-in.ts';
+import { verifies } from '../support/verifies.ts';
+
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const NOTES = 'Net 30 days.\nPayable to <b>Kunde</b>\u202Egpj.\n';
+
+describe('the console before a vote on a send', function () {
+  this.timeout(60_000);
+  let dovecot: TestDovecot;
+  let gateway: TestGateway;
+  let browser: TestBrowser;
+  let person: BrowserPerson;
+  let id: string;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+    browser = await requireBrowser(this);
+    gateway = await startTestGateway({ env: { LIMIT_SIGN_INS_PER_MINUTE: '1000' } });
+    const mailboxId = await gateway.addMailbox(dovecot.imap(), 'anna');
+    const owner = await signInOwner(gateway);
+    const policy = { rules: [], default: null, internal_domains: ['example.com'] };
+    const set = await owner.rest('PUT', '/org/policy', policy);
+    expect(set.status, JSON.stringify(set.body)).to.equal(200);
+    id = await askToSend(mailboxId);
+    person = await browser.newPerson(gateway.baseUrl);
+    const { page } = person;
+    await page.goto(`${gateway.baseUrl}/console#/approvals/${id}`);
+    await page.getByLabel('E-mail').fill(owner.email);
+    await page.getByLabel('Password').fill(PERSON_PASSWORD);
+    await page.keyboard.press('Enter');
+    await heading('Send “Invoice 1187”');
+  });
+  after(async () => {
+    await browser.close();
+    await gateway.stop();
+    await dovecot.dispose();
+  });
+
+  /** An agent of the owner asks; resolves with the id of the approval. */
+  async function askToSend(mailboxId: string): Promise<string> {
+    const { body: issued } = await gateway.rest('POST', '/tokens', {
+      name: 'agent over REST',
+      principal_id: gateway.tokens.agentId,
+      surface: 'rest',
+      preset: 'operator',
+      expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+    });
+    const file = (filename: string, content_type: string, bytes: Buffer): Json => ({
+      ...{ filename, content_type, content_base64: bytes.toString('base64') },
+    });
+    const draft = {
+      to: ['erika@kunde.example.net'],
+      cc: ['max@example.com'],
+      bcc: ['archive@outside.example.org'],
+      subject: 'Invoice 1187',
+      html: `<p>Please pay.</p><a href="https://evil.example.org/">https://bank.example.com/</a>${'<p>And so on.</p>'.repeat(60)}`,
+      attachments: [
+        file('invoice.pdf', 'application/pdf', Buffer.from('%PDF-1.4 nothing')),
+        file('notes.txt', 'text/plain', Buffer.from(NOTES)),
+        file('pixel.png', 'image/png', PIXEL),
+        file('fake.png', 'image/png', Buffer.from('MZ not a picture')),
+      ],
+    };
+    const as = () => ({ token: String(issued.token), key: randomUUID() });
+    const started = await gateway.rest('POST', `/mailboxes/${mailboxId}/start_draft`, draft, as());
+    expect(started.status, JSON.stringify(started.body)).to.equal(201);
+    const asked = await gateway.rest(
+      'POST',
+      `/drafts/${String(started.body.id)}/wants_to_send_draft`,
+      { reason: 'The customer waits for it.' },
+      as(),
+    );
+    expect(asked.body.status, JSON.stringify(asked.body)).to.equal('awaiting_approval');
+    return String(asked.body.approval.id);
+  }
+
+  const heading = (name: string, level = 1): Promise<void> =>
+    person.page.getByRole('heading', { name, level }).waitFor();
+  const PEOPLE =
+    'To erika@kunde.example.net (outside) · Cc max@example.com · Bcc archive@outside.example.org (outside) · 4 attachments · ';
+
+  it(`names Bcc and everybody outside in the headline, the row and the question ${verifies('contract:18:console-confirmation')}`, async () => {
+    const { page } = person;
+    expect(await page.locator('.check-head .summary').innerText()).to.contain(PEOPLE);
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.locator('.summary').innerText()).to.contain(PEOPLE);
+    await page.keyboard.press('Escape');
+    await page.goto(`${gateway.baseUrl}/console#/approvals`);
+    await heading('Approvals');
+    const row = page.getByRole('listitem').filter({ hasText: 'Invoice 1187' });
+    expect(await row.locator('.summary').innerText()).to.contain(PEOPLE);
+    expect(await row.locator('.warned.high').innerText()).to.match(/^\d+ warnings$/);
+    await page.goBack();
+    await heading('Send “Invoice 1187”');
+  });
+
+  it(`lists what is odd, the worst first, and asks for a second look before a vote ${verifies('contract:18:console-confirmation')}`, async () => {
+    const { page } = person;
+    const { body: approval } = await gateway.rest('GET', `/approvals/${id}`);
+    const told = approval.warnings as { severity: string; text: string }[];
+    expect(told[0]?.severity).to.equal('high');
+    const texts = await page.locator('.check-about .warnings li').allInnerTexts();
+    const order = ['Serious', 'Warning', 'Note'].map((word) =>
+      texts.findIndex((text) => text.startsWith(word)),
+    );
+    expect(texts.some((text) => text.includes('evil.example.org') || text.includes('link'))).to.equal(true);
+    expect(order.filter((at) => at >= 0)).to.deep.equal(
+      order.filter((at) => at >= 0).toSorted((a, b) => a - b),
+    );
+    await page.getByText('Your own agent asks for this.').waitFor();
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.locator('.warnings li').allInnerTexts()).to.deep.equal(texts);
+    await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+    expect((await gateway.rest('GET', `/approvals/${id}`)).body.status).to.equal('awaiting_approval');
+    expect(await page.evaluate('document.querySelector("[name=looked]").validity.valueMissing')).to.equal(
+      true,
+    );
+    expect(await namelessControls(page)).to.deep.equal([]);
+    expect(await lowContrasts(page)).to.deep.equal([]);
+    await page.keyboard.press('Escape');
+  });
+
+  it(`opens and keeps each attachment as it would be sent ${verifies('contract:18:console-attachments')}`, async () => {
+    const { page } = person;
+    const entry = (name: string) => page.locator('.attachments li').filter({ hasText: name });
+    const coming = page.waitForEvent('download');
+    await entry('invoice.pdf').getByRole('button', { name: 'Download' }).click();
+    const download = await coming;
+    expect(download.suggestedFilename()).to.equal('invoice.pdf');
+    expect(await readFile(await download.path(), 'utf8')).to.equal('%PDF-1.4 nothing');
+    expect(await entry('invoice.pdf').getByRole('button', { name: 'Show' }).count()).to.equal(0);
+    await entry('notes.txt').getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('region', { name: 'Content of notes.txt' }).waitFor();
+    expect(await entry('notes.txt').innerText())
+      .to.contain('Payable to <b>Kunde</b>')
+      .and.to.contain('U+202E');
+    await entry('pixel.png').getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('img', { name: 'pixel.png' }).waitFor();
+    expect(await page.evaluate('document.querySelector(".shown-picture").naturalWidth')).to.equal(1);
+    await entry('fake.png').getByRole('button', { name: 'Show' }).click();
+    await entry('fake.png').getByText('Its content is not what its type says').waitFor();
+  });
+
+  it(`lets the preview be reached and scrolled by keyboard ${verifies('contract:18:console-keyboard')}`, async () => {
+    const { page } = person;
+    const top = page.frameLocator('iframe').getByText('What will happen');
+    const before = await top.boundingBox();
+    await page.getByRole('tab', { name: 'Page' }).focus();
+    await page.keyboard.press('Tab');
+    await page.waitForFunction('document.activeElement.tagName === "IFRAME"');
+    const outside = Number(await page.evaluate('scrollY'));
+    await page.keyboard.press('PageDown');
+    await eventually(async () => {
+      const moved = (before?.y ?? 0) - ((await top.boundingBox())?.y ?? 0);
+      const around = Number(await page.evaluate('scrollY')) - outside;
+      if (moved - around < 100) throw new Error(`the preview moved by ${String(moved - around)}`);
+    });
+  });
+
+  it(`gives one form with a zone to every exact time, and goes on telling how long ago ${verifies('contract:18:console-times')}`, async () => {
+    const { page } = person;
+    const titles = await page
+      .locator('time')
+      .evaluateAll((all) => all.map((each) => `${each.getAttribute('title') ?? ''}|${each.textContent}`));
+    expect(titles.length).to.be.greaterThan(3);
+    for (const each of titles) expect(each).to.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+    const sixMinutesAgo = new Date(Date.now() - 6 * 60_000).toISOString();
+    await page.locator('.check-meta time').evaluate((time, at) => {
+      time.setAttribute('datetime', at);
+    }, sixMinutesAgo);
+    await page.locator('.check-meta').getByText('6 min ago').waitFor();
+  });
+
+  it(`says what to do about what cannot be shown, and shows it once it can be ${verifies('contract:18:console-errors')}`, async () => {
+    const { page } = person;
+    await page.goto(`${gateway.baseUrl}/console#/policy`);
+    await page.getByText('Check the address, or go to the list of approvals.').waitFor();
+    const button = await page.getByRole('button', { name: 'Try again' }).boundingBox();
+    expect(button?.width).to.be.lessThan(200);
+    await page.goto(`${gateway.baseUrl}/console#/approvals/chk_${'0'.repeat(26)}`);
+    await page.getByText('There is no such approval, or you may not see it.').waitFor();
+    expect(await page.locator('main').innerText()).not.to.contain('token');
+    await page.getByRole('link', { name: 'All approvals' }).click();
+    await heading('Approvals');
+    await page.route('**/api/v1/**', (route) => route.abort());
+    await page.goto(`${gateway.baseUrl}/console#/approvals/${id}`);
+    await page.getByText('This page tries again in a few seconds.').waitFor();
+    await page.unroute('**/api/v1/**');
+    await heading('Send “Invoice 1187”');
+  });
+
+  it(`asks nothing by itself while nobody looks at the list ${verifies('contract:18:console-list')}`, async () => {
+    const { page } = person;
+    await page.goto(`${gateway.baseUrl}/console#/approvals`);
+    await heading('Approvals');
+    const show = (state: string) =>
+      page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await show('hidden');
+    let asked = 0;
+    page.on('request', (request) => (asked += request.url().includes('/approvals?') ? 1 : 0));
+    await page.waitForTimeout(5_000);
+    expect(asked).to.equal(0);
+    await show('visible');
+    await eventually(() => {
+      if (asked !== 1) throw new Error(`asked ${String(asked)} times`);
+      return Promise.resolve();
+    });
+  });
+
+  it(`loaded nothing from elsewhere and broke no policy ${verifies('contract:18:console-policy')}`, () => {
+    expect(person.errors.filter((error) => !error.includes('ERR_FAILED'))).to.deep.equal([]);
+    expect(person.foreignRequests).to.deep.equal([]);
+  });
+});

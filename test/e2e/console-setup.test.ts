@@ -1,0 +1,62 @@
+/** The console before anybody is there: the first owner comes by a link. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { newSetUpLink } from '../../commands/set-up-organisation.ts';
+import { loadConfig } from '../../infra/config.ts';
+import { type Gateway, startGateway } from '../../infra/gateway.ts';
+import { requireBrowser, type TestBrowser } from '../support/browser.ts';
+import { callRest } from '../support/gateway.ts';
+import { testDatabase, type TestDatabase } from '../support/postgres.ts';
+import { PERSON_PASSWORD } from '../support/sign-in.ts';
+import { silentLog } from '../support/silent-log.ts';
+import { verifies } from '../support/verifies.ts';
+
+describe('the console of a gateway nobody has set up', function () {
+  this.timeout(60_000);
+  let browser: TestBrowser;
+  let database: TestDatabase;
+  let gateway: Gateway;
+  let folder: string;
+
+  before(async function () {
+    browser = await requireBrowser(this);
+    database = await testDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'gateway-test-'));
+    const config = loadConfig({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: '0' });
+    gateway = await startGateway({ config, log: silentLog, strictOutput: true });
+  });
+  after(async () => {
+    await browser.close();
+    await gateway[Symbol.asyncDispose]();
+    await database.drop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it(`makes the first owner by the link, and signs out whom nobody sees ${verifies('contract:18:console-walk')}`, async () => {
+    const person = await browser.newPerson(gateway.baseUrl);
+    const { page } = person;
+    await page.clock.install();
+    await page.goto(await newSetUpLink(gateway.ports));
+    expect(page.url()).to.equal(`${gateway.baseUrl}/console#/approvals`);
+    await page.getByLabel('Organisation').fill('First Ltd');
+    await page.getByLabel('Your name').fill('Fanny First');
+    await page.getByLabel('E-mail').fill('first@example.com');
+    for (const password of ['too short', PERSON_PASSWORD]) {
+      await page.getByLabel('Password').fill(password);
+      await page.getByLabel('The same again').fill(password);
+      await page.keyboard.press('Enter');
+    }
+    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByText('Fanny First').waitFor();
+    const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
+
+    await page.clock.fastForward('31:00');
+    await page.getByText('Your session is over').waitFor();
+    const answer = await callRest(gateway.baseUrl, ['GET', '/auth/session'], { token: bearer });
+    expect(answer.status).to.equal(401);
+    expect(person.errors).to.deep.equal([]);
+    expect(person.foreignRequests).to.deep.equal([]);
+  });
+});
