@@ -17,7 +17,11 @@ describe('what is confirmed', () => {
       subject: 'Invoice\u200b',
     });
     const attachments = [{ filename: 'a.pdf', content_type: 'application/pdf', size: 1, sha256: 'e' }];
-    const { sentence, what, destructive, recipients } = confirmationOf({ ...manifest, attachments }, DOMAINS, 2);
+    const { sentence, what, destructive, recipients } = confirmationOf(
+      { ...manifest, attachments },
+      DOMAINS,
+      2,
+    );
     expect(sentence).to.equal(
       'Send “Invoice⟦U+200B⟧”: To erika@kunde.example (outside) · Cc max@example.com · ' +
         'Bcc archive@outside.example (outside) · 1 attachment · 2 warnings',
