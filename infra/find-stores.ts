@@ -1,5 +1,6 @@
 /** Database and event store for a process that runs none itself: from the settings, or of the process on the same folder. */
 import type { Config } from './config.ts';
+import { requireGateway } from './data-folder.ts';
 import { isAlive, readRunFile, type RunFacts } from './run-file.ts';
 
 /** The facts of the process that owns `DATA_DIR` and lives, or null. */
@@ -16,10 +17,19 @@ export const beside = (config: Config, facts: RunFacts): Config => ({
   eventStoreUrl: config.eventStoreUrl ?? facts.eventstore_url,
 });
 
-/** The configuration of a command on the machine: beside the process that runs on the folder, or by itself. Throws one sentence. */
-export async function forCommand(config: Config): Promise<{ config: Config; owner: RunFacts | null }> {
+/**
+ * The configuration of a command on the machine: beside the process that runs on the folder, or by itself. Throws one
+ * sentence, also where there is no gateway yet and the command may not make one.
+ */
+export async function forCommand(
+  config: Config,
+  { mayMake = false }: { readonly mayMake?: boolean } = {},
+): Promise<{ config: Config; owner: RunFacts | null }> {
   const owner = await runningOwner(config.dataDir);
-  return { owner, config: owner === null ? await withStores(config) : beside(config, owner) };
+  if (owner !== null) return { owner, config: beside(config, owner) };
+  const complete = await withStores(config);
+  if (!mayMake) await requireGateway(complete);
+  return { owner, config: complete };
 }
 
 /** The configuration of a process with these roles, nothing left open. Throws one sentence that says what to set. */

@@ -10,9 +10,9 @@ import { runSendWorker } from './background/send-worker.ts';
 import { runGroundSweeper } from './background/ground-sweeper.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from './http/http-server.ts';
-import { startMetricsServer } from './http/metrics-server.ts';
+import { METRICS_SETTINGS, startMetricsServer } from './http/metrics-server.ts';
 import { openFaces } from './http/open-faces.ts';
-import { freePort } from './kept-port.ts';
+import { freePort, requireFree } from './kept-port.ts';
 import { runMailboxWorkers } from './mail-sync/mailbox-workers.ts';
 import type { SyncTimes } from './mail-sync/sync-times.ts';
 import { watchGateway } from './observability/gateway-gauges.ts';
@@ -54,6 +54,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using opened = new AsyncDisposableStack();
   // The address is part of tokens, so the port must be known before anything listens.
   const port = config.port === 0 ? await freePort(host) : config.port;
+  await requirePorts(config);
   const address = `http://${host}:${String(port)}`;
   const baseUrl = config.baseUrl ?? address;
   const metrics = createMetrics();
@@ -93,6 +94,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
   const facts = { ports, address, baseUrl, hasFaces: faces !== null, ...stores };
   return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Throws one sentence for a port of the settings that another program has. */
+export async function requirePorts({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
+  if (port !== 0) await requireFree(host, port);
+  if (metricsPort !== null) await requireFree(metricsHost, metricsPort, METRICS_SETTINGS);
 }
 
 function startReadModels(

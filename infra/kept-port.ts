@@ -34,6 +34,15 @@ export const isFree = (host: string, port: number): Promise<boolean> =>
     });
   });
 
+/** The sentence for a port of the settings that cannot be listened on. */
+export const portRefused = (host: string, port: number, setting: string): string =>
+  `Port ${String(port)} on ${host} cannot be listened on: is another program using it? Set ${setting}.`;
+
+/** Throws one sentence when the port cannot be listened on now: before anything is made that would be left behind. */
+export async function requireFree(host: string, port: number, setting = 'PORT'): Promise<void> {
+  if (!(await isFree(host, port))) throw new Error(portRefused(host, port, setting));
+}
+
 /** The port in `file`, or null when there is none yet. */
 export async function readPort(file: string): Promise<number | null> {
   const port = Number(await readFile(file, 'utf8').catch(() => ''));

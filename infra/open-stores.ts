@@ -1,10 +1,10 @@
 /** Postgres and event store, other people's or embedded ones: what a process with stores only is made of. */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Log } from '../commands/kernel/ports.ts';
 import { refuseUnfinishedRestore } from './backup/unfinished-restore.ts';
 import type { Config } from './config.ts';
+import { openDataFolder } from './data-folder.ts';
 import { openNodeAccess } from './event-store/node/node-access.ts';
 import { type EventNode, startEventNode } from './event-store/node/start-event-node.ts';
 import { reachEventStore } from './event-store/reach-event-store.ts';
@@ -42,7 +42,7 @@ export interface Stores {
 /** Opens them in order, the schema brought up to date; what was opened is put on the stack for its owner to close. */
 export async function openStores(options: StoresOptions, opened: AsyncDisposableStack): Promise<Stores> {
   const { config, log } = options;
-  mkdirSync(config.dataDir, { recursive: true });
+  openDataFolder(config.dataDir);
   const { databaseUrl, directUrl } = await openDatabase(options, opened);
   options.progress?.('Bringing the database schema up to date');
   await refuseTransactionPooler(directUrl);

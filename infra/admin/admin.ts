@@ -15,9 +15,10 @@ import { modelsNamed } from './rebuild-command.ts';
 import { resolveCommand } from './resolve-command.ts';
 import { stopSignal } from './run-command.ts';
 
-const USAGE = `Usage:
+const USAGE = `Commands:
   npm run admin -- bootstrap --org NAME --email ADDR [--name NAME] [--password-file F]
-      Sets up the first organisation, its owner, an agent and their tokens; prints one JSON.
+      Sets up the first organisation, its owner, an agent and their tokens; prints one JSON. Without a password
+      file the owner sets a password with the password_link in it, once, within 24 hours.
   npm run admin -- call CAPABILITY ['{"json": "input"}'] --as usr_…|agt_…
       Runs one capability as that person or agent, with all the scopes it may have.
   npm run admin -- list
@@ -51,9 +52,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   bootstrap: ({ config, values }) => {
     const { org, email, name, 'password-file': passwordFile } = values;
     if (org === undefined || email === undefined) return null;
-    return withCore(config, (ports) =>
-      bootstrapCommand(ports, { org, email, name: name ?? email, passwordFile }),
-    );
+    const given = { org, email, name: name ?? email, passwordFile };
+    return withCore(config, (ports) => bootstrapCommand(ports, given), { mayMake: true });
   },
   call: ({ config, rest: [capability, json = '{}'], values: { as } }) =>
     capability === undefined || as === undefined
@@ -77,32 +77,47 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'retry-parked': ({ config, rest }) => parkedCommand(config, rest),
 };
 
-async function withCore(config: Config, work: (ports: CorePorts) => Promise<string>): Promise<string> {
-  await using core = await openForAdmin(config, createJsonLog('error'));
+async function withCore(
+  config: Config,
+  work: (ports: CorePorts) => Promise<string>,
+  may: { readonly mayMake?: boolean } = {},
+): Promise<string> {
+  await using core = await openForAdmin(config, createJsonLog('error'), may);
   return await work(core.ports);
 }
 
 /** Text for standard output; throws what went wrong. */
 async function main(args: readonly string[]): Promise<string> {
-  const text = { type: 'string' } as const;
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      org: text,
-      email: text,
-      name: text,
-      'password-file': text,
-      as: text,
-      reason: text,
-      role: text,
-    },
-  });
-  const [name = '', ...rest] = positionals;
+  const { values, positionals } = readArguments(args);
+  const { help = false, ...given } = values;
+  const [name = 'help', ...rest] = positionals;
+  if (help || name === 'help') return USAGE;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  const done = command?.({ config: loadConfig(process.env), rest, values });
-  if (done == null) throw new Error(USAGE);
+  if (command === undefined) throw new Error(`There is no command ${name}.\n\n${USAGE}`);
+  const done = command({ config: loadConfig(process.env), rest, values: given });
+  if (done === null) throw new Error(`The command ${name} takes other arguments.\n\n${USAGE}`);
   return await done;
+}
+
+function readArguments(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const options = {
+    org: text,
+    email: text,
+    name: text,
+    'password-file': text,
+    as: text,
+    reason: text,
+    role: text,
+    help: { type: 'boolean', short: 'h' },
+  } as const;
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options });
+  } catch (error) {
+    // The first sentence says what is wrong; the next one is about arguments that no command here has.
+    const [wrong = ''] = sentenceOf(error).split(/(?<=['"])\. /);
+    throw new Error(`${wrong.replace(/\.$/, '')}.\n\n${USAGE}`, { cause: error });
+  }
 }
 
 /** Lists what is parked, or tries that of the models named again (none named = all). */

@@ -1,5 +1,6 @@
 /** `admin bootstrap`: the first organisation; refuses when one exists. */
 import { readFileSync } from 'node:fs';
+import { passwordLink, type PersonPorts } from '../../commands/add-person.ts';
 import { type BootstrapPorts, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 
 export interface BootstrapArguments {
@@ -9,9 +10,9 @@ export interface BootstrapArguments {
   readonly passwordFile: string | undefined;
 }
 
-/** One JSON; the tokens in it are shown this once. */
+/** One JSON; the tokens in it are shown this once. Without a password it has the link that sets one. */
 export async function bootstrapCommand(
-  ports: BootstrapPorts,
+  ports: BootstrapPorts & PersonPorts,
   { org, email, name, passwordFile }: BootstrapArguments,
 ): Promise<string> {
   const made = await bootstrapOrganisation(ports, {
@@ -21,11 +22,13 @@ export async function bootstrapCommand(
     password: passwordFile === undefined ? null : readFileSync(passwordFile, 'utf8').trimEnd(),
     agentName: 'Agent',
   });
-  return JSON.stringify({
+  const facts = {
     org_id: made.orgId,
     user_id: made.userId,
     agent_id: made.agentId,
     rest_token: made.restToken,
     mcp_token: made.mcpToken,
-  });
+    ...(passwordFile === undefined && { password_link: await passwordLink(ports, made.userId) }),
+  };
+  return JSON.stringify(facts, null, 2);
 }

@@ -5,8 +5,12 @@ import { forCommand } from '../find-stores.ts';
 import { type Core, openCore } from '../open-core.ts';
 
 /** Tokens name the address they are for, so that of the running process is taken. Throws one sentence. */
-export async function openForAdmin(config: Config, log: Log): Promise<Core> {
-  const { config: complete, owner } = await forCommand(config);
+export async function openForAdmin(
+  config: Config,
+  log: Log,
+  may: { readonly mayMake?: boolean } = {},
+): Promise<Core> {
+  const { config: complete, owner } = await forCommand(config, may);
   const ownAddress = `http://${config.host}:${String(config.port)}`;
   const baseUrl = owner?.base_url ?? complete.baseUrl ?? ownAddress;
   return await openCore({ config: complete, log, baseUrl });

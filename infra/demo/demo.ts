@@ -2,7 +2,8 @@
 import { loadConfig } from '../config.ts';
 import { sentenceOf } from '../config-sentences.ts';
 import { endRequested } from '../end-signals.ts';
-import { type Gateway, startGateway } from '../gateway.ts';
+import { openDataFolder } from '../data-folder.ts';
+import { type Gateway, requirePorts, startGateway } from '../gateway.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../run-file.ts';
 import { systemClock } from '../system-clock.ts';
@@ -25,6 +26,8 @@ async function main(): Promise<void> {
   const ended = endRequested();
   const config = loadConfig({ EGRESS_ALLOW_MAIL: DEMO_EGRESS, LOG_LEVEL: 'warn', ...process.env, ROLES: '' });
   await awaitFolder(config.dataDir, systemClock);
+  await requirePorts(config);
+  openDataFolder(config.dataDir);
   const log = createJsonLog(config.logLevel);
   const earlier = readDemoFacts(config.dataDir);
   await using opened = new AsyncDisposableStack();

@@ -7,6 +7,7 @@ import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/kernel/provider-authorizations.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
+import { portRefused } from '../kept-port.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { BODY_PACE, type BodyPace, holdToPace } from './body-pace.ts';
 import { type Checks, healthRouter } from './health-router.ts';
@@ -103,12 +104,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new Error(
-      `Port ${String(port)} on ${host} cannot be listened on: is another program using it? Set PORT.`,
-      {
-        cause,
-      },
-    );
+    throw new Error(portRefused(host, port, 'PORT'), { cause });
   }
   const address = server.address();
   return {

@@ -1,12 +1,16 @@
 /** `/metrics` and nothing else, on a listener of its own. */
 import { once } from 'node:events';
 import http from 'node:http';
+import { portRefused } from '../kept-port.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
 }
+
+/** What to set when the listener has no place. */
+export const METRICS_SETTINGS = 'METRICS_PORT or METRICS_HOST';
 
 /** Far more than scrape it. */
 const MAX_CONNECTIONS = 64;
@@ -36,10 +40,7 @@ export async function startMetricsServer({
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new Error(
-      `Metrics port ${String(port)} on ${host} cannot be listened on: is it in use? Set METRICS_PORT or METRICS_HOST.`,
-      { cause },
-    );
+    throw new Error(portRefused(host, port, METRICS_SETTINGS), { cause });
   }
   const address = server.address();
   return {

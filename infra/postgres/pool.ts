@@ -44,6 +44,8 @@ export function openPool(options: PoolOptions): pg.Pool {
     },
   });
   pool.on('error', (error) => {
+    // The pool is done before its connections are: the server may be quicker to end them.
+    if (pool.ending) return;
     options.log.warn('A database connection was lost while idle', { error: error.message });
   });
   return pool;

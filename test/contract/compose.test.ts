@@ -1,5 +1,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
@@ -15,13 +17,24 @@ const Service = z.object({
   secrets: z.array(z.string()),
   volumes: z.array(z.string()),
   ports: z.array(z.string()).optional(),
-  healthcheck: z.object({ test: z.array(z.string()) }),
+  healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  networks: z.array(z.string()),
+  deploy: z.object({
+    resources: z.object({
+      limits: z.object({
+        cpus: z.string().regex(/^\d+$/),
+        memory: z.string().regex(/^\d+g$/),
+        pids: z.int(),
+      }),
+    }),
+  }),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
 });
 const Compose = z.object({
   services: z.record(z.string(), Service.partial({ secrets: true })),
   secrets: z.record(z.string(), z.object({ file: z.string() })),
   volumes: z.record(z.string(), z.null()),
+  networks: z.record(z.string(), z.object({ internal: z.literal(true) })),
 });
 
 const StartedBy = z.object({
@@ -76,15 +89,32 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('asks for health where the gateway answers, and waits for parts that say how they are', () => {
-    for (const [, { environment, healthcheck, depends_on = {}, ports = [] }] of gateways) {
+  it('waits for parts that say how they are', () => {
+    for (const [, { environment, depends_on = {}, ports = [] }] of gateways) {
       const { port } = configOf(environment);
-      expect(healthcheck.test.join(' ')).to.include(`http://127.0.0.1:${String(port)}/health/ready`);
       expect(ports[0]).to.match(new RegExp(`^127\\.0\\.0\\.1:\\d+:${String(port)}$`));
       for (const [part, { condition }] of Object.entries(depends_on)) {
         expect(condition).to.equal('service_healthy');
-        expect(compose.services).to.have.property(part);
+        expect(compose.services[part]?.healthcheck).to.be.an('object');
       }
+    }
+  });
+
+  it('lets nobody but the gateways reach the stores, and bounds what each part takes', () => {
+    const isGateway = (name: string): boolean => gateways.some(([gateway]) => gateway === name);
+    for (const [name, { networks, ports, deploy }] of services) {
+      if (isGateway(name)) expect(networks).to.have.members(['default', 'stores', 'metrics']);
+      else expect([networks, ports], name).to.deep.equal([['stores'], undefined]);
+      expect(deploy.resources.limits.pids, name).to.be.within(100, 1_000);
+    }
+    expect(compose.networks).to.have.all.keys('stores', 'metrics');
+  });
+
+  it('has its metrics where a Prometheus of the network gets them, and on no port of the machine', () => {
+    for (const [, { environment, ports = [] }] of gateways) {
+      const { metricsHost, metricsPort } = configOf(environment);
+      expect([metricsHost, metricsPort]).to.deep.equal(['0.0.0.0', 9464]);
+      expect(ports.filter((door) => door.endsWith(':9464'))).to.deep.equal([]);
     }
   });
 
@@ -122,6 +152,35 @@ describe('Dockerfile', () => {
     expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/main\.ts$/);
     const [environment = ''] = /^ENV .+$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(environment).to.include(/MALLOC_ARENA_MAX=\d/.exec(scripts['start'] ?? '')?.[0] ?? 'nothing');
+  });
+
+  it('asks for health where the gateway answers', async () => {
+    const [, command = ''] =
+      /^HEALTHCHECK [^\[]+CMD (\[.+\])$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    const [program, ...args] = z.array(z.string()).parse(JSON.parse(command));
+    expect(program).to.equal('node');
+    let status = 503;
+    const asked: unknown[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url);
+      response.writeHead(status).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = String(typeof address === 'object' ? address?.port : '');
+    const health = async (): Promise<unknown> => {
+      const env = { PATH: process.env['PATH'], PORT: port };
+      const [code] = (await once(spawn(process.execPath, args, { env }), 'close')) as unknown[];
+      return code;
+    };
+    try {
+      expect(await health()).to.equal(1);
+      status = 200;
+      expect(await health()).to.equal(0);
+      expect(asked).to.deep.equal(['/health/ready', '/health/ready']);
+    } finally {
+      server.close();
+    }
   });
 
   it('copies all that the gateway loads', function () {

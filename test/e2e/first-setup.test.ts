@@ -73,4 +73,25 @@ describe('a fresh start', function () {
     expect((await ann.rest('GET', '/auth/session')).status).to.equal(401);
     expect((await signInWith(gateway.address, ann.email, body.password)).userId).to.equal(ann.userId);
   });
+
+  it(`is begun by a bootstrap, too, whose link lets the owner in ${verifies('contract:20:bootstrap-link')}`, async () => {
+    const other = await testDatabase();
+    const own = { ...env, DATABASE_URL: other.url, DATA_DIR: join(folder, 'bootstrapped') };
+    let started: GatewayProcess | null = null;
+    try {
+      const args = ['bootstrap', '--org', 'Second Ltd', '--email', 'second@example.com'];
+      const base = { ...own, BASE_URL: 'https://gw.example.com' };
+      const made = await runCommand('infra/admin/admin.ts', args, base);
+      const { password_link: link, user_id: userId } = JSON.parse(made.stdout) as Record<string, string>;
+      expect(link).to.match(/^https:\/\/gw\.example\.com\/console#reset=[\w-]{4,}$/);
+      started = await GatewayProcess.start({ env: own });
+      const token = link?.split('#reset=')[1] ?? '';
+      const reset = ['POST', '/auth/password/reset', { token, password: PERSON_PASSWORD }] as const;
+      expect((await callRest(started.address, reset, {})).status).to.equal(204);
+      expect((await signInWith(started.address, 'second@example.com')).userId).to.equal(userId);
+    } finally {
+      await started?.stop();
+      await other.drop();
+    }
+  });
 });

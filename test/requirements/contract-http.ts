@@ -50,6 +50,14 @@ export const contractHttp = {
     'transport',
     'Metrics tell approvals that wait or ran out, unknown operations, sends tried again, connections and free disk.',
   ],
+  'contract:20:no-gateway': [
+    'kernel',
+    'A command on a folder that holds no gateway says so and writes nothing; only a start and a bootstrap make one.',
+  ],
+  'contract:20:bootstrap-link': [
+    'kernel',
+    'A bootstrap without a password prints the link with which the owner sets one and signs in.',
+  ],
   'contract:20:access-log': [
     'transport',
     'A line of the access log names token, principal, organisation, user agent and the bytes of the answer.',

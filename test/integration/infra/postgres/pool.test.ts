@@ -47,6 +47,23 @@ describe('postgresSql', function () {
     expect(await notes()).to.deep.equal(['1']);
   });
 
+  it('tells a connection that was lost while idle, and none that is lost at its end', async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLog, warn: (message: string) => void lines.push(message) };
+    const short = openPool({ url: database.url, log, size: 2 });
+    const query = 'select pg_backend_pid() as pid from pg_sleep(0.05)';
+    const [one] = (await short.query<{ pid: number }>(query)).rows;
+    const lost = once(short, 'error');
+    await sql.query('select pg_terminate_backend($1)', [one?.pid]);
+    await lost;
+    expect(lines).to.deep.equal(['A database connection was lost while idle']);
+    // As `pg` tells of a server that stops while the pool says goodbye.
+    const ended = short.end();
+    short.emit('error', new Error('terminating connection due to administrator command'));
+    await ended;
+    expect(lines).to.have.length(1);
+  });
+
   it('undoes only the inner of two transactions', async () => {
     await sql.transaction(async (outer) => {
       await outer.query('insert into note values (1)');
