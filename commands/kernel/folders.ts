@@ -1,6 +1,6 @@
 /** Folder arguments and roles, resolved against what the directory knows of a mailbox (`contract.md` 4). Pure. */
 import type { FolderEntry, MailboxEntry } from './directory.ts';
-import { GatewayError, notFound } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import { FOLDER_ROLES, type FolderRef, type FolderRole } from './mail-port.ts';
 import type { Locators } from './ports.ts';
 
@@ -75,6 +75,14 @@ export function roleOfFolder(mailbox: FoldersOfMailbox, number: number): FolderR
   return FOLDER_ROLES.find((role) => roles[role] === number) ?? null;
 }
 
+/** Says alike of what is not there and of what the grant does not reach. */
+const unknownFolder = (): GatewayError =>
+  new GatewayError(
+    'not_found',
+    'There is no such folder, or this token may not see it. GET …/folders/list or email_query with select.type "folders" names those there are.',
+    { details: { suggested_tool: 'email_query' } },
+  );
+
 /** The folder of a role. Throws `folder_role_missing` when the mailbox has none, and as `assertFoldersKnown`. */
 export function folderOfRole(mailbox: ListedMailbox, role: FolderRole): FolderRef {
   assertFoldersKnown(mailbox);
@@ -110,7 +118,7 @@ export function resolveFolder(mailbox: MailboxEntry, argument: string, locators:
   const folder = argument.startsWith('fld_')
     ? folderOfId(mailbox, argument, locators)
     : folderOfPath(mailbox, argument.startsWith('path:') ? argument.slice('path:'.length) : argument);
-  if (!folder || !isPresent(folder)) throw notFound('folder');
+  if (!folder || !isPresent(folder)) throw unknownFolder();
   if (!isSelectable(folder)) {
     throw new GatewayError('conflict', 'This folder only holds other folders; name one of those.');
   }

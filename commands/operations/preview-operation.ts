@@ -1,17 +1,17 @@
 /** What an operation would do, and what policy would say of it; nothing is run or written. */
 import { createHash } from 'node:crypto';
 import type { Context } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
-import type { OperationReply } from './operation.ts';
-import type { ActionStep, OperationTarget } from './operation-events.ts';
+import type { OperationReply, PreviewItem } from './operation.ts';
+import type { Prepared } from './prepare-operation.ts';
+import type { Target } from './selection.ts';
 
 /** The reply of mode `preview`. */
 export function previewOperation(
   { ports }: Context,
-  { mailbox, steps }: { readonly mailbox: MailboxEntry; readonly steps: readonly ActionStep[] },
-  targets: readonly OperationTarget[],
+  { mailbox, access, steps }: Pick<Prepared, 'mailbox' | 'access' | 'steps'>,
+  targets: readonly Target[],
   policy: PolicyDecision,
 ): OperationReply {
   const actions = steps.map(({ action, folder, flags_add, flags_remove }) => ({
@@ -26,8 +26,17 @@ export function previewOperation(
     results: [],
     preview: {
       content_hash: createHash('sha256').update(canonicalJson(items)).digest('hex'),
-      items,
+      count: items.length,
+      // Who may act on a message by its id may not be one who may read it.
+      items: access.scopes.has('messages:read')
+        ? items.map((item, index) => ({ ...item, ...faceOf(targets[index]) }))
+        : items,
       policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
     },
   };
 }
+
+const faceOf = (target: Target | undefined): Pick<PreviewItem, 'subject' | 'from'> =>
+  target?.shown === undefined
+    ? {}
+    : { subject: target.shown.subject, ...(target.shown.from && { from: [...target.shown.from] }) };

@@ -3,7 +3,14 @@ import { looksIntoText } from '../kernel/matches.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { Identified, MailAnswer, MailQuery, MailSession, MessageRef } from '../kernel/mail-port.ts';
+import type {
+  FetchedMessage,
+  Identified,
+  MailAnswer,
+  MailQuery,
+  MailSession,
+  MessageRef,
+} from '../kernel/mail-port.ts';
 import type { Locators, MessagePlace } from '../kernel/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../kernel/select.ts';
@@ -13,6 +20,8 @@ export interface Target extends OperationTarget {
   readonly ref: MessageRef;
   /** As the mail server told it a moment ago; absent when only the index did. */
   readonly face?: Identified;
+  /** What a preview shows of it, as far as it was read. */
+  readonly shown?: Pick<FetchedMessage, 'subject'> & Partial<Pick<FetchedMessage, 'from'>>;
 }
 
 const invalid = (path: string, message: string): GatewayError =>
@@ -60,7 +69,7 @@ export async function resolveSelection(
     const found = await mail.identify(refs);
     return select.message_ids.map((id, index) => {
       const face = found[index] ?? null;
-      return { ...targetOf(id, refs[index], face), ...(face === null ? {} : { face }) };
+      return { ...targetOf(id, refs[index], face), ...(face === null ? {} : { face, shown: face }) };
     });
   }
   const query = declarativeQuery(mailbox, request, context);
@@ -75,7 +84,7 @@ export async function resolveSelection(
   return messages.map((message) => {
     const { folder, uidValidity, uid } = message.ref;
     const place = { mailboxNumber: mailbox.number, folderNumber: folder.number, uidValidity, uid };
-    return targetOf(locators.message(place), message.ref, message);
+    return { ...targetOf(locators.message(place), message.ref, message), shown: message };
   });
 }
 
@@ -104,9 +113,13 @@ function targetOf(messageId: string, ref: MessageRef | undefined, found: Identif
 
 function checkCount(count: number, { min = 1, max = MAX_MESSAGES }: Cardinality): void {
   if (count >= min && count <= max) return;
+  const next =
+    count > max
+      ? `To act on some of them, query with limit ${String(max)} and name their message_ids; to act on all, raise cardinality.max.`
+      : 'Query to see what matches.';
   throw new GatewayError(
     'cardinality_violation',
-    `The selection has ${String(count)} messages, asked for were ${String(min)} to ${String(max)}; nothing ran.`,
-    { details: { count, min, max } },
+    `The selection matches ${String(count)} messages; the request allows ${String(min)} to ${String(max)}. Nothing was changed. ${next}`,
+    { details: { count, min, max, suggested_tool: 'email_query' } },
   );
 }

@@ -192,7 +192,7 @@ const fetched = (ref: MessageRef, message: StoredMessage): FetchedMessage => ({
   inReplyTo: null,
   references: [],
   subject: 'A subject',
-  from: [],
+  from: [{ name: null, email: 'sender@example.org' }],
   to: [],
   cc: [],
   bcc: [],

@@ -61,7 +61,9 @@ describe('folder arguments', () => {
     expect(resolve('path:fld_strange').number).to.equal(6);
     expect(resolve('path:Inbox').number).to.equal(1);
     for (const path of ['Archiv', 'ARCHIVE', 'Bin']) {
-      expect(refusal(() => resolve(path))).to.include({ code: 'not_found' });
+      const unknown = refusal(() => resolve(path));
+      expect(unknown).to.include({ code: 'not_found' });
+      expect(unknown).to.have.nested.property('details.suggested_tool', 'email_query');
     }
   });
 

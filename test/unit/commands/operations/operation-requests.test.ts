@@ -60,6 +60,9 @@ describe('submitting an operation', () => {
       const error = await refusal(rig.invoke(actOnEmail, acting(ids, { cardinality }), 'key'));
       expect(error).to.include({ code: 'cardinality_violation' });
       expect(error).to.have.nested.property('details.count', 3);
+      expect(error.message)
+        .to.contain('Nothing was changed.')
+        .and.match(/message_ids|Query/);
     }
     const none = rig.invoke(actOnEmail, acting(ids, { cardinality: { min: 2, max: 1 } }), 'key');
     expect(await refusal(none)).to.include({ code: 'invalid_request' });
@@ -214,6 +217,7 @@ describe('submitting an operation', () => {
     expect(reply).to.deep.equal({ status: 'preview', results: [] });
     expect(preview?.policy).to.deep.equal({ decision: 'allow', rule_id: 'default.reversible', version: 0 });
     expect(preview?.items.map(({ stale }) => stale)).to.deep.equal([false, true]);
+    expect([preview?.count, preview?.items[0]?.subject]).to.deep.equal([2, 'A subject']);
     expect(preview?.items[0]?.actions).to.deep.equal([
       { type: 'set_flags', flags_add: ['\\Seen'], flags_remove: [] },
       { type: 'archive', folder: rig.ports.locators.folder(0, 2) },

@@ -22,7 +22,7 @@ class Folder {
 /** A client of that server: like a real one it learns of changes only when it is told, between commands. */
 class FolderClient extends EventEmitter {
   readonly usable = true;
-  readonly capabilities = new Map<string, boolean>();
+  readonly capabilities = new Map([['CONDSTORE', true]]);
   readonly #folder: Folder;
   #shown: readonly number[];
   readonly mailbox;

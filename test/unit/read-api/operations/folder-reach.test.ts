@@ -93,7 +93,7 @@ describe('what a grant shows of operations, approvals and drafts', () => {
       headers: {},
     });
     const version = { ...SAMPLE_EVENTS.DraftStarted.draft, envelope, attachments: [] };
-    const named = { mailbox_id: 'mbx_0', source_message_id: source, draft: version };
+    const named = { mailbox_id: 'mbx_0', source_message_id: source, threading: null, draft: version };
     const started = { ...SAMPLE_EVENTS.DraftStarted, ...named };
     await happened(rig.events, `draft-${DRAFT}`, [{ type: 'DraftStarted', data: started }], author);
     const submitted = { ...SAMPLE_EVENTS.OperationSubmitted, mailbox_id: 'mbx_0', targets: [] };
