@@ -1,6 +1,6 @@
 /**
- * One connection's life: it idles on INBOX and, in rounds, asks after the other folders. Whatever is found is brought into feed
- * and copy; when the connection ends, the worker makes another.
+ * One connection's life: it idles on INBOX, asks after it where the server does not tell in time and, in rounds, after the other
+ * folders. Whatever is found is brought into feed and copy; when the connection ends, the worker makes another.
  */
 import type { FolderRef } from '../../commands/kernel/mail-port.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
@@ -8,6 +8,7 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
 import type { Bell } from './bell.ts';
+import type { IdleVerdicts } from './idle-verdicts.ts';
 import { lookAtFolder } from './look-at-folder.ts';
 import { MailboxLost } from './mailbox-leases.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
@@ -22,6 +23,9 @@ export interface WatchOptions {
   readonly background: BackgroundSync;
   readonly times: SyncTimes;
   readonly bell: Bell;
+  readonly verdicts: IdleVerdicts;
+  /** `<host>:<port>`. */
+  readonly server: string;
   /** The life of the process now (`worker-heartbeat.ts`). */
   readonly life: () => Life | null;
 }
@@ -42,8 +46,12 @@ export class MailboxWatch {
   #inboxTold = false;
   #nextRoundAt: number;
   #listensFrom = 0;
-  /** When a look at INBOX last began. */
+  /** When the last IDLE began. */
+  #listenedAt = 0;
+  /** When a look at INBOX last began, and when the copy of INBOX was last vouched for. */
   #lookedAt = 0;
+  #vouchedAt = 0;
+  #nextAskAt = 0;
   #isVouching = false;
   #failure: Error | null = null;
   /** What the process had before INBOX was last found to be as the copy has it. */
@@ -88,23 +96,28 @@ export class MailboxWatch {
 
   /** Resolves when the signal aborts. Throws `mailbox_unavailable` when the connection ends, `MailboxLost`, `FencedOff`. */
   async run(signal: AbortSignal): Promise<void> {
-    const { sync, lease, background, bell, times } = this.#options;
+    const { lease } = this.#options;
     while (!signal.aborted) {
       this.#assertWell();
-      const connection = this.#connection;
       const inbox = this.#inbox;
-      if (this.#isVouching && !connection.canListen) await this.endVouching();
+      if (this.#isVouching && !this.#isToldInTime) await this.endVouching();
       if (inbox && this.#isInboxBehind) await this.#lookAtInbox(inbox);
       else if (performance.now() >= this.#nextRoundAt) await this.#round(signal);
       else if (lease.isWanted) await this.#giveWay();
-      else {
-        await background.start();
-        await this.#listen(inbox);
-        await bell.sleep(this.#pauseMs(inbox));
-        await sync.ports.clock.sleep(times.gatherMs, signal);
-        if (inbox && !connection.isListening) this.#inboxStirred = true;
-      }
+      else if (inbox && this.#isAsked && performance.now() >= this.#nextAskAt) await this.#ask(inbox);
+      else await this.#pause(inbox, signal);
     }
+  }
+
+  /** Until there is something to do; meanwhile the server may tell of INBOX, and folders are worked on. */
+  async #pause(inbox: FolderRef | undefined, signal: AbortSignal): Promise<void> {
+    const { sync, background, bell, times } = this.#options;
+    await background.start();
+    await this.#listen(inbox);
+    await bell.sleep(this.#pauseMs(inbox));
+    await sync.ports.clock.sleep(times.gatherMs, signal);
+    const { canListen, isListening } = this.#connection;
+    if (inbox && canListen && !isListening) this.#inboxStirred = true;
   }
 
   get #connection(): ImapConnection {
@@ -115,6 +128,18 @@ export class MailboxWatch {
     return this.#options.rounds.folders.find(isInbox);
   }
 
+  /** What happens in INBOX is told by the server itself, soon enough to answer from the copy. */
+  get #isToldInTime(): boolean {
+    const { verdicts, server } = this.#options;
+    return this.#connection.canListen && verdicts.verdictOf(server) !== 'late';
+  }
+
+  /** INBOX is asked after, in an IDLE too. */
+  get #isAsked(): boolean {
+    const { verdicts, server, sync } = this.#options;
+    return !this.#connection.canListen || verdicts.isAsked(server, sync.mailboxId);
+  }
+
   #assertWell(): void {
     if (this.#failure) throw this.#failure;
     if (!this.#connection.isUsable) throw connectionLost();
@@ -122,9 +147,12 @@ export class MailboxWatch {
   }
 
   #hear(): void {
-    const { bell } = this.#options;
-    this.#connection.watch(
+    const { bell, verdicts, server, sync } = this.#options;
+    const connection = this.#connection;
+    connection.watch(
       () => {
+        const listenedMs = performance.now() - this.#listenedAt;
+        if (connection.isListening) verdicts.toldByItself(server, sync.mailboxId, listenedMs);
         this.#inboxTold = true;
         bell.ring();
       },
@@ -146,6 +174,7 @@ export class MailboxWatch {
   async #lookAtInbox(inbox: FolderRef): Promise<void> {
     this.#inboxStirred = false;
     this.#lookedAt = performance.now();
+    this.#nextAskAt = this.#lookedAt + this.#options.times.pollEveryMs;
     const { sync } = this.#options;
     const life = this.#options.life();
     const seen = (): void => {
@@ -159,8 +188,23 @@ export class MailboxWatch {
     this.#life = life;
   }
 
+  /** Whether there is news; what they are is seen by a look. */
+  async #ask(inbox: FolderRef): Promise<void> {
+    const connection = this.#connection;
+    if (connection.openPath !== inbox.path) {
+      this.#inboxStirred = true;
+      return;
+    }
+    const { times, verdicts, server } = this.#options;
+    const [askedAt, wasListening] = [performance.now(), connection.isListening];
+    await connection.run((client) => client.noop());
+    if (this.#inboxTold && wasListening) verdicts.toldOnAsking(server);
+    // A server that takes longer than the time between two leaves room for all else.
+    this.#nextAskAt = Math.max(askedAt + times.pollEveryMs, performance.now() + times.lookEveryMs);
+  }
+
   async #round(signal: AbortSignal): Promise<void> {
-    const { sync, rounds, background, times } = this.#options;
+    const { sync, rounds, background, times, verdicts, server } = this.#options;
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
     const life = this.#options.life();
     const changed = await rounds.see(this.#connection, () => this.#breakOff(signal));
@@ -169,6 +213,7 @@ export class MailboxWatch {
     if (changed.some(isInbox)) {
       // Numbered anew under an open folder: only opening it again shows that.
       this.#connection.doubtFolder();
+      verdicts.missed(server);
       this.#inboxStirred = true;
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));
@@ -198,11 +243,12 @@ export class MailboxWatch {
     const connection = this.#connection;
     const beganAt = performance.now();
     if (!inbox || !connection.canListen || connection.isListening || beganAt < this.#listensFrom) return;
+    this.#listenedAt = beganAt;
     connection.listen(() => {
       this.#listensFrom = beganAt + UNHEARD_MS;
       this.#options.bell.ring();
     });
-    await this.#vouch(inbox);
+    if (this.#vouchedAt <= this.#lookedAt) await this.#vouch(inbox);
   }
 
   /** Nobody is told any more of what happens in INBOX: answers from its copy are held against the server again. */
@@ -213,15 +259,17 @@ export class MailboxWatch {
 
   async #vouch(inbox: FolderRef | undefined): Promise<void> {
     const { sync, times } = this.#options;
-    if (!inbox || !this.#connection.canListen || (await sync.mirrorOf(inbox)) === null) return;
+    if (!inbox || !this.#isToldInTime || (await sync.mirrorOf(inbox)) === null) return;
     this.#isVouching = true;
+    this.#vouchedAt = performance.now();
     await sync.vouch(inbox, { forMs: times.roundEveryMs * VOUCHED_ROUNDS, life: this.#life });
   }
 
   #pauseMs(inbox: FolderRef | undefined): number {
     const { isListening, canListen } = this.#connection;
-    const untilRound = this.#nextRoundAt - performance.now();
-    const untilLook = canListen ? this.#listensFrom - performance.now() : this.#options.times.pollEveryMs;
-    return Math.max(0, !inbox || isListening ? untilRound : Math.min(untilRound, untilLook));
+    const wakeAt = [this.#nextRoundAt];
+    if (inbox && canListen && !isListening) wakeAt.push(this.#listensFrom);
+    if (inbox && this.#isAsked) wakeAt.push(this.#nextAskAt);
+    return Math.max(0, Math.min(...wakeAt) - performance.now());
   }
 }

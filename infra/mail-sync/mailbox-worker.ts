@@ -13,6 +13,7 @@ import { Bell } from './bell.ts';
 import { FeedWriter } from './feed-writer.ts';
 import { foldTail } from './fold-tail.ts';
 import { forgetOldEchoes } from './mail-echoes.ts';
+import type { IdleVerdicts } from './idle-verdicts.ts';
 import { type MailboxLease, MailboxLost, type WorkerNews } from './mailbox-leases.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { MailboxWatch } from './mailbox-watch.ts';
@@ -27,6 +28,7 @@ export interface WorkerOptions {
   readonly index: MailIndex;
   readonly times: SyncTimes;
   readonly heartbeat: Pick<WorkerHeartbeat, 'life'>;
+  readonly verdicts: IdleVerdicts;
   /** How many mailboxes of the process connect, and work in the background, at once. */
   readonly connecting: Turns;
   readonly working: Turns;
@@ -102,10 +104,11 @@ export class MailboxWorker {
       await rounds.begin(connected.list);
       await foldTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);
       background = this.#backgroundFor(rounds);
-      const { times, heartbeat } = this.#options;
+      const { times, heartbeat, verdicts } = this.#options;
+      const { server } = connected;
       const life = (): Life | null => heartbeat.life;
-      const watch = { sync: this.#sync, lease, rounds, background, times, bell: this.#bell, life };
-      this.#watch = new MailboxWatch(watch);
+      const own = { sync: this.#sync, lease, rounds, background, bell: this.#bell };
+      this.#watch = new MailboxWatch({ ...own, times, verdicts, server, life });
       background.askAfterList(await rounds.changed(connected.list));
       watchedSince = performance.now();
       await this.#watch.run(this.#ending.signal);
@@ -114,6 +117,7 @@ export class MailboxWorker {
       // Another holder of the mailbox vouches for itself, and a database that is away answers nobody.
       await this.#watch?.endVouching().catch(() => undefined);
       this.#watch = null;
+      this.#options.verdicts.leave(this.#sync.mailboxId);
       // First, as the background work may wait for it.
       lease?.release();
       await background?.end();
@@ -124,11 +128,13 @@ export class MailboxWorker {
     readonly lease: WatchLease;
     readonly list: FolderList;
     readonly orgId: string;
+    readonly server: string;
   } | null> {
     const { ports, gateway } = this.#options;
     const { mailboxId } = this.#sync;
-    const orgId = ports.directory.state.mailboxes.get(mailboxId)?.orgId;
-    if (orgId === undefined || this.#ending.signal.aborted) return null;
+    const entry = ports.directory.state.mailboxes.get(mailboxId);
+    if (entry === undefined || this.#ending.signal.aborted) return null;
+    const { orgId, imap } = entry;
     const opened: { lease: WatchLease | null; list: FolderList | null } = { lease: null, list: null };
     const wait = {
       onWanted: () => {
@@ -148,7 +154,7 @@ export class MailboxWorker {
     const { lease, list } = opened;
     if (told.outcome === 'connected' && lease && list) {
       await forgetOldEchoes(ports.sql, mailboxId);
-      return { lease, list, orgId };
+      return { lease, list, orgId, server: `${imap.host}:${String(imap.port)}` };
     }
     lease?.release();
     if ('error' in told) throw told.error;

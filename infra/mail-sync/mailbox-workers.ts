@@ -3,6 +3,7 @@ import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { repeat } from '../background/repeat.ts';
 import { listen } from '../postgres/listen.ts';
+import { IdleVerdicts } from './idle-verdicts.ts';
 import { MAILBOX_BELL, readRing } from './mailbox-bell.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
@@ -44,6 +45,7 @@ class MailboxWorkers {
   readonly #running = new Map<string, Running>();
   readonly #connecting = new Turns(CONNECT_AT_ONCE);
   readonly #working = new Turns(WORK_AT_ONCE);
+  readonly #verdicts = new IdleVerdicts();
 
   constructor(options: WorkersOptions, signal: AbortSignal) {
     this.#options = options;
@@ -159,6 +161,7 @@ class MailboxWorkers {
       index,
       times: this.#times,
       heartbeat: this.#heartbeat,
+      verdicts: this.#verdicts,
       connecting: this.#connecting,
       working: this.#working,
     };

@@ -14,7 +14,7 @@ export interface SyncTimes {
   readonly roundEveryMs: number;
   /** Work on the folders of a mailbox makes way for other mailboxes of the process after so long. */
   readonly turnMs: number;
-  /** INBOX of a server without IDLE (RFC 2177) is asked after so often. */
+  /** INBOX is asked after so often where an IDLE (RFC 2177) does not tell in time, and where that is not known yet. */
   readonly pollEveryMs: number;
   /** Flags of a server without CONDSTORE are compared so often (`contract.md` 4). */
   readonly compareEveryMs: number;
@@ -40,7 +40,7 @@ export const SYNC_TIMES: SyncTimes = {
   lookEveryMs: 250,
   roundEveryMs: 40 * SECOND,
   turnMs: 3 * SECOND,
-  pollEveryMs: 10 * SECOND,
+  pollEveryMs: 1_200,
   compareEveryMs: 15 * MINUTE,
   doubtEveryMs: 6 * 60 * MINUTE,
   unreachable: [SECOND, 5 * MINUTE],

@@ -34,6 +34,10 @@ export const contractSync = {
     'get_mailbox',
     'sync.freshness tells how soon news shows; live: INBOX in 2 s, folders in 60 s.',
   ],
+  'contract:20:late-idle': [
+    'monitor_inbox',
+    'Where an IDLE tells late, or there is none, INBOX is asked after: new mail is told in 2 s. A server that tells in time is not asked.',
+  ],
   'contract:20:connection-limit': [
     'email_query',
     'A limit of connections that the mail server has itself is learned and waited for, and does not make the mailbox degraded.',

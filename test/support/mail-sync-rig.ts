@@ -36,7 +36,6 @@ export const QUICK: Partial<SyncTimes> = {
   renewEveryMs: 300,
   lookEveryMs: 50,
   roundEveryMs: 300,
-  pollEveryMs: 200,
   compareEveryMs: 60_000,
   unreachable: [100, 400],
   heldBack: [200, 400],

@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { systemClock } from '../../../../infra/system-clock.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { COURIER_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';
+import { plainMessage } from '../../../support/mail-append.ts';
+import { queryOf } from '../../../support/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/plain-account.ts';
+import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const ROUND_MS = 60_000;
+const TOLD_MS = 2_000;
+const QUIET_MS = 3_000;
+const WITHOUT_IDLE: ImapHabits = { ...MODERN, capabilities: MODERN.capabilities.replace(' IDLE', '') };
+
+describe('new mail in INBOX', function () {
+  this.timeout(30_000);
+  let server: ScriptedImapServer<PlainAccount>;
+  let rig: SyncRig;
+  let count: number;
+
+  const start = async (habits: ImapHabits): Promise<void> => {
+    count = 0;
+    server = await ScriptedImapServer.start(habits, new PlainAccount(['INBOX'], habits.delimiter));
+    rig = await startSyncRig(server.imap(), 'anna');
+    rig.work({ roundEveryMs: ROUND_MS });
+    await eventually(
+      async () => rig.entry().state === 'connected' && (await rig.differences()).length === 0,
+      15_000,
+    );
+  };
+  afterEach(async () => {
+    await rig.close();
+    await server.close();
+  });
+
+  const arrive = (): void => {
+    count += 1;
+    server.account.deliver({ raw: plainMessage({ subject: String(count) }), labels: ['INBOX'] });
+  };
+  /** After so long that it falls into the middle of an IDLE, if there is one. */
+  const arriveAfter = async (ms: number): Promise<void> => {
+    await systemClock.sleep(ms);
+    arrive();
+    await eventually(() => rig.told().length === count, TOLD_MS);
+  };
+  const isVouched = async (): Promise<boolean> => {
+    const answer = await rig.index.query(rig.entry().number, queryOf({ folders: [rig.folder('INBOX')] }));
+    return answer?.states[0]?.vouched === true;
+  };
+  /** What the server is asked while nothing happens. */
+  const askedInQuiet = async (): Promise<readonly string[]> => {
+    const before = server.heard.length;
+    await systemClock.sleep(QUIET_MS);
+    return server.heard.slice(before).map((command) => command.split(' ', 1)[0] ?? '');
+  };
+
+  it(`is told within 2 seconds where an IDLE tells once a minute, and INBOX is not vouched for ${verifies('contract:20:late-idle')}`, async () => {
+    await start(COURIER_LIKE);
+    await eventually(isVouched);
+    for (const ms of [0, 300, 700, 1_100]) await arriveAfter(ms);
+    await eventually(async () => !(await isVouched()));
+    await arriveAfter(1_000);
+    expect(new Set(await askedInQuiet()), 'while nothing happens').to.deep.equal(new Set(['NOOP', 'IDLE']));
+  });
+
+  it(`is told within 2 seconds where there is no IDLE: a look follows only on news ${verifies('contract:20:late-idle')}`, async () => {
+    await start(WITHOUT_IDLE);
+    for (const ms of [0, 300, 700, 1_100]) await arriveAfter(ms);
+    const asked = await askedInQuiet();
+    expect(new Set(asked)).to.deep.equal(new Set(['NOOP']));
+    expect(asked).to.have.length.within(1, 3);
+  });
+
+  it(`is not asked for where an IDLE tells it at once ${verifies('contract:20:late-idle')}`, async () => {
+    await start(MODERN);
+    expect(await askedInQuiet(), 'before the server told anything').to.include('NOOP');
+    for (let at = 0; at < 3; at += 1) await arriveAfter(700);
+    expect(await isVouched()).to.equal(true);
+    await systemClock.sleep(200);
+    expect(await askedInQuiet()).to.deep.equal([]);
+  });
+});

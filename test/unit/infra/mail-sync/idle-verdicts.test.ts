@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import { IdleVerdicts } from '../../../../infra/mail-sync/idle-verdicts.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const SERVER = 'imap.example.org:993';
+
+/** How many of `count` new mailboxes of a server are asked. */
+const asked = (verdicts: IdleVerdicts, server: string, count = 10): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `${server}/${String(at)}`).filter((id) =>
+    verdicts.isAsked(server, id),
+  );
+
+describe('what is known of how mail servers tell news in an IDLE', () => {
+  let verdicts: IdleVerdicts;
+  beforeEach(() => {
+    verdicts = new IdleVerdicts();
+  });
+
+  it('is asked of three mailboxes of a server and of twenty in all, however long nothing comes', () => {
+    expect(asked(verdicts, SERVER)).to.have.length(3);
+    expect(asked(verdicts, SERVER)).to.have.length(3);
+    const others = Array.from({ length: 10 }, (_, at) =>
+      asked(verdicts, `mail${String(at)}.example.org:993`),
+    );
+    expect(others.flat()).to.have.length(17);
+  });
+
+  it(`is prompt after news that came by themselves in time: nobody is asked then ${verifies('contract:20:late-idle')}`, () => {
+    asked(verdicts, SERVER);
+    verdicts.toldByItself(SERVER, 'any', 700);
+    expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
+    expect(asked(verdicts, SERVER)).to.deep.equal([]);
+    expect(asked(verdicts, 'other.example.org:993'), 'another server').to.have.length(3);
+  });
+
+  it('stays open after news at the beginning of an IDLE, or late in it', () => {
+    verdicts.toldByItself(SERVER, 'any', 100);
+    verdicts.toldByItself(SERVER, 'any', 60_000);
+    expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
+  });
+
+  it('is late after three news that came only on asking: every mailbox is asked then', () => {
+    for (let count = 0; count < 2; count += 1) verdicts.toldOnAsking(SERVER);
+    expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
+    verdicts.toldByItself(SERVER, 'any', 100);
+    verdicts.toldOnAsking(SERVER);
+    expect(verdicts.verdictOf(SERVER)).to.equal('late');
+    expect(asked(verdicts, SERVER)).to.have.length(10);
+  });
+
+  it('is not late when news that came by themselves are between', () => {
+    for (const told of ['asked', 'asked', 'itself', 'asked', 'asked']) {
+      if (told === 'asked') verdicts.toldOnAsking(SERVER);
+      else verdicts.toldByItself(SERVER, 'any', 700);
+    }
+    expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
+  });
+
+  it('changes when a server shows something else', () => {
+    for (let count = 0; count < 3; count += 1) verdicts.toldOnAsking(SERVER);
+    verdicts.toldByItself(SERVER, 'any', 700);
+    expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
+    verdicts.missed(SERVER);
+    expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
+  });
+
+  it('is asked of the mailboxes that have news, in the place of the most silent one', () => {
+    const [silent = '', ...others] = asked(verdicts, SERVER);
+    verdicts.toldByItself(SERVER, 'busy', 60_000);
+    expect(verdicts.isAsked(SERVER, 'busy')).to.equal(true);
+    expect(verdicts.isAsked(SERVER, silent)).to.equal(false);
+    for (const id of others) expect(verdicts.isAsked(SERVER, id)).to.equal(true);
+    verdicts.leave('busy');
+    expect(verdicts.isAsked(SERVER, silent), 'a place is free').to.equal(true);
+  });
+});
