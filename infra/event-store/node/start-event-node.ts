@@ -4,6 +4,7 @@
  * UNIMPLEMENTED.
  */
 import type { EventEmitter } from 'node:events';
+import type { Server as NetServer, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
@@ -89,6 +90,7 @@ export async function startEventNode(options: EventNodeOptions): Promise<EventNo
     await log.stop();
     throw error;
   }
+  const sockets = socketsOf(server);
   const plainUrl = `esdb://${host}:${String(port)}?tls=false`;
   return {
     url: access?.urlAt(port) ?? plainUrl,
@@ -100,7 +102,7 @@ export async function startEventNode(options: EventNodeOptions): Promise<EventNo
     stop: async () => {
       await log.stop();
       calls.endAll();
-      await shutDown(server);
+      await shutDown(server, sockets);
     },
   };
 }
@@ -173,8 +175,24 @@ const bind = (server: Server, address: string, credentials: ServerCredentials): 
     });
   });
 
+/**
+ * The connections of the bound listeners. The server itself knows a connection only once TLS is agreed on; one that stays
+ * silent before would keep the end waiting for two minutes. Its listeners are private, and the same in all of 1.x.
+ */
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const { http2Servers } = server as unknown as { http2Servers: ReadonlyMap<NetServer, unknown> };
+  const sockets = new Set<Socket>();
+  for (const listener of http2Servers.keys()) {
+    listener.on('connection', (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+  }
+  return sockets;
+}
+
 /** A caller that reads nothing never sees its call end, so after a short grace what is left is cut. */
-async function shutDown(server: Server): Promise<void> {
+async function shutDown(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     server.tryShutdown(() => {
       resolve();
@@ -182,5 +200,6 @@ async function shutDown(server: Server): Promise<void> {
   });
   await Promise.race([ended, delay(SHUTDOWN_GRACE_MS)]);
   server.forceShutdown();
+  for (const socket of sockets) socket.destroy();
   await ended;
 }

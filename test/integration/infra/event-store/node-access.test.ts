@@ -1,6 +1,8 @@
 /** Who may talk to the embedded node: nobody without the password of its folder. */
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -129,6 +131,29 @@ describe('access to the embedded event node', function () {
     const url = node.url.replace(encodeURIComponent(folder), encodeURIComponent(other));
     expect(url).not.to.equal(node.url);
     expect(await rejection(gateway(url).readAll(null, 1))).to.include({ code: 'store_unavailable' });
+  });
+
+  it('is not waited for when the node ends: a connection that says nothing is cut', async () => {
+    const own = await testDatabase();
+    const ownPool = new pg.Pool({ connectionString: own.url, max: 2 });
+    const ending = await startEventNode({
+      pool: ownPool,
+      directConnection: () => openDirectConnection(own.url, 'event node under test'),
+      host: '127.0.0.1',
+      port: 0,
+      access: await openNodeAccess(folder),
+      batchAppend: true,
+      log: silentLog,
+    });
+    const silent = connect(ending.port, '127.0.0.1').on('error', () => undefined);
+    await once(silent, 'connect');
+    const cut = once(silent, 'close');
+    const startedAt = performance.now();
+    await ending.stop();
+    await cut;
+    expect(performance.now() - startedAt).to.be.below(5_000);
+    await ownPool.end();
+    await own.drop();
   });
 
   it('lies in files that no other account can read, and stays the same', async function () {
