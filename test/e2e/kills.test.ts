@@ -26,7 +26,7 @@ const BETWEEN_MS = timesOf(300, 1_000);
 const ROLES = ['api,mail', 'api,mail', 'projector'];
 
 describe('kill -9 of every part under mixed load', function () {
-  this.timeout(timesOf(150_000, 45 * 60_000));
+  this.timeout(timesOf(270_000, 45 * 60_000));
   let dovecot: TestDovecot;
   let watched: WatchedMailbox;
   let set: ReplicaSet;

@@ -7,7 +7,7 @@ import { runNode } from './child.ts';
 import type { Job, JobResult } from './job.ts';
 import { readMochaReport } from './mocha-report.ts';
 
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 60 * 60_000;
 /** How long a process may live on after its last test before something counts as left open. */
 const LINGER_MS = 5_000;
