@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { operationsVisibleTo, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
-import { Approval, approvalPayload } from '../../commands/operations/approvals/approval-payload.ts';
+import {
+  type Approval,
+  approvalPayload,
+  ListedApproval,
+  listedApproval,
+} from '../../commands/operations/approvals/approval-payload.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
 import {
@@ -11,7 +16,7 @@ import {
   type ApprovalPage,
   findSuccessor,
   listApprovals as listRows,
-  type ListedApproval,
+  type ListedApproval as Row,
 } from '../../projections/approval-queries.ts';
 import { loadAsOf, momentAsOf } from '../as-of.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../page.ts';
@@ -20,7 +25,7 @@ import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
 import { recordLook, recordSeen } from './record-seen.ts';
 import { requestedApproval } from './requested-approval.ts';
 
-export const ApprovalCollection = collectionOf(Approval);
+export const ApprovalCollection = collectionOf(ListedApproval);
 export type ApprovalCollection = z.output<typeof ApprovalCollection>;
 
 /** The check now or at an earlier moment. Throws `not_found`, also for a moment before it. */
@@ -63,7 +68,7 @@ export interface ApprovalListing extends ApprovalFilter {
 
 type RowKey = NonNullable<ApprovalPage['before']>;
 
-const keyOf = ({ createdAt, id }: ListedApproval): RowKey => ({ createdAt: createdAt.toISOString(), id });
+const keyOf = ({ createdAt, id }: Row): RowKey => ({ createdAt: createdAt.toISOString(), id });
 
 const Keyset = z.tuple([z.iso.datetime(), z.string().max(64)]);
 
@@ -80,7 +85,7 @@ export async function showApprovals(
   const now = ports.clock.now();
   const visible = operationsVisibleTo(caller, ports.directory.state);
   const sights = new Map<string, Sight | null>();
-  const { rows: shown, next } = await shownPage<ListedApproval, RowKey>(
+  const { rows: shown, next } = await shownPage<Row, RowKey>(
     (from, most) => listRows(ports.sql, visible, filter, { before: from, limit: most, now }),
     {
       before,
@@ -100,7 +105,7 @@ export async function showApprovals(
   return {
     items: await Promise.all(
       shown.map(({ id, state, supersededBy }) =>
-        approvalPayload(ports, {
+        listedApproval(ports, {
           operationId: operationOfApproval(id),
           state,
           supersededBy,

@@ -5,7 +5,7 @@ import type { Caller } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/kernel/errors.ts';
 import type { FeedPlace } from '../../commands/kernel/observed-change.ts';
-import type { Approval } from '../../commands/operations/approvals/approval-payload.ts';
+import type { ListedApproval } from '../../commands/operations/approvals/approval-payload.ts';
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { recordSeen } from '../approvals/record-seen.ts';
@@ -33,7 +33,7 @@ export interface AwaitedChecks {
 export function approvalsThat(
   context: Context,
   { mailboxId, approvalIds }: AwaitedChecks,
-): WaitSource<Approval> {
+): WaitSource<ListedApproval> {
   if (!approvalIds.every((id) => id.startsWith('chk_'))) throw notFound('approval');
   const ids = [...new Set(approvalIds.map(operationOfApproval))];
   let due: Date | null = null;
@@ -100,7 +100,7 @@ async function toldOf(
   context: Context,
   checks: readonly Check[],
   stretch: Stretch,
-): Promise<Found<Approval>> {
+): Promise<Found<ListedApproval>> {
   const { upTo, now } = stretch;
   const news = checks.flatMap((check) => newsOf(check, stretch) ?? []).toSorted(byPlace);
   const shown = await Promise.all(news.map(({ check }) => check.news.shown(context.ports, now)));

@@ -5,7 +5,7 @@ import { GatewayError } from '../../commands/kernel/errors.ts';
 import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
 import { FolderArgument, MailboxIdParameter } from '../../commands/kernel/select.ts';
 import type { Scope } from '../../commands/kernel/scopes.ts';
-import { Approval } from '../../commands/operations/approvals/approval-payload.ts';
+import { ListedApproval } from '../../commands/operations/approvals/approval-payload.ts';
 import { Message } from '../email/message-view.ts';
 import { ApprovalIds, approvalsThat } from './approval-wait.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
@@ -38,7 +38,7 @@ const Input = z.strictObject({
 });
 type Input = z.output<typeof Input>;
 
-const Item = z.union([Message, FinishedOperation, Approval]);
+const Item = z.union([Message, FinishedOperation, ListedApproval]);
 type Item = z.output<typeof Item>;
 
 const access: Access<Input> = {

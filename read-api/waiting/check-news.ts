@@ -2,7 +2,7 @@
 import { streamOf } from '../../commands/kernel/decide-and-append.ts';
 import { type PastFact, readEvent } from '../../commands/kernel/event.ts';
 import type { EventStore, Ports, Position } from '../../commands/kernel/ports.ts';
-import { type Approval, approvalPayload } from '../../commands/operations/approvals/approval-payload.ts';
+import { type ListedApproval, listedApproval } from '../../commands/operations/approvals/approval-payload.ts';
 import { statusOfCheck } from '../../commands/operations/approvals/reply-of-check.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import type { OperationEvent } from '../../commands/operations/operation-events.ts';
@@ -10,7 +10,7 @@ import { approvalIdOf } from '../../commands/operations/operation-id.ts';
 import { findSuccessor } from '../../projections/approval-queries.ts';
 
 export interface ShownCheck {
-  readonly approval: Approval;
+  readonly approval: ListedApproval;
   /** Of its JSON. */
   readonly bytes: number;
 }
@@ -52,7 +52,7 @@ export class CheckNews {
     at: { readonly supersededBy: string | null; readonly now: Date },
   ): Promise<ShownCheck> {
     const view = { operationId: this.#operationId, state: this.state, ...at };
-    const approval = await approvalPayload(ports, view);
+    const approval = await listedApproval(ports, view);
     return { approval, bytes: Buffer.byteLength(JSON.stringify(approval)) };
   }
 }

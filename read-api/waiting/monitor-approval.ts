@@ -1,7 +1,7 @@
 /** monitor_approval: wait until people decided, and until what they approved has run. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
-import { Approval } from '../../commands/operations/approvals/approval-payload.ts';
+import { ListedApproval } from '../../commands/operations/approvals/approval-payload.ts';
 import { ApprovalIds, approvalsThat } from './approval-wait.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
 import { startOfAll, waitFor } from './wait-for.ts';
@@ -11,7 +11,7 @@ type Input = z.output<typeof Input>;
 
 const access: Access<Input> = { any: ['approvals:read'] };
 
-export const monitorApproval = defineCapability<Input, AwaitReply<Approval>>({
+export const monitorApproval = defineCapability<Input, AwaitReply<ListedApproval>>({
   name: 'monitor_approval',
   title: 'Monitor approval',
   summary: 'Wait until the status of a check changes.',
@@ -31,7 +31,7 @@ export const monitorApproval = defineCapability<Input, AwaitReply<Approval>>({
   waits: true,
   idempotency: { kind: 'none' },
   input: Input,
-  output: awaitReplyOf(Approval),
+  output: awaitReplyOf(ListedApproval),
   handle: async (input, context) => {
     const waiting = { access, input, context };
     const source = approvalsThat(context, { mailboxId: null, approvalIds: input.approval_ids });

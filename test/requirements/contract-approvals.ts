@@ -45,6 +45,10 @@ export const contractApprovals = {
     ['get_approval', 'preview_approval', 'list_approvals'],
     'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are told before the vote.',
   ],
+  'contract:9:listed': [
+    ['list_approvals', 'email_requests', 'monitor_approval', 'email_await'],
+    'Lists of approvals carry no manifest; their confirmation says what would run.',
+  ],
   'contract:9:preview': [
     'preview_approval',
     'preview answers the manifest, its hash, the same as text and HTML for a sandboxed frame, and what changed since the check before.',

@@ -35,7 +35,8 @@ const Execution = z.object({
   error: z.object({ code: z.string(), message: z.string() }).optional().describe('Of the last attempt.'),
 });
 
-export const Approval = z.object({
+/** Everything but the manifest: what lists hold. */
+export const ListedApproval = z.object({
   id: z.string(),
   status: z.enum(APPROVAL_STATUSES),
   action: z.string(),
@@ -49,7 +50,6 @@ export const Approval = z.object({
   }),
   reason: z.string().nullable(),
   content_hash: z.string().describe('Of the manifest: names exactly what would run.'),
-  manifest: Manifest.nullable().describe('Null once the mailbox was erased.'),
   ...ApprovalFacts.shape,
   policy: z.object({ version: z.int(), rule_id: z.string() }),
   quorum: z.object({
@@ -85,6 +85,11 @@ export const Approval = z.object({
     .record(z.string(), z.string())
     .describe('Of the people, agents and the mailbox named here by id, as they are called now.'),
 });
+export type ListedApproval = z.output<typeof ListedApproval>;
+
+export const Approval = ListedApproval.extend({
+  manifest: Manifest.nullable().describe('Null once the mailbox was erased.'),
+});
 export type Approval = z.output<typeof Approval>;
 
 export interface ApprovalView {
@@ -117,9 +122,7 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     text === null ? Promise.resolve(null) : personal.open(text);
   const { requested, terms } = approval;
   const [manifest, warnings, reason, cancelReason, votes] = await Promise.all([
-    open(requested.manifest).then((text) =>
-      text === null ? null : openManifest(text, requested.content_hash),
-    ),
+    openFixed(personal, requested),
     open(requested.warnings ?? null),
     open(submitted.reason),
     open(approval.cancelReason),
@@ -162,6 +165,21 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
       ...(mailbox === undefined ? {} : { [mailboxId]: mailbox.email }),
     },
   };
+}
+
+/** Null once it was erased. */
+async function openFixed(
+  personal: Parts['personal'],
+  { manifest, content_hash }: ApprovalState['requested'],
+): Promise<Manifest | null> {
+  const text = await personal.open(manifest);
+  return text === null ? null : openManifest(text, content_hash);
+}
+
+/** As lists tell it. Throws `store_unavailable`. */
+export async function listedApproval(parts: Parts, view: ApprovalView): Promise<ListedApproval> {
+  const { manifest: _, ...listed } = await approvalPayload(parts, view);
+  return listed;
 }
 
 /** Who was removed, or erased, has no name any more. */
