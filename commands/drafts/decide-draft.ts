@@ -34,11 +34,23 @@ const locked = (status: DraftStatus): GatewayError =>
     },
   );
 
-/** Throws `version_conflict` when the caller, or the change itself, rests on another version; null fits every one. */
-export function assertVersion({ current }: DraftState, expected: number | null): void {
-  if (expected === null || expected === current?.version) return;
-  throw new GatewayError('version_conflict', 'The draft changed since that version; read it again.', {
-    details: { version: current?.version ?? null },
+/** The draft a change rests on. */
+export interface Expected {
+  readonly version: number;
+  /** Absent = whatever happened to it, as long as it says the same. */
+  readonly revision?: number;
+}
+
+/** Throws `version_conflict` when the caller, or the change itself, rests on another draft; null fits every one. */
+export function assertVersion({ current, revision }: DraftState, expected: Expected | null): void {
+  if (expected === null) return;
+  const isSame = expected.version === current?.version;
+  if (isSame && (expected.revision === undefined || expected.revision === revision)) return;
+  const message = isSame
+    ? 'The draft says the same as before, but its status changed since that ETag; read it again.'
+    : 'The draft changed since that version; read it again.';
+  throw new GatewayError('version_conflict', message, {
+    details: { version: current?.version ?? null, revision },
   });
 }
 
@@ -46,7 +58,7 @@ export function assertVersion({ current }: DraftState, expected: number | null):
 export function editDraft(
   state: DraftState,
   next: NextVersion,
-  expected: number | null,
+  expected: Expected | null,
   claimId?: string,
 ): readonly DraftFact[] {
   if (state.current === null) throw notFound('draft');
@@ -61,7 +73,7 @@ export function editDraft(
 export function discardDraft(
   state: DraftState,
   reason: 'caller' | 'mailbox_removed',
-  expected: number | null,
+  expected: Expected | null,
   claimId?: string,
 ): readonly DraftFact[] {
   if (state.current === null) throw notFound('draft');

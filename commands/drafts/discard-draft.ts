@@ -7,15 +7,15 @@ import { type Admit, admittedAs } from './authorize-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
-import { Draft, draftPayload } from './draft-payload.ts';
-import { expectedVersionOf, loadDraft } from './load-draft.ts';
+import { Draft, draftETag, draftPayload } from './draft-payload.ts';
+import { expectedOf, loadDraft } from './load-draft.ts';
 import { endReview } from './sending/leave-review.ts';
 
 /** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
   const { ports, author, writer } = context;
   const { id, state, mailbox } = await loadDraft(context, input.draft_id, ['drafts:discard']);
-  const expected = expectedVersionOf(context, input.expected_version);
+  const expected = expectedOf(context, input.expected_version);
   decideDiscard(state, 'caller', expected);
   const contentHash = state.current?.content_hash ?? '';
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_discard', contentHash });
@@ -45,7 +45,7 @@ const common: Pick<
     replay: (id, { draft_id }, context, settled) => changedBefore(context, draft_id, { id, settled }),
   },
   output: Draft,
-  etag: ({ version }) => String(version),
+  etag: draftETag,
   ifMatch: true,
   handle: (input, context) => discardDraft(context, input, admittedAs(context, 'req')),
 };

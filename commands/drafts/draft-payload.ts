@@ -37,8 +37,11 @@ export const Draft = z.object({
   attachments: z.array(Attachment),
   in_reply_to: z.string().nullable(),
   content_hash: z.string(),
-  version: z.int(),
-  approval_id: z.string().nullable(),
+  version: z.int().describe('Of what it says; counts its edits.'),
+  revision: z
+    .int()
+    .describe('Counts every change, of its status too. The ETag is "<version>.<revision>", as in "2.5".'),
+  approval_id: z.string().nullable().describe('The approval that is open, or by which it is sent or was.'),
   message_id: z
     .string()
     .nullable()
@@ -62,6 +65,10 @@ export const Draft = z.object({
   updated_at: z.string(),
 });
 export type Draft = z.output<typeof Draft>;
+
+/** Another one whenever the answer is another one: the version alone stays while a draft is reviewed and sent. */
+export const draftETag = ({ version, revision }: Pick<Draft, 'version' | 'revision'>): string =>
+  `${String(version)}.${String(revision)}`;
 
 export const DraftContent = z.object({
   text: z.string().nullable(),
@@ -112,7 +119,8 @@ export async function draftPayload(
     in_reply_to: answered?.in_reply_to ?? null,
     content_hash: current.content_hash,
     version: current.version,
-    approval_id: checkOf(state),
+    revision: state.revision,
+    approval_id: approvalOf(state),
     message_id: messageIdOf(state),
     ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
@@ -122,6 +130,11 @@ export async function draftPayload(
     updated_at: updatedAt ?? createdAt,
   };
 }
+
+const SENT_BY: ReadonlySet<DraftState['status']> = new Set(['sending', 'sent', 'send_unknown']);
+
+const approvalOf = (state: DraftState): string | null =>
+  SENT_BY.has(state.status) ? (state.send?.frozen.approval_id ?? null) : checkOf(state);
 
 /** Servers that put a Message-ID of their own in the place of ours are found under that one alone. */
 const messageIdOf = ({ outcome, send }: DraftState): string | null =>

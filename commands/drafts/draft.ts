@@ -47,6 +47,8 @@ export interface DraftState {
   /** Null until the draft was started. */
   readonly mailboxId: string | null;
   readonly status: DraftStatus;
+  /** Counts its events from 0, as its stream does; -1 until it was started. */
+  readonly revision: number;
   readonly kind: DraftKind;
   readonly sourceMessageId: string | null;
   readonly threading: SealedJson<Threading> | null;
@@ -79,7 +81,7 @@ const withEnd = (
   end: SendEnd,
 ): Pick<DraftState, 'sendEnds'> => ({ sendEnds: { ...sendEnds, [operationId]: end } });
 
-/** The check that is open; what became of one that ended is told by its own id. */
+/** The approval that is open; what became of one that ended is told by its own id. */
 export const checkOf = ({ status, send }: DraftState): string | null =>
   status === 'in_review' ? (send?.frozen.approval_id ?? null) : null;
 
@@ -168,6 +170,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
   initial: {
     mailboxId: null,
     status: 'open',
+    revision: -1,
     kind: 'new',
     sourceMessageId: null,
     threading: null,
@@ -182,7 +185,12 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
   },
   evolve: (state, fact) => {
     const step = steps[fact.type] as (state: DraftState, fact: PastFact<DraftEvent>) => Partial<DraftState>;
-    return { ...state, ...step(state, fact), updatedAt: fact.meta.occurred_at };
+    return {
+      ...state,
+      ...step(state, fact),
+      revision: state.revision + 1,
+      updatedAt: fact.meta.occurred_at,
+    };
   },
   about: (_, before, after) => aboutDraft(before, after),
 };

@@ -10,8 +10,8 @@ import { type DraftBody, loadBody } from './draft-body.ts';
 import { checkList, nameAttachments, type NamedAttachments } from './draft-attachments.ts';
 import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
-import { Draft, draftPayload } from './draft-payload.ts';
-import { expectedVersionOf, loadDraft, type LoadedDraft } from './load-draft.ts';
+import { Draft, draftETag, draftPayload } from './draft-payload.ts';
+import { expectedOf, loadDraft, type LoadedDraft } from './load-draft.ts';
 import { endReview } from './sending/leave-review.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';
@@ -75,7 +75,7 @@ async function writeEdit(
   const loaded = await loadDraft(context, input.draft_id, ['drafts:write']);
   const { id, state, mailbox } = loaded;
   checkHeaders(context, input.headers);
-  const expected = expectedVersionOf(context, input.expected_version);
+  const expected = expectedOf(context, input.expected_version);
   assertEditable(state);
   const version = state.current;
   const envelope = version && (await openEnvelope(ports.personal, version));
@@ -91,7 +91,7 @@ async function writeEdit(
     decide: (now) => {
       before = now;
       // What was not named was taken from this version, so the change rests on it, whatever the caller expected.
-      return decideEdit(now, next, expected ?? version.version, claimId);
+      return decideEdit(now, next, expected ?? { version: version.version }, claimId);
     },
   });
   await endReview(ports, author, { before, after });
@@ -165,7 +165,7 @@ export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
   },
   input: EditDraftInput,
   output: Draft,
-  etag: ({ version }) => String(version),
+  etag: draftETag,
   ifMatch: true,
   handle: (input, context) => editDraft(context, input, admittedAs(context, 'req')),
 });
@@ -187,7 +187,7 @@ export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
   },
   input: PatchDraftInput,
   output: Draft,
-  etag: ({ version }) => String(version),
+  etag: draftETag,
   ifMatch: true,
   handle: (input, context) => patchDraft(context, input, admittedAs(context, 'req')),
 });

@@ -7,6 +7,7 @@ import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { ExpectedRevision, Locators } from '../kernel/ports.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
 import { asReached } from '../kernel/searched-folders.ts';
+import type { Expected } from './decide-draft.ts';
 import { draft, type DraftState } from './draft.ts';
 
 export interface LoadedDraft {
@@ -67,15 +68,27 @@ export function liesWithin(
   return asReached(mailbox, access).folders.some(({ number }) => number === place?.folderNumber);
 }
 
-/** The version a request says it rests on: in its input or as `If-Match`. Throws `invalid_request` when both differ. */
-export function expectedVersionOf(
+/** What no draft is: of an `If-Match` that is none of its entity tags. */
+const NO_DRAFT: Expected = { version: 0 };
+
+/** The draft of an entity tag as `draftETag` writes it. */
+function expectedByTag(tag: string): Expected {
+  const [, version, revision] = /^([1-9]\d{0,8})\.(\d{1,9})$/.exec(tag) ?? [];
+  return version === undefined ? NO_DRAFT : { version: Number(version), revision: Number(revision) };
+}
+
+/**
+ * What a request says it rests on: a version in its input, or all of an entity tag as `If-Match`. Throws `invalid_request`
+ * when both name different versions.
+ */
+export function expectedOf(
   { request }: Pick<Context, 'request'>,
-  expected: number | undefined,
-): number | null {
+  version: number | undefined,
+): Expected | null {
   const { ifMatch } = request;
-  const matched =
-    ifMatch === null || ifMatch === '*' ? null : /^\d{1,9}$/.test(ifMatch) ? Number(ifMatch) : 0;
-  if (expected === undefined || matched === null || matched === expected) return expected ?? matched;
+  const tagged = ifMatch === null || ifMatch === '*' ? null : expectedByTag(ifMatch);
+  if (tagged === null) return version === undefined ? null : { version };
+  if (version === undefined || version === tagged.version) return tagged;
   const message = 'If-Match and expected_version name different versions.';
   throw new GatewayError('invalid_request', message, {
     details: { issues: [{ path: 'expected_version', code: 'custom', message }] },

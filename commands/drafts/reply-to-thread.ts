@@ -5,7 +5,7 @@ import type { Scope } from '../kernel/scopes.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { nameAttachments } from './draft-attachments.ts';
 import { ReplyInput } from './draft-input.ts';
-import { Draft } from './draft-payload.ts';
+import { Draft, draftETag } from './draft-payload.ts';
 import { mailboxFor } from './load-draft.ts';
 import { addressOf, sendable, type SkippedRecipient } from './mail-address.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
@@ -87,6 +87,6 @@ export const replyToThreadCapability = defineCapability<ReplyInput, Draft>({
   },
   input: ReplyInput,
   output: Draft,
-  etag: ({ version }) => String(version),
+  etag: draftETag,
   handle: (input, context) => replyToThread(context, input, admittedAs(context, 'drf')),
 });

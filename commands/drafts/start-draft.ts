@@ -9,7 +9,7 @@ import { draft } from './draft.ts';
 import { nameAttachments, type NamedAttachments } from './draft-attachments.ts';
 import type { DraftKind } from './draft-events.ts';
 import { type AttachmentInput, StartDraftInput } from './draft-input.ts';
-import { Draft, draftPayload } from './draft-payload.ts';
+import { Draft, draftETag, draftPayload } from './draft-payload.ts';
 import { loadDraft, mailboxFor } from './load-draft.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { forwardedText, prefixed, readSource, type SourceMessage, threadingOf } from './source-message.ts';
@@ -146,6 +146,6 @@ export const startDraftCapability = defineCapability<StartDraftInput, Draft>({
   },
   input: StartDraftInput,
   output: Draft,
-  etag: ({ version }) => String(version),
+  etag: draftETag,
   handle: (input, context) => startDraft(context, input, admittedAs(context, 'drf')),
 });

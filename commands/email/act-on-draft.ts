@@ -7,7 +7,7 @@ import { assertVersion } from '../drafts/decide-draft.ts';
 import { discardDraft } from '../drafts/discard-draft.ts';
 import { type Draft, draftPayload } from '../drafts/draft-payload.ts';
 import { patchDraft } from '../drafts/edit-draft.ts';
-import { expectedVersionOf, loadDraft } from '../drafts/load-draft.ts';
+import { expectedOf, loadDraft } from '../drafts/load-draft.ts';
 import { replyToThread } from '../drafts/reply-to-thread.ts';
 import { askPolicy, assertSendable, freedIfOver, sendDraft } from '../drafts/sending/send-draft.ts';
 import { startDraft, startedBefore } from '../drafts/start-draft.ts';
@@ -136,8 +136,9 @@ export async function sendOrPreview(
   if (mode !== 'preview') {
     return await sendDraft(context, { capability: 'email_act', draftId, expectedVersion, mode, reason });
   }
-  const loaded = await freedIfOver(context, await loadDraft(context, draftId, ['drafts:send']));
-  assertVersion(loaded.state, expectedVersionOf(context, expectedVersion));
+  const present = await loadDraft(context, draftId, ['drafts:send']);
+  assertVersion(present.state, expectedOf(context, expectedVersion));
+  const loaded = await freedIfOver(context, present);
   assertSendable(loaded);
   const draft = await draftPayload(context.ports, draftId, loaded.state);
   return previewOf(await askPolicy(context, loaded), draft, draft.content_hash);

@@ -6,7 +6,13 @@ import { draft, DRAFT_STATUSES, type DraftState } from '../../commands/drafts/dr
 import { loadBody } from '../../commands/drafts/draft-body.ts';
 import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelope.ts';
 import { DraftId } from '../../commands/drafts/draft-input.ts';
-import { attachmentPayload, Draft, DraftContent, draftPayload } from '../../commands/drafts/draft-payload.ts';
+import {
+  attachmentPayload,
+  Draft,
+  DraftContent,
+  draftETag,
+  draftPayload,
+} from '../../commands/drafts/draft-payload.ts';
 import { assertScopes, liesWithin, loadDraft } from '../../commands/drafts/load-draft.ts';
 import { listDraftStates, type ListedDraft } from '../../projections/drafts.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
@@ -121,7 +127,7 @@ export const readDraft = defineCapability<OneInput, Draft>({
   name: 'read_draft',
   title: 'Read a draft',
   summary: 'One draft: recipients, subject, attachments and where it stands.',
-  description: 'One draft without its body; as_of shows it as it was. Its version is the ETag.',
+  description: 'One draft without its body; as_of shows it as it was.',
   effect: 'read',
   access: { any: ['drafts:read'] },
   rest: { method: 'get', path: '/drafts/:draft_id' },
@@ -129,7 +135,7 @@ export const readDraft = defineCapability<OneInput, Draft>({
   idempotency: { kind: 'none' },
   input: OneInput,
   output: Draft,
-  etag: ({ version }) => String(version),
+  etag: draftETag,
   handle: async (input, context) => {
     const state = await stateOf(context, input);
     return await draftPayload(context.ports, input.draft_id, state);

@@ -64,12 +64,12 @@ describe('drafts', function () {
       attachments: [{ filename: 'note.txt', content_type: 'text/plain', content_base64: 'aGVsbG8=' }],
     });
     expect(status, JSON.stringify(body)).to.equal(201);
-    expect(headers.get('etag')).to.equal('"1"');
+    expect(headers.get('etag')).to.equal('"1.0"');
     expect(headers.get('location')).to.equal(`/api/v1/drafts/${body.id}`);
     expect(body).to.include({ status: 'open', kind: 'new', subject: 'Grüße', version: 1, mailbox_id: anna });
     const read = await gateway.rest('GET', `/drafts/${body.id}`);
     expect(read.body).to.deep.equal(body);
-    expect(read.headers.get('etag')).to.equal('"1"');
+    expect(read.headers.get('etag')).to.equal('"1.0"');
     const content = await drafts.get(`/drafts/${body.id}/content`);
     expect(content).to.have.all.keys('text', 'html', 'markdown', 'attachments');
     expect(content.html)
@@ -255,7 +255,7 @@ describe('drafts', function () {
     expect(await drafts.post(path, { subject: 'v3', expected_version: 1 })).to.deep.nested.include(
       flat(stale),
     );
-    const ifMatch = (version: number) => ({ headers: { 'if-match': `"${String(version)}"` } });
+    const ifMatch = (v: number) => ({ headers: { 'if-match': `"${String(v)}.${String(v - 1)}"` } });
     expect(await drafts.post(path, { subject: 'v3' }, ifMatch(1))).to.deep.nested.include(flat(stale));
     expect((await drafts.post(path, { subject: 'v3' }, ifMatch(2))).body.version).to.equal(3);
     expect((await drafts.post(path, { subject: 'x', expected_version: 2 }, ifMatch(3))).status).to.equal(400);

@@ -171,7 +171,7 @@ describe('sends that wait for people', function () {
     expect(reads.length).to.be.greaterThan(0);
   });
 
-  it(`bring the mail to its reader once a person approved it ${verifies('interface:4.2:wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first')}`, async () => {
+  it(`bring the mail to its reader once a person approved it ${verifies('interface:4.2:wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:20:sent-by')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await askByAct(id, world.mailboxId);
     expect(asked.draft).to.include({ status: 'in_review', approval_id: asked.approval.id });
@@ -181,7 +181,7 @@ describe('sends that wait for people', function () {
     expect(decided.status).to.equal('committed');
     await relay.delivered();
     const draft = await get(`/drafts/${id}`);
-    expect(draft).to.include({ status: 'sent', approval_id: null });
+    expect(draft).to.include({ status: 'sent', approval_id: asked.approval.id });
     const arrived = await world.copies('bob', 'INBOX', subject);
     expect(arrived.map(({ messageId }) => messageId)).to.deep.equal([draft.message_id]);
     await eventually(async () => {
@@ -202,6 +202,36 @@ describe('sends that wait for people', function () {
     expect((await commit(asked, key)).headers.get('idempotency-replayed')).to.equal('true');
     expect((await commit(asked)).body.error).to.include({ code: 'approval_not_pending' });
     expect(acceptedOf(subject)).to.equal(1);
+  });
+
+  it(`change the ETag of their draft at every step, and a stale one changes nothing ${verifies('contract:20:draft-etag')}`, async () => {
+    const { id } = await world.draft();
+    const { gateway } = world;
+    const etagOf = async (): Promise<string> =>
+      (await owner.rest('GET', `/drafts/${id}`)).headers.get('etag') ?? '';
+    const written = await etagOf();
+    expect(written).to.equal('"1.0"');
+    const asked = await wants(id);
+    const inReview = await etagOf();
+    expect(inReview).to.equal('"1.1"');
+    const stale = { headers: { 'if-match': written } };
+    const refusals = [
+      await gateway.rest('POST', `/drafts/${id}/patch_draft`, { text: 'Sneaked in.' }, stale),
+      await gateway.rest('POST', `/drafts/${id}/discard_draft`, {}, stale),
+      await gateway.rest('DELETE', `/drafts/${id}`, undefined, stale),
+      await gateway.rest('POST', `/drafts/${id}/send_draft`, {}, { ...stale, key: randomUUID() }),
+    ];
+    for (const { status, body } of refusals) {
+      expect([status, body.error.code, body.error.details]).to.deep.equal([
+        412,
+        'version_conflict',
+        { version: 1, revision: 1 },
+      ]);
+    }
+    expect(await get(`/approvals/${String(asked.approval.id)}`)).to.include({ status: 'awaiting_approval' });
+    await decide(asked);
+    await commit(asked);
+    expect([written, inReview]).not.to.include(await etagOf());
   });
 
   it('are asked for by the tool as well', async () => {

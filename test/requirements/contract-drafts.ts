@@ -31,6 +31,14 @@ export const contractDrafts = {
     [...EDITS, 'discard_draft', 'delete_draft'],
     'expected_version or If-Match that is another: 412 version_conflict.',
   ],
+  'contract:20:draft-etag': [
+    [...EDITS, 'read_draft', 'discard_draft', 'delete_draft', 'send_draft', 'wants_to_send_draft'],
+    'The ETag of a draft is "<version>.<revision>", another one with every change; If-Match compares all of it.',
+  ],
+  'contract:20:sent-by': [
+    ['read_draft', 'list_drafts'],
+    'A draft that was sent under an approval goes on naming it as approval_id.',
+  ],
   'contract:7:reply-headers': [
     'reply_to_thread',
     'Replies build In-Reply-To and References from the stored message.',

@@ -16,7 +16,7 @@ import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import { assertVersion, isFrozenFor } from '../decide-draft.ts';
 import { checkOf } from '../draft.ts';
 import { freezeDraft } from '../freeze-draft.ts';
-import { expectedVersionOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
+import { expectedOf, loadDraft, type LoadedDraft } from '../load-draft.ts';
 import { releaseIfOver } from './leave-review.ts';
 import { replaySend } from './replay-send.ts';
 import { requestSend } from './request-send.ts';
@@ -45,9 +45,10 @@ async function sendOrReplay(
   const loaded = await loadDraft(context, request.draftId, ['drafts:send']);
   const earlier = await replaySend(context, operationId);
   if (earlier !== null) return earlier;
+  // What frees it below is no change the caller has to know of.
+  assertVersion(loaded.state, expectedOf(context, request.expectedVersion));
   const found = await freedIfOver(context, loaded);
   const { id: draftId, state, revision, mailbox } = found;
-  assertVersion(state, expectedVersionOf(context, request.expectedVersion));
   assertSendable(found, operationId);
   const policy = await askPolicy(context, found);
   const admission = authorizeOperation({

@@ -57,32 +57,46 @@ describe('a draft', () => {
 
   it('counts its versions, and takes a change twice as one', () => {
     given(draft, started)
-      .when((state) => editDraft(state, version('b'), 1))
+      .when((state) => editDraft(state, version('b'), { version: 1 }))
       .then(edited(2, 'b'));
     given(draft, started, edited(2, 'b'))
       .when((state) => editDraft(state, version('c'), null))
       .then(edited(3, 'c'));
     given(draft, started, edited(2, 'b'))
-      .when((state) => editDraft(state, version('b'), 1))
+      .when((state) => editDraft(state, version('b'), { version: 1 }))
       .then();
     const refused = given(draft, started, edited(2, 'b'))
-      .when((state) => editDraft(state, version('c'), 1))
+      .when((state) => editDraft(state, version('c'), { version: 1 }))
       .thenRefused('version_conflict');
-    expect(refused.details).to.deep.equal({ version: 2 });
+    expect(refused.details).to.deep.equal({ version: 2, revision: 1 });
     given(draft)
       .when((state) => editDraft(state, version('b'), null))
       .thenRefused('not_found');
+  });
+
+  it(`is another one once it is in review, whoever rests on its revision ${verifies('contract:20:draft-etag')}`, () => {
+    const inReview = given(draft, started, frozen);
+    const { details } = inReview
+      .when((state) => editDraft(state, version('b'), { version: 1, revision: 0 }))
+      .thenRefused('version_conflict');
+    expect(details).to.deep.equal({ version: 1, revision: 1 });
+    inReview
+      .when((state) => discardDraft(state, 'caller', { version: 1, revision: 0 }))
+      .thenRefused('version_conflict');
+    inReview
+      .when((state) => editDraft(state, version('b'), { version: 1, revision: 1 }))
+      .then(edited(2, 'b'));
   });
 
   it(`leaves review when it is edited, and a failed send when it is edited ${verifies('contract:10:draft-edit')}`, () => {
     expect(stateAfter(draft, [started, frozen]).status).to.equal('in_review');
     expect(stateAfter(draft, [started, frozen, edited(2, 'b')])).to.include({ status: 'open', send: null });
     given(draft, started, frozen)
-      .when((state) => editDraft(state, version('b'), 1))
+      .when((state) => editDraft(state, version('b'), { version: 1 }))
       .then(edited(2, 'b'));
     const failed = [started, frozen, sending, sample('DraftSendFailed')];
     given(draft, ...failed)
-      .when((state) => editDraft(state, version('b'), 1))
+      .when((state) => editDraft(state, version('b'), { version: 1 }))
       .then(edited(2, 'b'));
   });
 
@@ -107,10 +121,10 @@ describe('a draft', () => {
 
   it('is discarded unsent, also while it waits for its next attempt, and stays so', () => {
     given(draft, started)
-      .when((state) => discardDraft(state, 'caller', 1))
+      .when((state) => discardDraft(state, 'caller', { version: 1 }))
       .then(discarded);
     given(draft, started)
-      .when((state) => discardDraft(state, 'caller', 2))
+      .when((state) => discardDraft(state, 'caller', { version: 2 }))
       .thenRefused('version_conflict');
     given(draft, started, frozen, sending, postponed)
       .when((state) => discardDraft(state, 'caller', null))

@@ -53,7 +53,7 @@ describe('the commit of a send', () => {
     expect(reply.draft).to.include({
       status: 'sent',
       message_id: send?.frozen.message_id,
-      approval_id: null,
+      approval_id: rig.operationId(KEY).replace('opn_', 'chk_'),
     });
     expect(rig.submission.taken).to.have.length(1);
     expect(await status()).to.equal('committed');
