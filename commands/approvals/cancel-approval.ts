@@ -53,7 +53,7 @@ export async function cancelAsCaller(
   assertMayCancel(context, found);
   cancelCheck(found.loaded.state, { reason: null, now: ports.clock.now() });
   const reason = why === undefined ? null : await ports.personal.seal(author.actor.id, why);
-  await context.claim('req');
+  await context.claim('req', found.mailboxId);
   const { operationId } = found;
   const { state, position } = await decideNow(ports, author, {
     operationId,

@@ -61,7 +61,7 @@ export async function commitAsCaller(
     return replyOfCheck(found.operationId, state, now);
   }
   assertCommittable(state, now, content_hash);
-  await context.claim('req');
+  await context.claim('req', found.mailboxId);
   const commit = commitOf(ports, {
     operationId: found.operationId,
     author,

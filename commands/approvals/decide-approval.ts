@@ -66,7 +66,7 @@ export const decideApproval = defineCapability<Input, Approval>({
       });
     // What the check itself shows is refused before the key is taken.
     vote(found.loaded.state, ports.clock.now());
-    await context.claim('req');
+    await context.claim('req', found.mailboxId);
     const { state, position } = await decideNow(ports, author, {
       operationId,
       loaded: found.loaded,

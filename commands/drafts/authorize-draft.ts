@@ -23,5 +23,5 @@ export const admittedAs =
   async ({ mailboxId, action }) => {
     const policy = decideActionPolicy(context, mailboxId, [action]);
     authorizeOperation({ mode: 'execute', policy, mayRequest: false });
-    return await context.claim(prefix);
+    return await context.claim(prefix, mailboxId);
   };

@@ -35,9 +35,10 @@ export interface Context {
   notePosition(position: Position | null | undefined): void;
   /**
    * Takes the Idempotency-Key for this request, once everything the request and loaded state show has been checked.
-   * Returns the id of what is made: fresh, or the one chosen when the same key was used before.
+   * Returns the id of what is made: fresh, or the one chosen when the same key was used before. `mailboxId`: which mailbox it
+   * is about, where the input does not say so; what is kept of a refusal is erased with it.
    */
-  claim(prefix: IdPrefix): Promise<string>;
+  claim(prefix: IdPrefix, mailboxId?: string): Promise<string>;
   /** Marks the answer as a repeat: `Idempotency-Replayed: true`. */
   markReplayed(): void;
   /** Records that message bodies, raw messages or attachments were read; the answer waits until the event is in the stream. */

@@ -8,7 +8,14 @@ import type { About, Author, Writer } from './decide-and-append.ts';
 import { appendFacts } from './decide-and-append.ts';
 import { catalogueOf, defineEvent, readEvent } from './event.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
-import { type StoredEvent, WrongExpectedRevision } from './ports.ts';
+import { sealedText } from './event-fields.ts';
+import {
+  type PersonalData,
+  type Ports,
+  type Sealed,
+  type StoredEvent,
+  WrongExpectedRevision,
+} from './ports.ts';
 
 export const RequestClaimed = defineEvent({
   type: 'RequestClaimed',
@@ -28,6 +35,8 @@ export const RequestSettled = defineEvent({
     outcome: z.enum(['ok', 'error']),
     code: z.string().nullable(),
     message: z.string().nullable(),
+    /** JSON of the error's details, sealed: they may name recipients. Absent where there are none, and in events of before. */
+    details: sealedText.optional(),
   }),
 });
 
@@ -74,12 +83,19 @@ export const keyInProgress = (retryAfterSeconds: number): GatewayError =>
     },
   );
 
+/** How a claimed request was refused, as it is kept. */
+export interface RecordedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: Sealed | null;
+}
+
 export interface Claim {
   readonly targetId: string | null;
   readonly fingerprint: string;
   readonly runId: string;
   readonly settled:
-    { readonly outcome: 'ok' } | { readonly outcome: 'error'; readonly error: GatewayError } | null;
+    { readonly outcome: 'ok' } | { readonly outcome: 'error'; readonly error: RecordedError } | null;
 }
 
 /** The claim a stream holds, or null when its first event is none (an operation's, or the stream is empty). */
@@ -101,14 +117,44 @@ export function readClaim(stored: readonly StoredEvent[]): Claim | null {
 
 const isErrorCode = (code: string): code is ErrorCode => code in ERROR_TABLE;
 
-const recorded = (settled: { code: string | null; message: string | null }): GatewayError =>
-  new GatewayError(
-    settled.code !== null && isErrorCode(settled.code) ? settled.code : 'internal_error',
-    settled.message ?? 'The first request with this Idempotency-Key failed.',
-    { replayed: true },
-  );
+const recorded = ({ code, message, details }: z.output<typeof RequestSettled.data>): RecordedError => ({
+  code: code !== null && isErrorCode(code) ? code : 'internal_error',
+  message: message ?? 'The first request with this Idempotency-Key failed.',
+  details: details ?? null,
+});
+
+const Details = z.record(z.string(), z.unknown());
+
+/** The refusal again, as it was told; without its details once the key they were sealed under is erased. */
+export async function replayedError(
+  personal: Pick<PersonalData, 'open'>,
+  { code, message, details }: RecordedError,
+): Promise<GatewayError> {
+  const text = details === null ? null : await personal.open(details);
+  return new GatewayError(code, message, {
+    replayed: true,
+    details: text === null ? {} : Details.parse(JSON.parse(text)),
+  });
+}
 
 export const claimStream = (operationId: string): string => `operation-${operationId}`;
+
+/** Whoever took a key writes at once what it stands for: in all a second is waited for that. */
+const MOST_LOOKS = 8;
+const PAUSE_MS = 30;
+
+/** What the stream of a key that is taken holds; empty when nothing was written in time. */
+export async function awaitClaim(
+  { events, clock }: Pick<Ports, 'events' | 'clock'>,
+  operationId: string,
+): Promise<readonly StoredEvent[]> {
+  for (let looks = 1; looks <= MOST_LOOKS; looks += 1) {
+    const stored = await events.readStream(claimStream(operationId));
+    if (stored.length > 0) return stored;
+    await clock.sleep(PAUSE_MS * looks);
+  }
+  return [];
+}
 
 /** Takes the key. False when another request took it first. */
 export async function writeClaim(
@@ -137,24 +183,33 @@ export async function writeSettled(
   writer: Writer,
   author: Author,
   operationId: string,
-  { error, about }: { readonly error: GatewayError | null; readonly about: About },
+  { error, about }: { readonly error: RecordedError | null; readonly about: About },
 ): Promise<void> {
   try {
     await appendFacts(writer, author, {
       stream: claimStream(operationId),
       expected: 0n,
       catalogue: claimCatalogue,
-      facts: [
-        {
-          type: RequestSettled.type,
-          data: error
-            ? { outcome: 'error', code: error.code, message: error.message }
-            : { outcome: 'ok', code: null, message: null },
-        },
-      ],
+      facts: [{ type: RequestSettled.type, data: settledAs(error) }],
       about,
     });
   } catch (failure) {
     if (!(failure instanceof WrongExpectedRevision)) throw failure;
   }
+}
+
+function settledAs(error: RecordedError | null): z.input<typeof RequestSettled.data> {
+  if (error === null) return { outcome: 'ok', code: null, message: null };
+  const { code, message, details } = error;
+  return { outcome: 'error', code, message, ...(details === null ? {} : { details }) };
+}
+
+/** A refusal to be kept. `ownerId`: with whose key its details go. */
+export async function recordedError(
+  personal: Pick<PersonalData, 'seal'>,
+  ownerId: string,
+  { code, message, details }: GatewayError,
+): Promise<RecordedError> {
+  const hasNone = Object.keys(details).length === 0;
+  return { code, message, details: hasNone ? null : await personal.seal(ownerId, JSON.stringify(details)) };
 }

@@ -88,7 +88,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
       if (position != null && (answer.position === null || position > answer.position))
         answer.position = position;
     },
-    claim: (prefix) => claims.take(prefix),
+    claim: (prefix, mailboxId) => claims.take(prefix, mailboxId),
     markReplayed: () => {
       answer.replayed = true;
     },

@@ -5,16 +5,19 @@ import type { About, Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from './errors.ts';
 import { type HeldLease, holdLease } from './hold-lease.ts';
 import {
+  awaitClaim,
   type Claim,
   claimStream,
   keyInProgress,
   keyReused,
   readClaim,
+  recordedError,
+  replayedError,
   writeClaim,
   writeSettled,
 } from './idempotency.ts';
 import type { IdPrefix } from './ids.ts';
-import type { Ports } from './ports.ts';
+import type { PersonalData, Ports, StoredEvent } from './ports.ts';
 
 interface Claimant {
   readonly capability: string;
@@ -30,6 +33,7 @@ interface Work<Output> {
   run(): Promise<Output>;
   replay(claim: Claim): Promise<Output | null>;
   markReplayed(): void;
+  readonly personal: Pick<PersonalData, 'open'>;
 }
 
 /** The life of one request's key. Without a key every method only passes through. */
@@ -40,6 +44,8 @@ export class RequestClaims {
   readonly #operationId: string | null;
   /** What an earlier, cut-off request with this key had chosen. */
   #resumed: Claim | null = null;
+  /** The mailbox the request is about: what is kept of its refusal goes with it. */
+  #mailboxId: string | null;
   /** Held from the claim until its end is recorded. */
   #lease: HeldLease | null = null;
 
@@ -47,7 +53,8 @@ export class RequestClaims {
     this.#ports = ports;
     this.#author = author;
     this.#claimant = claimant;
-    const { request, caller } = claimant;
+    const { request, caller, about } = claimant;
+    this.#mailboxId = about.mailbox_id ?? null;
     this.#operationId =
       request.idempotencyKey === null
         ? null
@@ -69,6 +76,7 @@ export class RequestClaims {
       markReplayed: () => {
         context.markReplayed();
       },
+      personal: this.#ports.personal,
     };
     const earlier = await this.#earlier(operationId);
     if (earlier === null) return await work.run();
@@ -98,15 +106,20 @@ export class RequestClaims {
     }
   }
 
-  /** Takes the key. The id is the one an earlier, cut-off request had chosen, or a fresh one. */
-  async take(prefix: IdPrefix): Promise<string> {
+  /**
+   * Takes the key. The id is the one an earlier, cut-off request had chosen, or a fresh one. `mailboxId`: where the input does
+   * not say which mailbox it is about.
+   */
+  async take(prefix: IdPrefix, mailboxId?: string): Promise<string> {
+    this.#mailboxId = mailboxId ?? this.#mailboxId;
     if (this.#resumed?.targetId != null) return this.#resumed.targetId;
     const targetId = this.#ports.ids.newId(prefix);
     const operationId = this.#operationId;
     if (operationId === null || this.#lease !== null) return targetId;
     const lease = await holdLease(this.#ports.leases, operationId);
-    if (lease === null) throw keyInProgress(1);
-    const { capability, fingerprint, about } = this.#claimant;
+    if (lease === null) throw await this.#taken(operationId);
+    const { capability, fingerprint } = this.#claimant;
+    const about = this.#about();
     const data = { capability, fingerprint, target_id: targetId, run_id: this.#ports.leases.runId };
     let isTaken = false;
     try {
@@ -114,18 +127,23 @@ export class RequestClaims {
     } finally {
       if (!isTaken) await lease.release();
     }
-    if (!isTaken) {
-      // Throws by itself when the key stands for another request.
-      await this.#read(operationId);
-      throw keyInProgress(1);
-    }
+    if (!isTaken) throw await this.#taken(operationId);
     this.#lease = lease;
     return targetId;
   }
 
+  /** Why the key was not to be had: its first request runs. Throws when that is another one. */
+  async #taken(operationId: string): Promise<GatewayError> {
+    this.#claimIn(await awaitClaim(this.#ports, operationId));
+    return keyInProgress(1);
+  }
+
   /** The claim the stream holds. Throws when the key stands for something else. */
   async #read(operationId: string): Promise<Claim | null> {
-    const stored = await this.#ports.events.readStream(claimStream(operationId));
+    return this.#claimIn(await this.#ports.events.readStream(claimStream(operationId)));
+  }
+
+  #claimIn(stored: readonly StoredEvent[]): Claim | null {
     if (stored.length === 0) return null;
     const claim = readClaim(stored);
     if (claim?.fingerprint !== this.#claimant.fingerprint) throw keyReused();
@@ -158,8 +176,15 @@ export class RequestClaims {
   }
 
   async #writeSettled(operationId: string, error: GatewayError | null): Promise<void> {
+    const about = this.#about();
+    const owner = about.mailbox_id ?? this.#claimant.caller.principal.id;
+    const kept = error && (await recordedError(this.#ports.personal, owner, error));
+    await writeSettled(this.#ports, this.#author, operationId, { error: kept, about });
+  }
+
+  #about(): About {
     const { about } = this.#claimant;
-    await writeSettled(this.#ports, this.#author, operationId, { error, about });
+    return this.#mailboxId === null ? about : { ...about, mailbox_id: this.#mailboxId };
   }
 
   async #release(): Promise<void> {
@@ -179,7 +204,7 @@ function replayOf<Input, Output>(
 
 async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<Output> {
   work.markReplayed();
-  if (claim.settled?.outcome === 'error') throw claim.settled.error;
+  if (claim.settled?.outcome === 'error') throw await replayedError(work.personal, claim.settled.error);
   const output = await work.replay(claim);
   if (output !== null) return output;
   throw new GatewayError('not_found', 'What this Idempotency-Key made no longer exists.');

@@ -2,6 +2,7 @@
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
+import { awaitClaim } from '../kernel/idempotency.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
 import type { StoredEvent } from '../kernel/ports.ts';
 import { type CheckMode, termsFor } from '../policy/approval-terms.ts';
@@ -155,8 +156,4 @@ async function runDirectly(
 }
 
 const replayFirst = async (context: Context, operationId: string): Promise<OperationReply> =>
-  await replayOperation(
-    context,
-    operationId,
-    await context.ports.events.readStream(streamOf(operation, operationId)),
-  );
+  await replayOperation(context, operationId, await awaitClaim(context.ports, operationId));

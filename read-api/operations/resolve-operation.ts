@@ -45,7 +45,7 @@ export const resolveOperation = defineCapability<Input, Operation>({
     assertMayResolve(context, found);
     // What the operation itself shows is refused before the key is taken.
     assertUnknown(found.state);
-    await context.claim('req');
+    await context.claim('req', found.state.mailboxId ?? undefined);
     await settle(ports, author, id, { outcome, reason });
     const after = await findOperation(context, id);
     context.notePosition(after.position);

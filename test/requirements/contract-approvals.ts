@@ -65,6 +65,10 @@ export const contractApprovals = {
     'email_act',
     'The key of a request that made a check replays its current state with original_status.',
   ],
+  'contract:20:refusal-details': [
+    ['approval_commit', 'cancel_approval', 'edit_draft', 'patch_draft', 'start_draft'],
+    'A recorded refusal replays with its details; they are kept sealed and go with their owner.',
+  ],
   'contract:14:ended-replay': [
     ['email_act', 'wants_to_send_draft', 'approval_commit'],
     'The key of a request whose approval ended without running answers 409 approval_<how it ended> with details.approval.',

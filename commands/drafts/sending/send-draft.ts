@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/capability.ts';
 import type { MailboxEntry } from '../../kernel/directory.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import { type HeldLease, holdLease } from '../../kernel/hold-lease.ts';
-import { keyInProgress } from '../../kernel/idempotency.ts';
+import { awaitClaim, keyInProgress } from '../../kernel/idempotency.ts';
 import { answerInTime } from '../../operations/answer-in-time.ts';
 import { authorizeOperation } from '../../operations/authorize-operation.ts';
 import { assertDecidable } from '../../operations/approvals/request-approval.ts';
@@ -80,14 +80,19 @@ export async function freedIfOver(context: Context, loaded: LoadedDraft): Promis
   return isFreed ? await loadDraft(context, loaded.id, []) : loaded;
 }
 
-/** Runs `work` as the one who works on the operation. Throws `idempotency_in_progress` when somebody else does. */
-async function leased<Answer>(
+/** Runs `work` as the one who works on the operation; when somebody else does, the answer is what `replaySend` says of that. */
+async function leased(
   context: Context,
   operationId: string,
-  work: (lease: HeldLease) => Promise<Answer>,
-): Promise<Answer> {
+  work: (lease: HeldLease) => Promise<OperationReply>,
+): Promise<OperationReply> {
   const lease = await holdLease(context.ports.leases, operationId);
-  if (lease === null) throw keyInProgress(1);
+  if (lease === null) {
+    await awaitClaim(context.ports, operationId);
+    const earlier = await replaySend(context, operationId);
+    if (earlier === null) throw keyInProgress(1);
+    return earlier;
+  }
   try {
     return await work(lease);
   } finally {

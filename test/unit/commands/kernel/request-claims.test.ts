@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { Sealed } from '../../../../commands/kernel/ports.ts';
 import { type MemoryGateway, memoryLeases, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { type ThingMaker, thingMaker } from '../../../support/claiming-capability.ts';
@@ -81,6 +82,18 @@ describe('a claimed request', () => {
     expect(table.size).to.equal(0);
   });
 
+  it(`runs one of ten others that meet at its key; the rest are told that it is used, not to come back ${verifies('contract:14:reused')}`, async () => {
+    maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const names = Array.from({ length: 10 }, (_, n) => `body ${String(n)}`);
+    const outcomes = await Promise.allSettled(names.map((name) => make(name)));
+    const codes = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [(outcome.reason as GatewayError).code] : [],
+    );
+    expect(codes).to.deep.equal(Array.from({ length: 9 }, () => 'idempotency_key_reused'));
+    expect(maker.begun).to.have.length(1);
+    expect(table.size).to.equal(0);
+  });
+
   it('runs once of two equal ones in two processes', async () => {
     maker.meanwhile = () => new Promise((resolve) => setTimeout(resolve, 5));
     const here = make();
@@ -146,6 +159,23 @@ describe('a claimed request', () => {
     expect(again).to.include({ code: 'conflict', message: 'Taken meanwhile.', replayed: true });
     expect(maker.begun).to.have.length(1);
     expect(await refusalOf(make('b'))).to.equal('idempotency_key_reused');
+  });
+
+  it(`replays its refusal with the details, sealed in the log ${verifies('contract:20:refusal-details')}`, async () => {
+    const details = { message_ids: ['msg_1'], rejected: [{ address: 'bob@example.com' }] };
+    maker.meanwhile = () => Promise.reject(new GatewayError('selection_changed', 'It moved.', { details }));
+    await rejection(make());
+    const again = { code: 'selection_changed', replayed: true };
+    expect(await rejection(make())).to.deep.include({ ...again, details });
+    const settled = claims().at(-1)?.data['details'];
+    expect(settled).to.match(/^sealed:/);
+    const { personal } = gateway.ports;
+    const erased = {
+      ...personal,
+      open: (text: Sealed) => (text === settled ? Promise.resolve(null) : personal.open(text)),
+    };
+    Object.assign(gateway.ports, { personal: erased });
+    expect(await rejection(make()), 'once its owner is erased').to.deep.include({ ...again, details: {} });
   });
 
   it('that failed with what may pass is no outcome: the same key goes on', async () => {
