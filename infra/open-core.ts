@@ -16,6 +16,7 @@ import { ringBell } from './mail-sync/mailbox-bell.ts';
 import { createMailEchoes } from './mail-sync/mail-echoes.ts';
 import { markupThreads } from './markup/markup-threads.ts';
 import type { MailIndex } from './mail-index/folder-mirror.ts';
+import { allSelectable } from '../commands/kernel/folders.ts';
 import { PostgresMailIndex } from './mail-index/postgres-mirror.ts';
 import { endsConnections, mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from './oauth/mail-logins.ts';
@@ -214,10 +215,14 @@ function openMail(
     onCommand: (outcome, seconds) => metrics?.mailCommandDone({ outcome, seconds }),
     queries: {
       index: others.mailIndex,
-      mailboxNumber: (mailboxId) => {
+      mailboxOf: (mailboxId) => {
         const mailbox = others.directory.state.mailboxes.get(mailboxId);
         // What rests is not answered from its copy either; the live way says why.
-        return mailbox === undefined || mailbox.state === 'paused' ? null : mailbox.number;
+        if (mailbox === undefined || mailbox.state === 'paused') return null;
+        return {
+          mailboxNumber: mailbox.number,
+          folderNumbers: allSelectable(mailbox).map(({ number }) => number),
+        };
       },
       headPosition: () => others.events.headPosition(),
     },

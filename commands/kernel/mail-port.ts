@@ -106,6 +106,10 @@ export interface FetchedMessage {
   readonly authenticationResults?: readonly AuthenticationResults[];
   /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
   readonly threadRoot: string | null;
+  /** Id of its thread; absent while the index of the mailbox is not complete, and where it has no Message-ID to belong anywhere by. */
+  readonly threadId?: string;
+  /** Ids of other threads that this message, which is not in the index yet, makes one with its own. */
+  readonly mergedThreads?: readonly string[];
   /** The provider's id of a message that it may show in several folders (X-GM-MSGID); absent on other servers. */
   readonly providerId?: string;
   /** Numbers of the other folders it lies in, ascending; with `providerId` only. */
@@ -154,8 +158,6 @@ export interface MailQuery {
   readonly countOnly: boolean;
   /** Whole threads instead of messages, in the order of their first hit; `limit` and `after` count threads. */
   readonly byThread?: boolean;
-  /** Gives the thread id of a root, so that `thread_id` filters can be checked without keys. */
-  readonly threadId: (rootMessageId: string) => string;
 }
 
 export interface MailQueryAnswer {
@@ -285,6 +287,8 @@ export interface MailPort {
    * `index_building` where it soon can be.
    */
   query(mailboxId: string, query: MailQuery, live?: MailSession): Promise<MailAnswer>;
+  /** The filter with each thread id as messages carry it now: to be asked after they were fetched. Throws `index_building`. */
+  withThreadIds(mailboxId: string, filter: Filter): Promise<Filter>;
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
   testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
   /** Throws `target_blocked` when a host is not public and no egress rule opens it. */

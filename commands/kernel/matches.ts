@@ -12,8 +12,6 @@ export type ServerLeaf =
   | { readonly key: 'header'; readonly value: { readonly name: string; readonly contains: string } };
 
 export interface MatchContext {
-  /** Gives the thread id of a root Message-ID. */
-  readonly threadId: (rootMessageId: string) => string;
   /** What the mail server answered for this message. */
   readonly serverSays: (leaf: ServerLeaf, message: FetchedMessage) => boolean;
 }
@@ -73,8 +71,7 @@ const LEAF_TESTS: LeafTests = {
   size_max: (message, bytes) => message.size <= bytes,
   keyword: hasKeyword,
   not_keyword: (message, keyword) => !hasKeyword(message, keyword),
-  thread_id: (message, id, { threadId }) =>
-    message.threadRoot !== null && threadId(message.threadRoot) === id,
+  thread_id: ({ threadId, mergedThreads = [] }, id) => threadId === id || mergedThreads.includes(id),
   message_id_header: (message, id) =>
     message.messageId !== null && bareMessageId(message.messageId) === bareMessageId(id),
   attachment_name_contains: (message, part) =>

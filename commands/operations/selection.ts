@@ -102,7 +102,6 @@ function declarativeQuery(
     depth: 'envelope',
     textChars: null,
     countOnly: false,
-    threadId: (root) => ports.locators.thread(mailbox.number, root),
   };
 }
 

@@ -121,7 +121,6 @@ const withMessageId = (ports: StalePorts, mailbox: MailboxEntry, rfcMessageId: s
     depth: 'place',
     textChars: null,
     countOnly: false,
-    threadId: (root) => ports.locators.thread(mailbox.number, root),
   });
 
 const idOf = (

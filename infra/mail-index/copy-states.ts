@@ -9,6 +9,7 @@ export interface StateRow extends Record<string, unknown> {
   readonly highest_modseq: string | null;
   readonly feed_position: string | null;
   readonly version: string;
+  readonly threads_version: string | null;
   readonly usable: boolean;
   readonly vouched: boolean;
 }
@@ -36,4 +37,5 @@ const stateOf = (row: StateRow): FolderState => ({
   feedPosition: row.feed_position === null ? null : BigInt(row.feed_position),
   vouched: row.vouched,
   version: row.version,
+  threadsVersion: row.threads_version,
 });

@@ -14,6 +14,7 @@ import {
 } from '../../commands/kernel/matches.ts';
 import { ELEMENT, type Section, SECTION_END, SECTIONS } from './folded-words.ts';
 import { keyOfText } from './index-keys.ts';
+import { namesOfThreads } from './known-threads.ts';
 
 export interface Condition {
   readonly sql: string;
@@ -80,12 +81,7 @@ function leafOf(key: LeafKey, filter: Filter, holds: boolean, parameters: Parame
   return holds ? leaf : { ...leaf, sql: negated(leaf.sql) };
 }
 
-const FOUND_BY_KEY: ReadonlySet<LeafKey> = new Set([
-  'thread_id',
-  'message_id_header',
-  'body_contains',
-  'header',
-]);
+const FOUND_BY_KEY: ReadonlySet<LeafKey> = new Set(['message_id_header', 'body_contains', 'header']);
 
 /** Bare columns stay recognisable to partial indexes. */
 const negated = (sql: string): string => (sql.startsWith('not m.') ? sql.slice('not '.length) : `not ${sql}`);
@@ -135,6 +131,15 @@ const key = (column: string, text: string, parameters: Parameters): Condition =>
   readsText: false,
 });
 
+/**
+ * That the message is in one of the threads that have these names. Nothing is left to check: keys are taken from keyed hashes, so
+ * that nobody can choose names whose keys meet.
+ */
+export const inThreads = (nameKeys: readonly string[], parameters: Parameters): Condition =>
+  exact(
+    `(m.thread_key is not null and m.thread_key = any(${namesOfThreads(parameters.add(nameKeys, 'bigint[]'))}))`,
+  );
+
 const LEAVES: Leaves = {
   seen: flag('seen'),
   flagged: flag('flagged'),
@@ -160,7 +165,7 @@ const LEAVES: Leaves = {
   size_max: (bytes, parameters) => exact(`(m.size <= ${parameters.add(bytes, 'bigint')})`),
   keyword: (value, parameters) => exact(`(${keyword(parameters, value)})`),
   not_keyword: (value, parameters) => exact(`(not ${keyword(parameters, value)})`),
-  thread_id: (id, parameters) => key('thread_key', id, parameters),
+  thread_id: (id, parameters) => inThreads([keyOfText(id)], parameters),
   message_id_header: (id, parameters) => key('message_key', bareMessageId(id), parameters),
   attachment_name_contains: contains('attachments'),
 };

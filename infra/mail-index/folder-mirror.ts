@@ -101,14 +101,36 @@ export interface MailIndex {
    * folder is missing, not complete or not trusted, or changed during every attempt to read it. Never asked for
    * `body_contains` and `header`.
    */
-  query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null>;
-  /** All thread ids of the conversation that one of them names, itself first; `threadId` gives the id of a root. */
-  linkedThreads(
-    mailboxNumber: number,
-    id: string,
-    threadId: MailQuery['threadId'],
-  ): Promise<readonly string[]>;
+  query(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null>;
+  /** Null while the index of the mailbox is not complete: nobody can say then what is one conversation. */
+  threads(mailbox: WholeMailbox, asked: ThreadsAsked): Promise<ThreadsNow | null>;
+  /** Numbers of the folders with messages whose threads are not known, as an earlier version copied them. */
+  unnamed(mailboxNumber: number): Promise<readonly number[]>;
+  /** Takes some of them into their threads, newest first; true when there are no more. Throws `FencedOff`. */
+  nameSome(mailboxId: string, fence: Fence, key: FolderKey): Promise<boolean>;
   erase(mailboxNumber: number): Promise<void>;
+}
+
+/** A mailbox with all of its folders that hold messages. */
+export interface WholeMailbox {
+  readonly mailboxNumber: number;
+  readonly folderNumbers: readonly number[];
+}
+
+export interface ThreadsAsked {
+  /** As the mail server told them. */
+  readonly messages: readonly FetchedMessage[];
+  /** Thread ids that a caller names. */
+  readonly ids: readonly string[];
+}
+
+export interface ThreadsNow {
+  /** Grows when threads merge. */
+  readonly version: string;
+  /** The same messages with the threads they belong to, as if all of them were in the index. */
+  readonly messages: readonly FetchedMessage[];
+  /** Each id that the index knows, and the one that messages of that thread carry. */
+  readonly ids: ReadonlyMap<string, string>;
 }
 
 /** What the copy of a folder held when it was asked: to be compared with what the server says of it. */
@@ -124,6 +146,8 @@ export interface FolderState {
   readonly vouched: boolean;
   /** The same number as long as the copy holds the same. */
   readonly version: string;
+  /** Another one when threads of the mailbox merged; null while its index is not complete. */
+  readonly threadsVersion: string | null;
 }
 
 /** An answer from the copy, and what it was read from. */

@@ -6,7 +6,7 @@ import type { MailQuery, MailQueryAnswer } from '../../commands/kernel/mail-port
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import { type StateRow, statesOf } from './copy-states.ts';
-import type { FolderState, IndexAnswer } from './folder-mirror.ts';
+import type { FolderState, IndexAnswer, WholeMailbox } from './folder-mirror.ts';
 import { JoinedReads } from './joined-reads.ts';
 import { statesStatement } from './page-sql.ts';
 
@@ -29,19 +29,21 @@ export class KeptAnswers {
   }
 
   /** The answer when it is still true, else null. Throws `CopyNotReady`, `store_unavailable`. */
-  async find(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
+  async find(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
+    const { mailboxNumber, folderNumbers } = mailbox;
     const kept = isKept(query) ? this.#kept.get(keyOf(mailboxNumber, query)) : undefined;
     if (kept === undefined) return null;
     const numbers = query.folders.map(({ number }) => number);
-    const rows = await this.#states.ask(`${String(mailboxNumber)}:${numbers.join()}`, () => {
-      const { text, values } = statesStatement(mailboxNumber, numbers);
+    const key = `${String(mailboxNumber)}:${numbers.join()}:${folderNumbers.join()}`;
+    const rows = await this.#states.ask(key, () => {
+      const { text, values } = statesStatement(mailbox, numbers);
       return this.#sql.query<StateRow>(text, values);
     });
     const states = statesOf(rows, new Set(numbers).size);
     return versionsOf(states) === kept.versions ? { ...kept.answer, states } : null;
   }
 
-  keep(mailboxNumber: number, query: MailQuery, { states, ...answer }: IndexAnswer): void {
+  keep({ mailboxNumber }: WholeMailbox, query: MailQuery, { states, ...answer }: IndexAnswer): void {
     if (!isKept(query) || answer.messages.length > MOST_MESSAGES) return;
     // Where it lies too the copies of other folders tell.
     if (answer.messages.some(({ alsoIn }) => alsoIn !== undefined)) return;
@@ -57,6 +59,9 @@ const keyOf = (mailboxNumber: number, { folders, filter, order, limit, depth }: 
 
 const versionsOf = (states: readonly FolderState[]): string =>
   states
-    .map(({ folderNumber, version }) => `${String(folderNumber)}:${version}`)
+    .map(
+      ({ folderNumber, version, threadsVersion }) =>
+        `${String(folderNumber)}:${version}:${threadsVersion ?? ''}`,
+    )
     .sort()
     .join();

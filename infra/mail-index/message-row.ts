@@ -4,6 +4,7 @@ import { bareMessageId } from '../../commands/kernel/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
 import { foldedWords } from './folded-words.ts';
 import { keyOfText } from './index-keys.ts';
+import { type ThreadName, threadNames } from './join-threads.ts';
 
 /** Columns of `mirror.message` that make a message, as `pg` gives them. */
 export interface MessageRow extends Record<string, unknown> {
@@ -24,6 +25,10 @@ export interface MessageRow extends Record<string, unknown> {
   readonly also_in: readonly number[] | null;
   /** Null where only the place was asked for. */
   readonly envelope: string | null;
+  /** Null without any Message-ID. */
+  readonly thread_id: string | null;
+  /** Null while nobody can say what is one conversation. */
+  readonly threads_version: string | null;
 }
 
 type InColumns =
@@ -39,7 +44,9 @@ type InColumns =
   | 'hasAttachments'
   | 'providerId'
   | 'alsoIn'
-  | 'text';
+  | 'text'
+  | 'threadId'
+  | 'mergedThreads';
 type Envelope = Omit<FetchedMessage, InColumns>;
 
 const EMPTY: Envelope = {
@@ -84,6 +91,8 @@ export function packEnvelope(message: MirroredMessage): string {
     providerId,
     alsoIn,
     text,
+    threadId,
+    mergedThreads,
     deleted,
     ...envelope
   } = message;
@@ -98,10 +107,11 @@ function unpackEnvelope(text: string): Envelope {
   return { ...envelope, threadRoot: envelope.threadRoot ?? rootOf(envelope) };
 }
 
-/** The Message-ID in a packed envelope, as the header has it, and that of the thread's root. */
-export const namesOf = (envelope: string): Pick<Envelope, 'messageId' | 'threadRoot'> =>
-  unpackEnvelope(envelope);
-export const messageIdOf = (envelope: string): string | null => namesOf(envelope).messageId;
+/** The Message-IDs in a packed envelope, as the headers have them. */
+export const namesInEnvelope = (
+  envelope: string,
+): Pick<Envelope, 'messageId' | 'inReplyTo' | 'references' | 'threadRoot'> => unpackEnvelope(envelope);
+export const messageIdOf = (envelope: string): string | null => namesInEnvelope(envelope).messageId;
 
 /** The message of a row. */
 export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage {
@@ -120,6 +130,7 @@ export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage
       ? {}
       : { providerId: ofProviderColumn(row.provider_id), alsoIn: row.also_in ?? [] }),
     ...(row.envelope === null ? EMPTY : unpackEnvelope(row.envelope)),
+    ...(row.threads_version === null || row.thread_id === null ? {} : { threadId: row.thread_id }),
   };
 }
 
@@ -134,6 +145,7 @@ export interface StoredMessage {
   readonly sentAt: number | null;
   readonly size: number;
   readonly threadKey: string | null;
+  readonly threadNames: readonly ThreadName[];
   readonly messageKey: string | null;
   readonly flags: StoredFlags;
   readonly hasAttachment: boolean;
@@ -150,6 +162,7 @@ export function storedMessage(message: MirroredMessage, threadId: (root: string)
     sentAt: sentAt?.getTime() ?? null,
     size,
     threadKey: threadRoot === null ? null : keyOfText(threadId(threadRoot)),
+    threadNames: threadNames(message, threadId),
     messageKey: messageId === null ? null : keyOfText(bareMessageId(messageId)),
     flags: { ...message, keywords: keywordColumn(message.keywords) },
     hasAttachment: message.hasAttachments,

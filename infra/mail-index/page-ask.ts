@@ -3,6 +3,7 @@ import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/kernel/mail-port.ts';
 import { orderField, SORTED_CHARS } from '../../commands/kernel/message-order.ts';
 import type { Parameters } from './filter-sql.ts';
+import type { WholeMailbox } from './folder-mirror.ts';
 
 /**
  * Ways to the candidates. `walk`: down the index of the order until the page is full. `glance`: the same, but at most so many
@@ -11,14 +12,14 @@ import type { Parameters } from './filter-sql.ts';
 export type Way = { readonly kind: 'walk' | 'sift' } | { readonly kind: 'glance'; readonly most: number };
 
 export interface PageAsk {
-  readonly mailboxNumber: number;
+  readonly mailbox: WholeMailbox;
   readonly folderNumbers: readonly number[];
   readonly filter: Filter;
   readonly order: Order;
   readonly after: Keyset | null;
   /** Null = all of them. */
   readonly limit: number | null;
-  /** Only messages of these threads. */
+  /** Only messages of the threads that have one of these names. */
   readonly threadKeys: readonly string[] | null;
   /** Whether the messages themselves are wanted, or only their places. */
   readonly withEnvelope: boolean;

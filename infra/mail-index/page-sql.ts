@@ -1,7 +1,9 @@
 /** The statements behind a page: candidates in order after a keyset, with the state of the copies in the same snapshot. */
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/kernel/mail-port.ts';
-import { allOf, type Condition, conditionsOf, Parameters, wordPatterns } from './filter-sql.ts';
+import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
+import type { WholeMailbox } from './folder-mirror.ts';
+import { threadsVersion } from './known-threads.ts';
 import {
   beyond,
   isTextOrder,
@@ -27,9 +29,10 @@ const WHOLE = `not (
     and (other.indexed_from > 1 or other.trusted <> other.distrusts))
   and exists (select from mirror.message shared where shared.mailbox_number = $1::int and shared.provider_id is not null))`;
 
-/** The copies of the folders asked for, `$2`, of the mailbox `$1`. */
+/** The copies of the folders asked for, `$2`, of the mailbox `$1`, whose folders are `$3`. */
 const STATES = `
   select folder_number, uid_validity, uid_next, indexed, highest_modseq, feed_position, version,
+    ${threadsVersion('$3::int[]')} as threads_version,
     indexed_from = 1 and trusted = distrusts and ${WHOLE} as usable,
     coalesce(vouched_until > now(), false) and exists (
       select from work.mailbox_lease as lease join work.worker_heartbeat as beat on beat.run_id = lease.run_id
@@ -38,9 +41,9 @@ const STATES = `
   from mirror.folder where mailbox_number = $1::int and folder_number = any($2::int[])`;
 
 /** The state of the copies alone. */
-export const statesStatement = (mailboxNumber: number, folderNumbers: readonly number[]): Statement => ({
+export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly number[]): Statement => ({
   text: STATES,
-  values: [mailboxNumber, folderNumbers],
+  values: [mailbox.mailboxNumber, folderNumbers, mailbox.folderNumbers],
 });
 
 /**
@@ -62,31 +65,48 @@ const ALSO_IN = `
     where other.mailbox_number = $1::int and other.provider_id = m.provider_id
       and other.folder_number <> m.folder_number order by 1) end`;
 
+/** The thread of a message, which has the message's root as one of its names. */
+const THREAD_ID = `
+  (select thread.thread_id from mirror.thread_name named join mirror.thread thread
+     on thread.mailbox_number = named.mailbox_number and thread.thread_key = named.thread_key
+   where named.mailbox_number = $1::int and named.name_key = m.thread_key)`;
+
 const PLACE_COLUMNS =
   'found.uid, found.received_at, found.sent_at, found.size, found.seen, found.flagged, found.answered, found.draft, found.has_attachment, found.keywords, found.provider_id, found.also_in';
 
 /** The statement for a page. */
 export function pageStatement(ask: PageAsk, way: Way): Statement {
-  const parameters = new Parameters();
-  parameters.add(ask.mailboxNumber, 'int');
-  parameters.add(ask.folderNumbers, 'int[]');
+  const parameters = parametersOf(ask);
   const places = way.kind === 'sift' ? siftedPlaces(ask, parameters) : walkedPlaces(ask, way, parameters);
   const text = ask.withEnvelope ? `left ${TEXT_JOIN}` : '';
-  const envelope = ask.withEnvelope ? 't.envelope' : 'null::text as envelope';
+  const envelope = ask.withEnvelope
+    ? `t.envelope, ${THREAD_ID} as thread_id`
+    : 'null::text as envelope, null::text as thread_id';
   const found = `
     (select m.*, page.value, ${ALSO_IN} as also_in, ${envelope} from page join mirror.message m on m.mailbox_number = $1::int
       and m.folder_number = page.folder_number and m.uid = page.uid ${text}) as found`;
   return {
-    text: around(places, `${PLACE_COLUMNS}, found.envelope`, found, ordering(ask.order, 'found')),
+    text: around(
+      places,
+      `${PLACE_COLUMNS}, found.envelope, found.thread_id`,
+      found,
+      ordering(ask.order, 'found'),
+    ),
     values: parameters.values,
   };
 }
 
+function parametersOf({ mailbox, folderNumbers }: PageAsk): Parameters {
+  const parameters = new Parameters();
+  parameters.add(mailbox.mailboxNumber, 'int');
+  parameters.add(folderNumbers, 'int[]');
+  parameters.add(mailbox.folderNumbers, 'int[]');
+  return parameters;
+}
+
 /** The statement that counts the matches of an exact filter; the number comes back in `count`. */
 export function countStatement(ask: PageAsk): Statement {
-  const parameters = new Parameters();
-  parameters.add(ask.mailboxNumber, 'int');
-  parameters.add(ask.folderNumbers, 'int[]');
+  const parameters = parametersOf(ask);
   const { condition, join } = filtered(ask, parameters);
   const page = `
     select m.folder_number, count(*) as count from mirror.message m ${join}
@@ -107,15 +127,7 @@ function filtered(ask: PageAsk, parameters: Parameters): { condition: Condition;
 }
 
 const threadsOf = ({ threadKeys }: PageAsk, parameters: Parameters): readonly Condition[] =>
-  threadKeys === null
-    ? []
-    : [
-        {
-          sql: `m.thread_key = any(${parameters.add(threadKeys, 'bigint[]')})`,
-          isExact: false,
-          readsText: false,
-        },
-      ];
+  threadKeys === null ? [] : [inThreads(threadKeys, parameters)];
 
 function siftedPlaces(ask: PageAsk, parameters: Parameters): string {
   const { order, after } = ask;

@@ -1,6 +1,7 @@
 /** The `MailIndex` on schema `mirror`. */
 import type { MailQuery } from '../../commands/kernel/mail-port.ts';
 import type { Locators, Sql } from '../../commands/kernel/ports.ts';
+import { threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
 import {
   type Fence,
   FencedOff,
@@ -12,14 +13,18 @@ import {
   type MailIndex,
   MIRRORED_FLAGS,
   type MirroredMessage,
+  type ThreadsAsked,
+  type ThreadsNow,
   type Vouch,
+  type WholeMailbox,
 } from './folder-mirror.ts';
 import { foldersBeside } from './folders-beside.ts';
 import { queryIndex } from './query-copy.ts';
 import { CopyNotReady } from './copy-states.ts';
 import { KeptAnswers } from './kept-answers.ts';
-import { linkedThreads } from './linked-threads.ts';
+import { threadsNow } from './known-threads.ts';
 import { CopyChanged, PageReader } from './read-page.ts';
+import { nameSome } from './thread-names.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
 /** For what a crash of the database may forget. Not for an update: its worker remembers that it is written, and never looks again. */
@@ -33,10 +38,24 @@ const FOLDER = `
   from mirror.folder where mailbox_number = $1 and folder_number = $2`;
 
 /** Everything that is kept of a mailbox. */
-const TABLES = ['mirror.folder', 'mirror.message', 'mirror.message_text', 'mirror.departed_message'] as const;
+const TABLES = [
+  'mirror.folder',
+  'mirror.message',
+  'mirror.message_text',
+  'mirror.departed_message',
+  'mirror.thread_name',
+  'mirror.thread',
+  'mirror.thread_version',
+] as const;
 
 /** An answer of several statements is read anew when a copy changed between them; one that changes all the time is asked live. */
 const MOST_READS = 3;
+
+/** What a query without thread ids needs of them. */
+const NO_THREADS: { readonly version: string | null; readonly ids: ThreadsNow['ids'] } = {
+  version: null,
+  ids: new Map(),
+};
 
 interface FolderRow extends Record<string, unknown> {
   readonly uid_validity: string;
@@ -155,33 +174,49 @@ export class PostgresMailIndex implements MailIndex {
     return { indexed: Number(row?.indexed ?? 0), total: Number(row?.total ?? 0) };
   }
 
-  async query(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
+  async query(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
     try {
-      const kept = await this.#kept.find(mailboxNumber, query);
-      if (kept !== null) return kept;
-      const answer = await this.#readAtOnce(mailboxNumber, query);
-      if (answer !== null) this.#kept.keep(mailboxNumber, query, answer);
-      return answer;
+      return (await this.#kept.find(mailbox, query)) ?? (await this.#readAtOnce(mailbox, query));
     } catch (error) {
       if (error instanceof CopyNotReady) return null;
       throw error;
     }
   }
 
-  linkedThreads(
-    mailboxNumber: number,
-    id: string,
-    threadId: MailQuery['threadId'],
-  ): Promise<readonly string[]> {
-    return linkedThreads(this.#sql, mailboxNumber, id, threadId);
+  threads(mailbox: WholeMailbox, asked: ThreadsAsked): Promise<ThreadsNow | null> {
+    return threadsNow(this.#sql, mailbox, asked, (root) =>
+      this.#locators.thread(mailbox.mailboxNumber, root),
+    );
+  }
+
+  async unnamed(mailboxNumber: number): Promise<readonly number[]> {
+    const rows = await this.#sql.query<{ folder_number: number }>(
+      'select folder_number from mirror.folder where mailbox_number = $1 and named_from > 1',
+      [mailboxNumber],
+    );
+    return rows.map(({ folder_number }) => folder_number);
+  }
+
+  async nameSome(mailboxId: string, fence: Fence, key: FolderKey): Promise<boolean> {
+    return await this.#fenced(mailboxId, fence, (sql) =>
+      nameSome(sql, key, (root) => this.#locators.thread(key.mailboxNumber, root)),
+    );
   }
 
   /** From one state of the copies; null when they changed during every attempt. Throws `CopyNotReady`. */
-  async #readAtOnce(mailboxNumber: number, query: MailQuery): Promise<IndexAnswer | null> {
+  async #readAtOnce(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
+    const ids = threadIdsOf(query.filter);
     for (let attempt = 1; attempt <= MOST_READS; attempt += 1) {
-      const reader = new PageReader(this.#sql, mailboxNumber, query);
+      const threads = ids.length === 0 ? NO_THREADS : await this.threads(mailbox, { messages: [], ids });
+      if (threads === null) return null;
+      const asked = { ...query, filter: withThreadIds(query.filter, threads.ids) };
+      const reader = new PageReader(this.#sql, mailbox, asked, threads.version);
       try {
-        return { ...(await queryIndex(reader, query)), states: reader.states };
+        const answer = { ...(await queryIndex(reader, asked)), states: reader.states };
+        if (query.byThread === true && reader.threadsVersion === null) return null;
+        // A name that no message has yet may become one of any thread.
+        if (ids.every((id) => threads.ids.has(id))) this.#kept.keep(mailbox, query, answer);
+        return answer;
       } catch (error) {
         if (!(error instanceof CopyChanged)) throw error;
       }
@@ -195,11 +230,11 @@ export class PostgresMailIndex implements MailIndex {
     }
   }
 
-  async #fenced(mailboxId: string, fence: Fence, work: (sql: Sql) => Promise<void>): Promise<void> {
-    await this.#sql.transaction(async (sql) => {
+  async #fenced<T>(mailboxId: string, fence: Fence, work: (sql: Sql) => Promise<T>): Promise<T> {
+    return await this.#sql.transaction(async (sql) => {
       const held = await sql.query(HOLDS, [mailboxId, fence]);
       if (held.length === 0) throw new FencedOff(mailboxId);
-      await work(sql);
+      return await work(sql);
     });
   }
 }

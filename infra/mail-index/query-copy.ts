@@ -63,11 +63,11 @@ async function* hitsOf(
 
 function checked(
   { isExact }: PageReader,
-  { filter, threadId }: MailQuery,
+  { filter }: MailQuery,
   candidates: readonly FetchedMessage[],
 ): readonly FetchedMessage[] {
   // Server-defined conditions never come here.
-  const context = { threadId, serverSays: () => false };
+  const context = { serverSays: () => false };
   return isExact ? candidates : candidates.filter((message) => matches(message, filter, context));
 }
 
@@ -96,9 +96,7 @@ async function withTheirThreads(
   query: MailQuery,
   hits: readonly FetchedMessage[],
 ): Promise<readonly FetchedMessage[]> {
-  const roots = new Set(hits.flatMap(({ threadRoot }) => threadRoot ?? []));
-  const keys = [...roots].map((root) => keyOfText(query.threadId(root)));
-  const members = keys.length === 0 ? [] : checked(reader, query, await reader.threads(keys));
-  const ofRoots = members.filter(({ threadRoot }) => threadRoot !== null && roots.has(threadRoot));
-  return [...ofRoots, ...hits.filter(({ threadRoot }) => threadRoot === null)];
+  const ids = new Set(hits.flatMap(({ threadId }) => threadId ?? []));
+  const members = ids.size === 0 ? [] : checked(reader, query, await reader.threads([...ids].map(keyOfText)));
+  return [...members, ...hits.filter(({ threadId }) => threadId === undefined)];
 }

@@ -1,5 +1,6 @@
 /** Where a query is answered: from the copy when it is all the server has, else live (`contract.md` 4). */
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type {
   FetchedMessage,
   MailAnswer,
@@ -7,16 +8,23 @@ import type {
   MailQueryAnswer,
 } from '../../commands/kernel/mail-port.ts';
 import { asksForFlags, serverLeaves } from '../../commands/kernel/matches.ts';
+import { asksForThreads, threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
 import type { Position } from '../../commands/kernel/position.ts';
 import type { ImapSession } from '../mail/imap-session.ts';
 import { FolderFreshness } from './folder-freshness.ts';
-import type { FolderState, IndexAnswer, MailIndex } from './folder-mirror.ts';
-import { acrossLinkedThreads } from './linked-threads.ts';
+import type {
+  FolderState,
+  IndexAnswer,
+  MailIndex,
+  ThreadsAsked,
+  ThreadsNow,
+  WholeMailbox,
+} from './folder-mirror.ts';
 
 export interface QueryRouterOptions {
   readonly index: MailIndex;
-  /** The number of a mailbox, or null when nobody knows it. */
-  readonly mailboxNumber: (mailboxId: string) => number | null;
+  /** A mailbox with all of its folders; null where it is not answered from its copy. */
+  readonly mailboxOf: (mailboxId: string) => WholeMailbox | null;
   /** The position of the last event in the log. */
   readonly headPosition: () => Promise<Position>;
   /** Milliseconds; `Date.now` when absent. */
@@ -36,34 +44,60 @@ export class QueryRouter {
   }
 
   /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the copy will answer it soon. */
-  async query(mailboxId: string, asked: MailQuery, onMailbox: OnMailbox): Promise<MailAnswer> {
-    const { index, mailboxNumber } = this.#options;
-    const number = mailboxNumber(mailboxId);
-    const query =
-      number === null
-        ? asked
-        : await acrossLinkedThreads(asked, (id) => index.linkedThreads(number, id, asked.threadId));
+  async query(mailboxId: string, query: MailQuery, onMailbox: OnMailbox): Promise<MailAnswer> {
+    const mailbox = this.#options.mailboxOf(mailboxId);
     // Only the mail server knows what it finds in bodies and odd headers.
-    const isOurs = number !== null && serverLeaves(query.filter).length === 0;
-    const indexed = isOurs ? await this.#fromIndex({ mailboxId, number }, query, onMailbox) : null;
+    const isOurs = mailbox !== null && serverLeaves(query.filter).length === 0;
+    const indexed = isOurs ? await this.#fromIndex(mailboxId, mailbox, query, onMailbox) : null;
     if (indexed !== null && indexed.isExact !== false) return indexed;
+    // A mailbox that is not reached says so first.
+    if (asksForThreads(query) && (await this.threads(mailboxId, NOTHING)) === null)
+      throw await onMailbox(() => this.#threadsUnknown(mailbox));
     // Read first: what happens during the query may show in it, and comes again to who waits.
     const asOf = await this.#options.headPosition();
     try {
       return { ...(await onMailbox((session) => session.query(query))), asOf };
     } catch (error) {
       if (indexed !== null && isBeyondLimits(error)) return indexed;
-      throw isOurs && isBeyondLimits(error) ? await this.#tooWide(number, error) : error;
+      throw isOurs && isBeyondLimits(error) ? await this.#tooWide(mailbox, error) : error;
     }
   }
 
+  /** As `MailIndex.threads`; null also where the mailbox is not answered from its copy. */
+  async threads(mailboxId: string, asked: ThreadsAsked): Promise<ThreadsNow | null> {
+    const mailbox = this.#options.mailboxOf(mailboxId);
+    return mailbox && (await this.#options.index.threads(mailbox, asked));
+  }
+
+  /** As `MailPort.withThreadIds`. */
+  async withThreadIds(mailboxId: string, filter: Filter): Promise<Filter> {
+    const ids = threadIdsOf(filter);
+    if (ids.length === 0) return filter;
+    const now = await this.threads(mailboxId, { messages: [], ids });
+    if (now === null) throw await this.#threadsUnknown(this.#options.mailboxOf(mailboxId));
+    return withThreadIds(filter, now.ids);
+  }
+
+  async #threadsUnknown(mailbox: WholeMailbox | null): Promise<GatewayError> {
+    const { index } = this.#options;
+    return new GatewayError(
+      'index_building',
+      'What belongs to a conversation is known once the index of this mailbox is complete; try again, or ask without threads.',
+      {
+        details: mailbox === null ? {} : { ...(await index.progress(mailbox.mailboxNumber)) },
+        retryAfterSeconds: RETRY_SECONDS,
+      },
+    );
+  }
+
   async #fromIndex(
-    { mailboxId, number }: { mailboxId: string; number: number },
+    mailboxId: string,
+    mailbox: WholeMailbox,
     query: MailQuery,
     onMailbox: OnMailbox,
   ): Promise<MailAnswer | null> {
     const { index, headPosition } = this.#options;
-    const answer = await index.query(number, query);
+    const answer = await index.query(mailbox, query);
     if (answer === null) return null;
     const { states, ...rest } = answer;
     // Of no folder nothing is ever told.
@@ -87,7 +121,7 @@ export class QueryRouter {
   }
 
   /** A mailbox that is being indexed answers this soon; one without an index never does. */
-  async #tooWide(mailboxNumber: number, error: unknown): Promise<unknown> {
+  async #tooWide({ mailboxNumber }: WholeMailbox, error: unknown): Promise<unknown> {
     const { indexed, total } = await this.#options.index.progress(mailboxNumber);
     if (total === 0 && indexed === 0) return error;
     return new GatewayError(
@@ -99,6 +133,8 @@ export class QueryRouter {
 }
 
 const RETRY_SECONDS = 5;
+
+const NOTHING: ThreadsAsked = { messages: [], ids: [] };
 
 /** What the live path refuses for the number of messages, not for the server's understanding. */
 const isBeyondLimits = (error: unknown): boolean =>

@@ -2,7 +2,8 @@
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { leafKeys } from '../../commands/kernel/matches.ts';
-import type { FolderState } from './folder-mirror.ts';
+import { threadIdsOf } from '../../commands/kernel/threads.ts';
+import type { FolderState, WholeMailbox } from './folder-mirror.ts';
 import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
 import { type StateRow, statesOf } from './copy-states.ts';
 import { wordPatterns } from './filter-sql.ts';
@@ -22,17 +23,25 @@ type PageRow = StateRow & (MessageRow | { readonly uid: null });
 export class PageReader {
   readonly isExact: boolean;
   readonly #sql: Sql;
-  readonly #mailboxNumber: number;
+  readonly #mailbox: WholeMailbox;
   readonly #query: MailQuery;
   readonly #folders: ReadonlyMap<number, FolderRef>;
+  #threadsVersion: string | null;
   #states: readonly FolderState[] = [];
 
-  constructor(sql: Sql, mailboxNumber: number, query: MailQuery) {
+  /** `threadsVersion` stands for what the query's thread ids were read from; null = it has none. */
+  constructor(sql: Sql, mailbox: WholeMailbox, query: MailQuery, threadsVersion: string | null) {
     this.#sql = sql;
-    this.#mailboxNumber = mailboxNumber;
+    this.#mailbox = mailbox;
+    this.#threadsVersion = threadsVersion;
     this.#query = query;
     this.#folders = new Map(query.folders.map((folder) => [folder.number, folder]));
     this.isExact = isExactInSql(query.filter);
+  }
+
+  /** Null while nobody can say what is one conversation. */
+  get threadsVersion(): string | null {
+    return this.#threadsVersion;
   }
 
   /** The copies as they were when every page was read. */
@@ -44,7 +53,7 @@ export class PageReader {
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
     const ask = this.#ask({ after, limit });
     // Found by a key, there are few of them: sorting them is less than coming by them.
-    if (!this.isExact) return await this.#page(ask, { kind: 'sift' });
+    if (!this.isExact || threadIdsOf(ask.filter).length > 0) return await this.#page(ask, { kind: 'sift' });
     const mayBeRare =
       wordPatterns(ask.filter).length > 0 || (isTextOrder(ask.order) && leafKeys(ask.filter).length > 0);
     if (!mayBeRare) return await this.#page(ask, { kind: 'walk' });
@@ -54,7 +63,7 @@ export class PageReader {
     return glanced.length === limit ? glanced : await this.#page(ask, { kind: 'sift' });
   }
 
-  /** Every candidate of these threads. Throws `CopyNotReady`, `CopyChanged`. */
+  /** Every candidate of the threads that have one of these names. Throws `CopyNotReady`, `CopyChanged`. */
   async threads(threadKeys: readonly string[]): Promise<readonly FetchedMessage[]> {
     return await this.#page(this.#ask({ after: null, limit: null, threadKeys }), { kind: 'sift' });
   }
@@ -70,7 +79,7 @@ export class PageReader {
   #ask(fields: Pick<PageAsk, 'after' | 'limit'> & Partial<PageAsk>): PageAsk {
     const { filter, order, depth, countOnly } = this.#query;
     return {
-      mailboxNumber: this.#mailboxNumber,
+      mailbox: this.#mailbox,
       folderNumbers: [...this.#folders.keys()],
       filter,
       order,
@@ -97,5 +106,8 @@ export class PageReader {
       if (now?.version !== before.version) throw new CopyChanged();
     }
     this.#states = states;
+    const { threadsVersion = null } = states[0] ?? {};
+    if (this.#threadsVersion !== null && threadsVersion !== this.#threadsVersion) throw new CopyChanged();
+    this.#threadsVersion = threadsVersion;
   }
 }

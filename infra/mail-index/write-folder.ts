@@ -3,6 +3,7 @@ import type { Sql } from '../../commands/kernel/ports.ts';
 import { type Departed, noteDeparted } from './departed-messages.ts';
 import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
 import { type StoredMessage, storedFlags, storedMessage } from './message-row.ts';
+import { takeInNames } from './thread-names.ts';
 
 const TABLES = ['mirror.message', 'mirror.message_text'] as const;
 
@@ -36,13 +37,14 @@ const CHANGE_FLAGS = `
 
 const FOLDER = `
   insert into mirror.folder as known (mailbox_number, folder_number, uid_validity, uid_next, indexed_from,
-    highest_modseq, total, indexed, checked_at, feed_position, trusted)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12::bigint)
+    highest_modseq, total, indexed, checked_at, feed_position, trusted, named_from)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12::bigint, 1)
   on conflict (mailbox_number, folder_number) do update set uid_validity = excluded.uid_validity,
     uid_next = excluded.uid_next, indexed_from = excluded.indexed_from, highest_modseq = excluded.highest_modseq,
     total = excluded.total,
     indexed = excluded.indexed + case when $11::boolean then 0 else known.indexed end,
     checked_at = excluded.checked_at, feed_position = excluded.feed_position, trusted = excluded.trusted,
+    named_from = case when $11::boolean then 1 else known.named_from end,
     version = case when $13::boolean then nextval('mirror.folder_version') else known.version end`;
 
 /** Applies it whole; the fence was checked by the caller. */
@@ -54,10 +56,12 @@ export async function writeFolder(
   const { reset, added, flags, removedUids, mirror } = update;
   if (reset) await removeAll(sql, update);
   const removed = await remove(sql, update);
-  const inserted = await add(
+  const messages = added.map((message) => storedMessage(message, threadId));
+  const inserted = await add(sql, update, messages);
+  await takeInNames(
     sql,
-    update,
-    added.map((message) => storedMessage(message, threadId)),
+    update.mailboxNumber,
+    messages.map(({ threadNames }) => threadNames),
   );
   if (flags.length > 0) await changeFlags(sql, update, flags);
   await sql.query(FOLDER, [

@@ -58,6 +58,8 @@ export class BackgroundSync {
   #notBefore = 0;
   #running: Promise<void> | null = null;
   #isComplete = false;
+  /** Numbers of folders whose messages' threads are not known; null = not asked yet. */
+  #unnamed: readonly number[] | null = null;
   #size = STEP.first;
   readonly #ending = new AbortController();
 
@@ -142,6 +144,9 @@ export class BackgroundSync {
   async #next(): Promise<Step | null> {
     const { sync, folders, onComplete } = this.#options;
     for (const folder of this.#asked.values()) return (...on) => this.#look(folder, ...on);
+    this.#unnamed ??= await sync.index.unnamed(sync.mailboxNumber);
+    const [unnamed] = this.#unnamed;
+    if (unnamed !== undefined) return () => this.#name(unnamed);
     const all = folders().filter(({ number }) => !this.#closed.has(number));
     for (const folder of all) {
       const mirror = await sync.mirrorOf(folder);
@@ -154,6 +159,12 @@ export class BackgroundSync {
     }
     const due = all.find(({ number }) => this.#isDue(number));
     return due === undefined ? null : (connection) => this.#compare(connection, due);
+  }
+
+  /** A folder that an earlier version copied says in steps which threads its messages belong to. */
+  async #name(number: number): Promise<void> {
+    const isLast = await this.#options.sync.nameSome({ number });
+    if (isLast) this.#unnamed = this.#unnamed?.filter((other) => other !== number) ?? null;
   }
 
   async #look(folder: FolderRef, ...[connection, isOver]: Parameters<Step>): Promise<void> {

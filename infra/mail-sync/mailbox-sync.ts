@@ -97,6 +97,14 @@ export class MailboxSync {
     return update.mirror;
   }
 
+  /** Takes some messages of an older copy into their threads; true when there are no more. Throws as `apply`. */
+  nameSome(folder: Pick<FolderRef, 'number'>): Promise<boolean> {
+    return this.inTurn(() => {
+      this.assertHeld();
+      return this.index.nameSome(this.mailboxId, this.#lease.fence, this.keyOf(folder));
+    });
+  }
+
   /** Folders that are gone are forgotten. Throws as `apply`. */
   async forget(folders: readonly Pick<FolderRef, 'number'>[]): Promise<void> {
     this.assertHeld();

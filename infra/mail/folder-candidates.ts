@@ -1,7 +1,8 @@
 /** What may match in one folder: the server's search, its answers to server-defined conditions, and the dates. */
+import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { compareKeysets } from '../../commands/kernel/message-order.ts';
-import { leafName, matches, type MatchContext, type ServerLeaf } from '../../commands/kernel/matches.ts';
+import { leafName, matches, type ServerLeaf } from '../../commands/kernel/matches.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { type Depth, FETCH_ITEMS, isDeleted, toFetchedMessage } from './fetched-message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
@@ -106,14 +107,8 @@ export async function fetchUids(
 }
 
 /** True when the whole filter holds, the server's own answers included. */
-export function isHit(
-  message: FetchedMessage,
-  searched: SearchedFolder,
-  plan: QueryPlan,
-  threadId: MatchContext['threadId'],
-): boolean {
-  return matches(message, plan.filter, {
-    threadId,
+export function isHit(message: FetchedMessage, searched: SearchedFolder, filter: Filter): boolean {
+  return matches(message, filter, {
     serverSays: (leaf, { ref }) => {
       const uids = searched.answers.get(leafName(leaf)) ?? searched.found;
       return uids?.has(ref.uid) ?? false;

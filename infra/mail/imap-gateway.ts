@@ -10,6 +10,7 @@ import type {
   MailQuery,
   MailSession,
 } from '../../commands/kernel/mail-port.ts';
+import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
 import { ConnectionPool, type WatchLease, type WatchLeaseOptions } from './connection-pool.ts';
@@ -17,6 +18,7 @@ import type { EgressGuard } from './egress-guard.ts';
 import { ImapConnection, type ImapConnectionOptions } from './imap-connection.ts';
 import { assertPlainIsLocal, logIn, type LoginOptions } from './imap-login.ts';
 import { ImapSession } from './imap-session.ts';
+import type { FindThreads } from './query-folders.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { isHeldBack } from './mail-errors.ts';
 import { FolderGone } from './open-folder.ts';
@@ -117,12 +119,17 @@ export class ImapGateway implements MailPort {
     return { ...(await onMailbox((session) => session.query(query))), asOf: BEFORE_ALL };
   }
 
+  async withThreadIds(mailboxId: string, filter: Filter): Promise<Filter> {
+    return this.#router ? await this.#router.withThreadIds(mailboxId, filter) : filter;
+  }
+
   async #borrow<T>(mailboxId: string, lane: Lane, work: (mail: ImapSession) => Promise<T>): Promise<T> {
     this.#assertOpen();
     const lease = await this.#pool(mailboxId).acquire(lane);
     try {
       const { maxEvaluated } = this.#limits;
-      return await work(new ImapSession(lease, { mailboxId, dates: this.#dates, maxEvaluated }));
+      const threads: FindThreads = async (asked) => (await this.#router?.threads(mailboxId, asked)) ?? null;
+      return await work(new ImapSession(lease, { mailboxId, dates: this.#dates, maxEvaluated, threads }));
     } catch (error) {
       if (error instanceof FolderGone) this.#options.onFolderGone?.(mailboxId, error.path);
       else if (

@@ -65,14 +65,19 @@ export class ImapSession implements MailSession {
     return this.#read((connection) => runQuery({ ...this.#queries, connection }, query));
   }
 
-  fetch(
+  async fetch(
     refs: readonly MessageRef[],
     depth: MailQuery['depth'],
     textChars: number | null,
     source: BodySource = 'plain',
   ): Promise<readonly (FetchedMessage | null)[]> {
     const text = textChars === null ? null : { chars: textChars, source };
-    return this.#read((connection) => fetchPlaces(connection, refs, depth, text));
+    const fetched = await this.#read((connection) => fetchPlaces(connection, refs, depth, text));
+    const messages = fetched.filter((message) => message !== null);
+    if (depth === 'place' || messages.length === 0) return fetched;
+    const named = (await this.#queries.threads({ messages, ids: [] }))?.messages ?? messages;
+    let at = 0;
+    return fetched.map((message) => message && (named[at++] ?? message));
   }
 
   identify(refs: readonly MessageRef[]): Promise<readonly (Identified | null)[]> {

@@ -2,6 +2,8 @@
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { isHome } from '../../commands/kernel/home-folder.ts';
+import { threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
+import type { ThreadsAsked, ThreadsNow } from '../mail-index/folder-mirror.ts';
 import { type Depth, deeper } from './fetched-message.ts';
 import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
@@ -10,12 +12,16 @@ import { openListed } from './open-folder.ts';
 import type { QueryPlan } from './query-plan.ts';
 import type { ReceivedDates, ReceivedDatesCache } from './received-dates.ts';
 
+/** As `MailIndex.threads`, of the mailbox. */
+export type FindThreads = (asked: ThreadsAsked) => Promise<ThreadsNow | null>;
+
 export interface QueryDeps {
   readonly connection: ImapConnection;
   readonly mailboxId: string;
   readonly dates: ReceivedDatesCache;
   /** Messages fetched to check what the server cannot (`contract.md` 4). */
   readonly maxEvaluated: number;
+  readonly threads: FindThreads;
 }
 
 export interface Searched {
@@ -80,13 +86,19 @@ export class QueryFolders {
   /** The messages at these places that match, in the order of the places. Counts what has to be checked. */
   async hits(places: readonly Place[], depth: Depth): Promise<readonly FetchedMessage[]> {
     if (!this.plan.isExact) this.#evaluated += places.length;
-    const found = await this.#fetch(places, deeper(depth, this.plan.depth));
-    return found.filter((message) => {
+    const ids = threadIdsOf(this.plan.filter);
+    const { messages, ids: now } = await this.#inThreads(
+      await this.#fetch(places, deeper(depth, this.plan.depth)),
+      deeper(depth, this.plan.depth),
+      ids,
+    );
+    const filter = withThreadIds(this.plan.filter, now);
+    return messages.filter((message) => {
       const searched = this.#folders.get(message.ref.folder.number);
       return (
         searched !== undefined &&
         isHome(message.ref.folder.number, message.alsoIn ?? [], this.#numbers) &&
-        isHit(message, searched, this.plan, this.query.threadId)
+        isHit(message, searched, filter)
       );
     });
   }
@@ -96,7 +108,9 @@ export class QueryFolders {
     const { depth, textChars, bodySource = 'plain' } = this.query;
     const places = page.map(({ ref }) => ({ folderNumber: ref.folder.number, uid: ref.uid }));
     const isDeepEnough = deeper(depth, fetchedDepth) === fetchedDepth;
-    const messages = isDeepEnough ? page : await this.#fetch(places, depth);
+    const messages = isDeepEnough
+      ? page
+      : (await this.#inThreads(await this.#fetch(places, depth), depth, [])).messages;
     if (textChars === null) return messages;
     return await this.#withTexts(messages, { chars: textChars, source: bodySource });
   }
@@ -109,6 +123,17 @@ export class QueryFolders {
       }
     });
     return places.flatMap((place) => fetched.get(placeKey(place)) ?? []);
+  }
+
+  /** The messages with their threads, and what the ids are now; as they are while the index is not complete. */
+  async #inThreads(
+    messages: readonly FetchedMessage[],
+    depth: Depth,
+    ids: readonly string[],
+  ): Promise<Pick<ThreadsNow, 'messages' | 'ids'>> {
+    const known =
+      depth === 'place' || messages.length === 0 ? null : await this.#deps.threads({ messages, ids });
+    return known ?? { messages, ids: new Map() };
   }
 
   async #withTexts(

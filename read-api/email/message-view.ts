@@ -61,7 +61,10 @@ export const Message = z.object({
     .array(Folder)
     .optional()
     .describe('The other folders it lies in, where the mail server shows one message in several (Gmail).'),
-  thread_id: z.string().optional(),
+  thread_id: z
+    .string()
+    .optional()
+    .describe('Absent while the index is not complete, and without a Message-ID to belong anywhere by.'),
   subject: z.string().nullable().optional(),
   from: addresses,
   to: addresses,
@@ -168,14 +171,12 @@ function alsoIn(viewing: Viewing, numbers: readonly number[]): Pick<Message, 'al
 }
 
 function summary(viewing: Viewing, fetched: FetchedMessage): Omit<Message, 'id'> {
-  const { mailbox, locators } = viewing;
+  const { mailbox } = viewing;
   return {
     mailbox_id: mailbox.id,
     folder: folderView(viewing, fetched.ref.folder),
     ...(fetched.alsoIn && alsoIn(viewing, fetched.alsoIn)),
-    ...(fetched.threadRoot === null
-      ? {}
-      : { thread_id: locators.thread(mailbox.number, fetched.threadRoot) }),
+    ...(fetched.threadId === undefined ? {} : { thread_id: fetched.threadId }),
     subject: fetched.subject,
     from: [...fetched.from],
     to: [...fetched.to],

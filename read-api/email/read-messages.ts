@@ -75,7 +75,6 @@ export async function readMessages(context: Context, request: MessageRequest): P
     ...textFor(request.body),
     countOnly: view === 'count',
     byThread: view === 'threads',
-    threadId: (root) => ports.locators.thread(mailbox.number, root),
   };
   const answer = await ports.mail.query(mailbox.id, query);
   const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
@@ -114,11 +113,9 @@ async function showThreads(
 function threadOf(viewing: Viewing, thread: readonly FetchedMessage[]): readonly ThreadItem[] {
   const [latest] = thread;
   if (latest === undefined) return [];
-  const { mailbox, locators } = viewing;
-  const { threadRoot } = latest;
   return [
     {
-      thread_id: threadRoot === null ? null : locators.thread(mailbox.number, threadRoot),
+      thread_id: latest.threadId ?? null,
       message_ids: thread.map(({ ref }) => messageId(viewing, ref)),
       latest: viewOf({ ...viewing, view: 'summary' }, latest),
     },

@@ -23,6 +23,8 @@ export interface MessageSelection {
 
 /** One answer's items; the cursor stands behind the last of them, so the rest is the next answer. */
 const MOST_ITEMS = 50;
+/** Server-defined conditions never come here. */
+const NO_SERVER = { serverSays: () => false };
 /** Changes whose messages are fetched together. */
 const AT_ONCE = 100;
 
@@ -68,10 +70,8 @@ async function findMessages(
   const candidates = changes.flatMap((change) => candidateOf(change, folders, filter));
   const looked = candidates.slice(0, AT_ONCE);
   const messages = await fetchOnce(ports, mailboxId, looked);
-  const matching = {
-    threadId: (root: string) => ports.locators.thread(mailbox.number, root),
-    serverSays: () => false,
-  };
+  // After the messages: what merged meanwhile is one in both.
+  const asked = await ports.mail.withThreadIds(mailboxId, filter);
   const plain = { mailbox, access, locators: ports.locators, view: 'summary', body: null } as const;
   const viewing = await withFirstContacts(
     context,
@@ -81,7 +81,7 @@ async function findMessages(
   const page = new Page(Math.floor((ports.server.limits.mcpResultBytes * 3) / 4));
   for (const [index, { change }] of looked.entries()) {
     const message = messages[index] ?? null;
-    if (message && beginsToMatch(change, message, filter, matching)) {
+    if (message && beginsToMatch(change, message, asked, NO_SERVER)) {
       const item = viewOf(viewing, message);
       if (!page.takes(item)) return { items: page.items, upTo: page.upTo ?? after, more: true };
     }

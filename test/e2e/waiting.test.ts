@@ -138,6 +138,27 @@ describe('waiting through the whole gateway', function () {
     expect(subjects(reply)).to.deep.equal([subject]);
   });
 
+  it(`tells of an answer in the thread it names, whichever of the ids of the thread that is ${verifies('contract:4:thread-components')}`, async () => {
+    const heard = await arriveAndHear();
+    const path = `/mailboxes/${mailboxId}/messages/${heard.id}`;
+    let thread_id: unknown;
+    await eventually(async () => {
+      const { body } = await callRest(first.baseUrl, ['GET', path], { token: first.tokens.restToken });
+      thread_id = body.thread_id;
+      return thread_id !== undefined;
+    });
+    const cursor = await quiet();
+    const select = { folder: 'inbox', filter: { thread_id } };
+    const waiting = post('email.await', { for: 'message', select, cursor, timeout_seconds: 10 });
+    await arrive();
+    const headers = [`In-Reply-To: <letter-${String(sent - 1)}@example.org>`];
+    const raw = plainMessage({ subject: 'An answer', id: '<answer@example.org>', headers });
+    await appendMessages(dovecot.imap(), 'anna', [{ raw }]);
+    const reply = await waiting;
+    expect(subjects(reply)).to.deep.equal(['An answer']);
+    expect(reply.body.items[0]).to.include({ thread_id });
+  });
+
   it(`tells a model over MCP, plainly and as a task ${verifies('interface:9:tasks', 'contract:16:tasks-result')}`, async () => {
     const cursor = await quiet();
     const args = { for: 'message', select: { folder: 'inbox' }, cursor, timeout_seconds: 10 };

@@ -156,6 +156,14 @@ export const contractMail = {
   ],
   'contract:4:orders': ['email_query', 'All eight orders answer, received_desc by default.'],
   'contract:4:view-ids': ['email_query', 'ids answers items of {id}.'],
+  'contract:4:thread-components': [
+    'email_query',
+    'Threads are the connected components of References and In-Reply-To: thread_id, view threads and the filter agree.',
+  ],
+  'contract:4:threads-need-index': [
+    'email_query',
+    'Without a complete index thread_id is absent; view threads and the thread filter answer 503 index_building.',
+  ],
   'contract:4:view-threads': ['email_query', 'threads answers items of {thread_id, message_ids[], latest}.'],
   'contract:4:view-count': ['email_query', 'count answers no items, a count and whether it is exact.'],
   'contract:4:page': [READS, 'page holds next_cursor, limit and as_of; next_cursor is null at the end.'],

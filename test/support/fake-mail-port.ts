@@ -1,6 +1,7 @@
 /** A mail port without a network: a folder list, hosts that are blocked, and failures where a test wants them. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
+import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type {
   FolderListing,
   HostSettings,
@@ -55,6 +56,10 @@ export class FakeMailPort implements MailPort {
       },
     };
     return await work(session as MailSession);
+  }
+
+  withThreadIds(_: string, filter: Filter): Promise<Filter> {
+    return Promise.resolve(filter);
   }
 
   query(): never {

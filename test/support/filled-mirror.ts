@@ -1,7 +1,7 @@
 /** A mail index in a database of its own, filled from a mail server as a worker would, and a gateway that answers from it. */
 import type { Locators, Sql } from '../../commands/kernel/ports.ts';
 import type { FolderRef, HostSettings } from '../../commands/kernel/mail-port.ts';
-import type { FolderMirror } from '../../infra/mail-index/folder-mirror.ts';
+import type { FolderMirror, WholeMailbox } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
 import type { ImapGatewayOptions, MailLimits } from '../../infra/mail/imap-gateway.ts';
 import { searchUids } from '../../infra/mail/search-uids.ts';
@@ -14,6 +14,8 @@ import { silentLog } from './silent-log.ts';
 
 export const MAILBOX_ID = 'mbx_test';
 export const MAILBOX_NUMBER = 1;
+/** The mailbox where INBOX is its only folder. */
+export const WHOLE: WholeMailbox = { mailboxNumber: MAILBOX_NUMBER, folderNumbers: [1] };
 const FENCE = 1n;
 const BATCH = 1_000;
 
@@ -23,6 +25,8 @@ export const testLocators: Pick<Locators, 'thread'> = { thread: (_, root) => `th
 export interface IndexUnderTest extends AsyncDisposable {
   readonly sql: Sql;
   readonly index: PostgresMailIndex;
+  /** Its folders are those that were filled. */
+  mailbox: WholeMailbox;
   /** The router's time in milliseconds, which stands still. */
   now: number;
   /** Its queries go to the index where that can answer. */
@@ -73,7 +77,7 @@ export async function indexUnderTest(
     ...(foldersOf && { foldersOf }),
     queries: {
       index,
-      mailboxNumber: () => MAILBOX_NUMBER,
+      mailboxOf: () => underTest.mailbox,
       headPosition: () => Promise.resolve(7n),
       now: () => underTest.now,
     },
@@ -82,10 +86,13 @@ export async function indexUnderTest(
   const underTest: IndexUnderTest = {
     sql,
     index,
+    mailbox: { ...WHOLE, folderNumbers: [] },
     now: 0,
     indexed,
     keyOf,
     fill: async (folders) => {
+      const numbers = [...underTest.mailbox.folderNumbers, ...folders.map(({ number }) => number)];
+      underTest.mailbox = { ...WHOLE, folderNumbers: [...new Set(numbers)] };
       for (const folder of folders) await fillFolder(index, indexed, folder);
     },
     [Symbol.asyncDispose]: async () => {

@@ -56,6 +56,5 @@ export const queryOf = (fields: Partial<MailQuery> = {}): MailQuery => ({
   depth: 'structure',
   textChars: null,
   countOnly: false,
-  threadId: (root) => `thr_${root}`,
   ...fields,
 });

@@ -11,7 +11,8 @@ import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/co
 import { mailbox, type MailboxFact } from '../../commands/mailboxes/mailbox.ts';
 import { labelledFolders } from '../../infra/mail/labelled-folders.ts';
 import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
-import type { FolderKey, MailIndex } from '../../infra/mail-index/folder-mirror.ts';
+import { allSelectable } from '../../commands/kernel/folders.ts';
+import type { FolderKey, MailIndex, WholeMailbox } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
 import { ringBell } from '../../infra/mail-sync/mailbox-bell.ts';
 import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
@@ -59,6 +60,8 @@ export interface SyncRig {
   /** As a person does it with PATCH. */
   pauseMailbox(): Promise<void>;
   entry(): MailboxEntry;
+  /** The mailbox as the index is asked for it. */
+  whole(): WholeMailbox;
   folder(path: string): FolderEntry;
   /** Every change told so far, with the folder's path. */
   told(): readonly (FeedChange & { readonly path: string; readonly uid: number })[];
@@ -163,6 +166,10 @@ export async function startSyncRig(
       await base.directory.waitFor(position ?? 0n);
     },
     entry,
+    whole: () => ({
+      mailboxNumber: entry().number,
+      folderNumbers: allSelectable(entry()).map(({ number }) => number),
+    }),
     folder: folderAt,
     work: (times, through = index) => {
       const leases = startLeases(sql, silentLog, { leaseMs: 2_000, renewEveryMs: 500 });

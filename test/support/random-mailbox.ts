@@ -25,7 +25,11 @@ const PEOPLE = [
   `${word('Ζωή', 'utf-8', 'B')} <zoe@xn--bcher-kva.example>`, 'K <kelvin@example.com>',
 ]; // prettier-ignore
 const FILES = ['plan.pdf', "naïve's %file_.txt", 'ΟΔΟΣ.doc'];
-const IDS = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `<${name}@threads.example>`);
+/** Conversations of at most three ids each. */
+const GROUPS = [['a', 'b', 'c'], ['d', 'e', 'f'], ['g', 'h', 'i'], ['j', 'k', 'l'], ['m', 'n', 'o']].map((names) =>
+  names.map((name) => `<${name}@threads.example>`),
+); // prettier-ignore
+const IDS = GROUPS.flat();
 const FLAGS = ['\\Seen', '\\Flagged', '\\Answered', '\\Draft', '$Work', 'Later', 'NonJunk'];
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2025, 0, 1, 12);
@@ -50,17 +54,21 @@ export const seedMessages = (folders: readonly string[]): fc.Arbitrary<SeedMessa
       date: option(instants),
       badDate: fc.integer({ min: 0, max: 15 }),
       receivedAt: instants,
-      id: option(fc.constantFrom(...IDS)),
+      group: fc.constantFrom(...GROUPS),
+      id: option(fc.nat(2)),
       number: fc.nat(),
-      inReplyTo: fc.option(fc.constantFrom(...IDS), { freq: 2 }),
-      references: fc.subarray(IDS, { maxLength: 3 }),
+      inReplyTo: fc.option(fc.nat(2), { freq: 2 }),
+      references: fc.subarray([0, 1, 2]),
       flags: fc.subarray(FLAGS),
       deleted: fc.integer({ min: 0, max: 11 }),
       file: fc.option(fc.constantFrom(...FILES), { freq: 2 }),
       padding: fc.integer({ min: 0, max: 3_000 }),
     })
     .map((fields) => {
-      const { subject, from, to, cc, replyTo, date, id, references, inReplyTo, file } = fields;
+      const { subject, from, to, cc, replyTo, date, file, group } = fields;
+      const named = (at: number | null): string | null => (at === null ? null : (group[at] ?? null));
+      const [id, inReplyTo] = [named(fields.id), named(fields.inReplyTo)];
+      const references = fields.references.map(named);
       const header = (name: string, value: string | null): readonly string[] =>
         value === null ? [] : [`${name}: ${value}`];
       const text = ['Content-Type: text/plain; charset=utf-8', '', `Body ${'y'.repeat(fields.padding)}`, ''];

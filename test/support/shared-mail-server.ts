@@ -26,6 +26,7 @@ export class SharedMailServer {
   portFor(port: MailPort, assertUsable: () => void): MailPort {
     return {
       query: (...query) => port.query(...query),
+      withThreadIds: (...filter) => port.withThreadIds(...filter),
       testImap: (...test) => port.testImap(...test),
       testSmtp: (...test) => port.testSmtp(...test),
       assertReachable: (settings) => port.assertReachable(settings),

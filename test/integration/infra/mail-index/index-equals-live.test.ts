@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../../../commands/kernel/mail-port.ts';
 import { matches } from '../../../../commands/kernel/matches.ts';
+import { withThreadIds } from '../../../../commands/kernel/threads.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/filled-mirror.ts';
@@ -49,14 +50,24 @@ async function pagesOf(ask: Ask, asked: Asked, most = Infinity): Promise<readonl
   throw new Error('the pages do not end');
 }
 
+interface Seen {
+  readonly all: readonly FetchedMessage[];
+  readonly conversations: ReadonlyMap<string, string>;
+}
+
 /** What `matches` and `compareKeysets` say of all messages, cut into pages. */
 function naivePages(
-  all: readonly FetchedMessage[],
+  { all, conversations }: Seen,
   { filter, order, limit }: Asked,
 ): readonly (readonly string[])[] {
-  const context = { threadId: (root: string) => `thr_${root}`, serverSays: () => false };
+  const inConversation = (message: FetchedMessage): FetchedMessage => {
+    const threadId = conversationOf(message, conversations);
+    return threadId === null ? message : { ...message, threadId };
+  };
+  const asked = withThreadIds(filter, conversations);
+  const context = { serverSays: () => false };
   const hits = all
-    .filter((message) => matches(message, filter, context))
+    .filter((message) => matches(inConversation(message), asked, context))
     .toSorted((a, b) => compareKeysets(order, keysetOf(a, order), keysetOf(b, order)))
     .map(placeOf);
   const pages = Array.from({ length: Math.ceil(hits.length / limit) }, (_, at) =>
@@ -64,6 +75,37 @@ function naivePages(
   );
   return pages.length === 0 ? [[]] : pages;
 }
+
+/** The thread ids of all names in a message's headers. */
+const threadIdsIn = (raw: string): readonly string[] =>
+  [...raw.matchAll(/^(?:Message-ID|In-Reply-To|References): .*$/gim)]
+    .flatMap(([line]) => line.match(/<[^>]+>/g) ?? [])
+    .map((name) => `thr_${name}`);
+
+/** By thread id, one that its whole conversation shares: plain flooding, as often as it takes. Hidden messages connect too. */
+function conversationsIn(raws: readonly string[]): ReadonlyMap<string, string> {
+  const idsOf = raws.map(threadIdsIn);
+  const shared = new Map(idsOf.flat().map((id) => [id, id]));
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const ids of idsOf) {
+      const [least = ''] = ids.map((id) => shared.get(id) ?? id).toSorted();
+      const others = ids.filter((id) => shared.get(id) !== least);
+      for (const id of others) shared.set(id, least);
+      changed ||= others.length > 0;
+    }
+  }
+  return shared;
+}
+
+/** What a message shares with its conversation; null for one without any Message-ID. */
+const conversationOf = (
+  message: FetchedMessage,
+  conversations: ReadonlyMap<string, string>,
+): string | null => {
+  const name = message.references[0] ?? message.inReplyTo ?? message.messageId;
+  return name === null ? null : (conversations.get(`thr_${name}`) ?? null);
+};
 
 /** Every message that is not marked `\Deleted`, fetched by its place and not by a query. */
 async function everything({ mail }: MailGatewayUnderTest): Promise<readonly FetchedMessage[]> {
@@ -107,7 +149,7 @@ describe('answers from the index', function () {
       await index.fill([INBOX]);
       for (const asked of OF_LARGE) {
         const query = queryOf({ ...asked, depth: 'envelope' });
-        const ours = await index.index.query(1, query);
+        const ours = await index.index.query(index.mailbox, query);
         const theirs = await live.gateway.query(MAILBOX_ID, query);
         expect(ours?.messages.map(placeOf), JSON.stringify(asked)).to.deep.equal(
           theirs.messages.map(placeOf),
@@ -123,9 +165,9 @@ describe('answers from the index', function () {
   for (let mailbox = 0; mailbox < MAILBOXES; mailbox += 1) {
     describe(`of random mailbox ${String(mailbox + 1)}`, () => {
       const user = `random${String(mailbox)}`;
-      let live: MailGatewayUnderTest;
       let index: IndexUnderTest;
       let all: readonly FetchedMessage[];
+      let conversations: ReadonlyMap<string, string>;
       let fromIndex: Ask;
       let fromServer: Ask;
 
@@ -138,25 +180,24 @@ describe('answers from the index', function () {
           ...FOLDERS.map(({ path }) => ({ folder: path, raw: 'Subject: first\r\n\r\nHello\r\n' })),
           ...seeds,
         ]);
-        live = mailGateway(server.imap(), user);
         index = await indexUnderTest(server.imap(), user);
         await index.fill(FOLDERS);
-        all = await everything(live);
+        all = await everything(index.indexed);
+        conversations = conversationsIn(seeds.map(({ raw }) => String(raw)));
         fromIndex = async (query) => {
-          const answer = await index.index.query(1, query);
+          const answer = await index.index.query(index.mailbox, query);
           if (answer === null) throw new Error('the index does not answer');
           return answer;
         };
-        fromServer = (query) => live.gateway.query(MAILBOX_ID, query);
+        fromServer = (query) => index.indexed.mail((session) => session.query(query));
       });
       after(async () => {
-        live.gateway.close();
         await index[Symbol.asyncDispose]();
       });
 
       it(`are the live ones and the ones of plain evaluation, page by page, in every order ${verifies('contract:4:index-equals-live', 'contract:4:filter-keys', 'contract:4:filter-groups', 'contract:4:orders')}`, async () => {
         const run = fc.asyncProperty(askedQueries, async (asked) => {
-          const naive = naivePages(all, asked);
+          const naive = naivePages({ all, conversations }, asked);
           expect(await pagesOf(fromIndex, asked), 'index').to.deep.equal(naive);
           const live = await pagesOf(fromServer, asked, LIVE_PAGES);
           expect(live, 'live').to.deep.equal(naive.slice(0, LIVE_PAGES));
@@ -167,8 +208,10 @@ describe('answers from the index', function () {
       it('count what there is', async () => {
         const run = fc.asyncProperty(askedQueries, async ({ filter }) => {
           const query = queryOf({ filter, folders: FOLDERS, countOnly: true });
-          const naive = naivePages(all, { filter, order: 'received_desc', limit: MESSAGES * 2 }).flat()
-            .length;
+          const naive = naivePages(
+            { all, conversations },
+            { filter, order: 'received_desc', limit: MESSAGES * 2 },
+          ).flat().length;
           expect((await fromIndex(query)).count).to.equal(naive);
           expect((await fromServer(query)).count).to.equal(naive);
         });
@@ -181,6 +224,17 @@ describe('answers from the index', function () {
         expect(messages).to.deep.equal((await fromServer(query)).messages);
         // Dovecot shows a message in one folder.
         for (const message of messages) expect(message).to.not.have.any.keys('providerId', 'alsoIn');
+      });
+
+      it(`carry one thread id per component of References and In-Reply-To ${verifies('contract:4:thread-components')}`, () => {
+        const pairs = all.map((message) =>
+          [message.threadId, conversationOf(message, conversations)].join(' '),
+        );
+        const distinct = [...new Set(pairs)].map((pair) => pair.split(' '));
+        expect(distinct.length).to.be.greaterThan(5);
+        for (const side of [0, 1]) {
+          expect(new Set(distinct.map((pair) => pair[side])).size).to.equal(distinct.length);
+        }
       });
 
       it(`group by conversation as the live ones do ${verifies('contract:4:view-threads')}`, async () => {
@@ -203,7 +257,7 @@ describe('answers from the index', function () {
           }
           expect(after).to.equal(null);
           expect(seen.toSorted(), 'every match, once').to.deep.equal(
-            naivePages(all, asked).flat().toSorted(),
+            naivePages({ all, conversations }, asked).flat().toSorted(),
           );
         });
         await fc.assert(run, { numRuns: Math.floor(QUERIES / 8), seed: 99 + mailbox });

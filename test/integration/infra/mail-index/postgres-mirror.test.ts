@@ -14,6 +14,7 @@ import {
   MAILBOX_NUMBER,
   openIndex,
   testLocators,
+  WHOLE,
 } from '../../../support/filled-mirror.ts';
 import { figure, isLong } from '../../../support/long.ts';
 import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
@@ -83,7 +84,7 @@ describe('the index in Postgres', function () {
   const apply = (change: Partial<FolderUpdate>): Promise<void> =>
     index.apply(MAILBOX_ID, FENCE_OF_TEST, update(change));
   const uids = async (): Promise<readonly number[]> => {
-    const answer = await index.query(MAILBOX_NUMBER, queryOf());
+    const answer = await index.query(WHOLE, queryOf());
     if (answer === null) throw new Error('the index does not answer');
     return answer.messages.map(({ ref }) => ref.uid);
   };
@@ -122,7 +123,7 @@ describe('the index in Postgres', function () {
   it('keeps a message marked for removal, shows it to nobody, and shows it again without the mark', async () => {
     await apply({ added: [message(1, { deleted: true, seen: true }), message(2)] });
     expect(await uids()).to.deep.equal([2]);
-    expect((await index.query(MAILBOX_NUMBER, queryOf({ countOnly: true })))?.count).to.equal(1);
+    expect((await index.query(WHOLE, queryOf({ countOnly: true })))?.count).to.equal(1);
     expect((await index.flagsOf(KEY, 1, 1)).get(1)).to.deep.equal(['\\Seen', '\\Deleted']);
     await apply({ flags: [{ uid: 1, flags: ['\\Seen'] }] });
     expect(await uids()).to.deep.equal([2, 1]);
@@ -130,7 +131,7 @@ describe('the index in Postgres', function () {
 
   it('reads a page once as long as nothing changes, and anew after every change', async () => {
     await apply({ added: [message(1), message(2)] });
-    const messagesNow = async () => (await index.query(MAILBOX_NUMBER, queryOf()))?.messages;
+    const messagesNow = async () => (await index.query(WHOLE, queryOf()))?.messages;
     const first = await messagesNow();
     expect(await messagesNow(), 'the very same').to.equal(first);
     // A look that finds nothing new changes nothing that was answered.
@@ -144,7 +145,7 @@ describe('the index in Postgres', function () {
     await apply({ reset: true, added: [message(1), message(2)] });
     expect((await messagesNow())?.map((each) => each.flagged)).to.deep.equal([false, false]);
     await index.forget(MAILBOX_ID, FENCE_OF_TEST, [KEY]);
-    expect(await index.query(MAILBOX_NUMBER, queryOf())).to.equal(null);
+    expect(await index.query(WHOLE, queryOf())).to.equal(null);
     await apply({ added: [message(7)] });
     expect((await messagesNow())?.map(({ ref }) => ref.uid)).to.deep.equal([7]);
   });

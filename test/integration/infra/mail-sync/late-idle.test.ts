@@ -46,7 +46,7 @@ describe('new mail in INBOX', function () {
     await eventually(() => rig.told().length === count, TOLD_MS);
   };
   const isVouched = async (): Promise<boolean> => {
-    const answer = await rig.index.query(rig.entry().number, queryOf({ folders: [rig.folder('INBOX')] }));
+    const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
     return answer?.states[0]?.vouched === true;
   };
   /** What the server is asked while nothing happens. */

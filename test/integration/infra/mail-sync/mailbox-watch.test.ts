@@ -38,7 +38,7 @@ describe('the watch of a mailbox', function () {
   const idles = () => proxy.transcript.match(/^\w+ IDLE\r$/gm)?.length ?? 0;
   /** How INBOX is answered for from the copy. */
   const inbox = async () => {
-    const answer = await rig.index.query(rig.entry().number, queryOf({ folders: [rig.folder('INBOX')] }));
+    const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
     return { vouched: answer?.states[0]?.vouched === true, messages: answer?.messages.length };
   };
   const isConnected = () => rig.entry().state === 'connected';

@@ -25,7 +25,7 @@ describe('what a worker vouches for', function () {
     appendMessages(dovecot.imap(), `vouch${String(users)}`, [{ raw: plainMessage({ subject }) }]);
   const inbox = async (): Promise<{ readonly vouched: boolean; readonly messages: number } | null> => {
     const { number, path } = rig.folder('INBOX');
-    const answer = await rig.index.query(rig.entry().number, queryOf({ folders: [{ number, path }] }));
+    const answer = await rig.index.query(rig.whole(), queryOf({ folders: [{ number, path }] }));
     const vouched = answer?.states[0]?.vouched;
     return answer === null || vouched === undefined ? null : { vouched, messages: answer.messages.length };
   };

@@ -4,7 +4,7 @@ import type { BodySource, FetchedMessage } from '../../../../commands/kernel/mai
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { appendMessages } from '../../../support/mail-append.ts';
 import { INBOX, mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';
-import { indexUnderTest, MAILBOX_NUMBER } from '../../../support/filled-mirror.ts';
+import { indexUnderTest } from '../../../support/filled-mirror.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const part = (...lines: string[]): string => ['--m', ...lines].join('\r\n');
@@ -210,7 +210,7 @@ describe('texts that are not as they should be', () => {
     await using index = await indexUnderTest(server.imap(), 'anna');
     await index.fill([INBOX]);
     for (const filter of [{ subject_contains: 'grüße aus' }, { from_contains: 'jürgen' }]) {
-      const { messages } = (await index.index.query(MAILBOX_NUMBER, queryOf({ filter }))) ?? { messages: [] };
+      const { messages } = (await index.index.query(index.mailbox, queryOf({ filter }))) ?? { messages: [] };
       expect(messages.map((each) => each.subject)).to.deep.equal(['Grüße aus Köln']);
     }
   });

@@ -15,7 +15,6 @@ import { filterArbitrary, messageArbitrary } from '../../../support/message-arbi
 import { verifies } from '../../../support/verifies.ts';
 
 const context: MatchContext = {
-  threadId: (root) => `thr_${root}`,
   serverSays: () => false,
 };
 
@@ -51,6 +50,8 @@ const message: FetchedMessage = {
     },
   ],
   threadRoot: '<root@example.com>',
+  threadId: 'thr_root',
+  mergedThreads: ['thr_other'],
 };
 
 const cases: readonly (readonly [Filter, boolean])[] = [
@@ -85,8 +86,9 @@ const cases: readonly (readonly [Filter, boolean])[] = [
   [{ keyword: '$work' }, true],
   [{ not_keyword: '$WORK' }, false],
   [{ not_keyword: 'other' }, true],
-  [{ thread_id: 'thr_<root@example.com>' }, true],
-  [{ thread_id: 'thr_<one@example.com>' }, false],
+  [{ thread_id: 'thr_root' }, true],
+  [{ thread_id: 'thr_other' }, true],
+  [{ thread_id: 'thr_one' }, false],
   [{ message_id_header: 'one@example.com' }, true],
   [{ message_id_header: '<ONE@example.com>' }, false],
   [{ attachment_name_contains: 'resume' }, true],

@@ -13,6 +13,7 @@ const state: FolderState = {
   feedPosition: null,
   vouched: false,
   version: '1',
+  threadsVersion: '0',
 };
 const counts: FolderCounts = { uidValidity: 7, uidNext: 10, messages: 5, highestModseq: 20n };
 const INBOX = { number: 1, path: 'INBOX' };
