@@ -142,6 +142,7 @@ describe('the worker that goes on with sends, on a log and a database', () => {
       ...SAMPLE_EVENTS.DraftStarted,
       mailbox_id: mailboxId,
       kind: 'new' as const,
+      threading: null,
       draft: version,
     };
     await rig.append(id, { type: 'DraftStarted', data });

@@ -77,7 +77,8 @@ const RELEASED = { ...NO_CHANGE, in_review: ['open'] } as const;
 const TABLE: Readonly<Record<Step['do'], Readonly<Record<DraftStatus, readonly DraftStatus[]>>>> = {
   // A check whose time is over holds its draft no longer; cut off there, it is open.
   ask: { ...NO_CHANGE, open: ['in_review'], in_review: ['open'], send_failed: ['in_review'] },
-  approve: NO_CHANGE,
+  // A vote on an approval that ended finishes what its end could not tell the draft.
+  approve: RELEASED,
   reject: RELEASED,
   cancel: RELEASED,
   commit: { ...NO_CHANGE, in_review: SENT },
