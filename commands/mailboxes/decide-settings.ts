@@ -121,7 +121,8 @@ export const sameHost = (a: HostSettings | null, b: HostSettings | null): boolea
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item, index) => item === b[index]);
 
-const needsCredentials = (): GatewayError => {
+/** The refusal of new hosts without credentials for them. */
+export const needsCredentials = (): GatewayError => {
   const message = 'Stored credentials only go to the host they were stored for; send auth with the new host.';
   return new GatewayError('invalid_request', message, {
     details: { issues: [{ path: 'auth', code: 'custom', message }] },

@@ -4,7 +4,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
-import { changeMailboxSettings, sameHost } from './decide-settings.ts';
+import { changeMailboxSettings, needsCredentials, sameHost } from './decide-settings.ts';
 import { forgetCredentials } from './forget-credentials.ts';
 import { assertVersion } from './mailbox.ts';
 import {
@@ -56,7 +56,10 @@ export const updateMailbox = defineCapability<Input, Mailbox>({
   handle: async (input, context) => {
     const { ports, request } = context;
     const entry = entryOf(context, input.mailbox_id);
-    for (const host of changedHosts(entry, input)) await ports.mail.assertReachable(host);
+    const hosts = changedHosts(entry, input);
+    // Before the hosts are looked up: what is missing is no matter of theirs.
+    if (hosts.length > 0 && input.auth === undefined) throw needsCredentials();
+    for (const host of hosts) await ports.mail.assertReachable(host);
     const displayName = await sealedName(context, entry, input.display_name);
     const { auth } = input;
     if (auth?.type === 'oauth2') ports.providerAuthorizations.requireRegistered(auth.provider);

@@ -70,11 +70,15 @@ const STAGE_OF_REASON: Readonly<Record<string, Stage>> = {
   login_unavailable: 'login',
 };
 
+const REFUSED = 'The mail server refuses this username or password.';
+
 function failureOf(error: unknown): Failure {
   const known = isSmtpLogin(error) ? smtpLoginError(error) : connectError(error);
   const { reason } = known.details;
   const stage = stageOfCode(error) ?? (typeof reason === 'string' ? STAGE_OF_REASON[reason] : undefined);
-  return { stage: stage ?? 'connect', error: known.message };
+  // What was tried may be credentials that came with the test.
+  const isRefused = known.code === 'mailbox_auth_failed';
+  return { stage: stage ?? 'connect', error: isRefused ? REFUSED : known.message };
 }
 
 const codeOf = (error: unknown): string =>

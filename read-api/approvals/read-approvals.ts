@@ -5,6 +5,7 @@ import { Approval } from '../../commands/operations/approvals/approval-payload.t
 import { APPROVAL_STATUSES } from '../../commands/operations/approvals/approval-status.ts';
 import { APPROVAL_PARTS } from '../../projections/approval-queries.ts';
 import { AsOfField } from '../as-of.ts';
+import { mailboxFilter } from '../mailbox-filter.ts';
 import { pageFields } from '../page.ts';
 import { ApprovalPreview } from './approval-preview.ts';
 import { ApprovalId } from './requested-approval.ts';
@@ -39,7 +40,7 @@ export const listApprovals = defineCapability<ListInput, ApprovalCollection>({
   handle: ({ status, mailbox_id, role = null, limit, cursor }, context) =>
     showApprovals(context, {
       statuses: status === undefined ? null : [status],
-      mailboxId: mailbox_id ?? null,
+      mailboxId: mailboxFilter(context, mailbox_id),
       role,
       limit,
       cursor,

@@ -55,6 +55,8 @@ export interface ShownText {
   readonly warnings: readonly Warning[];
   /** The mail server did not give it. */
   readonly isMissing?: true;
+  /** It could not be read within the bounds. */
+  readonly isUnreadable?: true;
 }
 
 /** Fetched text in the format asked for; text where there is no HTML. */
@@ -75,6 +77,7 @@ export async function showText(
     // Of HTML that was not read to its end the text goes on behind what is known of it.
     totalChars: text.truncated ? Math.max(content.length + 1, scaled(content, text)) : content.length,
     isCutOff: isCutOff || read.isCut,
+    ...(read.isUnreadable ? { isUnreadable: true as const } : {}),
     quoted: format === 'html' ? quotedElements(content) : quotedLines(content),
     warnings: warningsOf({
       hidden_text: read.hiddenChars,
@@ -98,7 +101,10 @@ function shownPlain(text: FetchedText, isCutOff: boolean, notes: ReturnType<type
     unreadable: text.isUnreadable ? 1 : 0,
     ...notes,
   });
-  const missing = text.isMissing ? { isMissing: true as const } : {};
+  const missing = {
+    ...(text.isMissing ? { isMissing: true as const } : {}),
+    ...(text.isUnreadable ? { isUnreadable: true as const } : {}),
+  };
   const quoted = quotedLines(content);
   return { format: 'text', content, totalChars, isCutOff, quoted, warnings, ...missing };
 }
@@ -123,6 +129,11 @@ const NOT_GIVEN: z.output<typeof BodyError> = {
     'The mail server told of a text in this message and gave none of it, asked twice. Read it again later, or its raw source.',
 };
 
+const UNREADABLE: z.output<typeof BodyError> = {
+  code: 'unreadable',
+  message: 'The HTML of this message takes too long to read. Read its raw source.',
+};
+
 /** What a window shows of a text: `preview` always, `body` unless only the preview was asked for. */
 export function bodyOf(
   text: ShownText,
@@ -132,9 +143,9 @@ export function bodyOf(
   readonly body?: Body | null;
   readonly body_error?: z.output<typeof BodyError>;
 } {
-  if (text.isMissing) {
+  if (text.isMissing || text.isUnreadable) {
     const body = window.format === 'preview' ? {} : { body: null };
-    return { preview: null, ...body, body_error: NOT_GIVEN };
+    return { preview: null, ...body, body_error: text.isMissing ? NOT_GIVEN : UNREADABLE };
   }
   const preview = previewOf(text);
   if (window.format === 'preview') return { preview };

@@ -14,6 +14,7 @@ import {
   type OperationPage,
   type OperationRow,
 } from '../../projections/operation-queries.ts';
+import { mailboxFilter } from '../mailbox-filter.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
 import { shownPage } from '../shown-page.ts';
 import { listed, Operation, OperationListed, OperationStateField } from './operation-view.ts';
@@ -21,7 +22,8 @@ import { findOperation, showOperation } from './show-operation.ts';
 
 const Operations = collectionOf(OperationListed);
 const ListInput = z.strictObject({
-  status: OperationStateField.optional(),
+  state: OperationStateField.optional(),
+  status: OperationStateField.optional().describe('The same as state, its name of before.'),
   mailbox_id: z.string().min(1).max(64).optional(),
   ...pageFields,
 });
@@ -36,7 +38,7 @@ export const listOperations = defineCapability<ListInput, z.output<typeof Operat
   summary:
     'Changes of mail and sends, newest first: yours, your agents’, those on mailboxes you may read or whose checks you may decide.',
   description:
-    'Operations on messages and sends of drafts, newest first. status is waiting (for a decision or a commit), running, ' +
+    'Operations on messages and sends of drafts, newest first. state is waiting (for a decision or a commit), running, ' +
     'completed, failed, unknown or not_run (its check ended first); what is unknown is looked up by itself and never repeated.',
   effect: 'read',
   access: { any: SCOPES_TO_SEE_OPERATIONS },
@@ -48,7 +50,10 @@ export const listOperations = defineCapability<ListInput, z.output<typeof Operat
   handle: async (input, context) => {
     const { caller, ports } = context;
     const limit = pageLimit(context, input.limit);
-    const filter = { state: input.status ?? null, mailboxId: input.mailbox_id ?? null };
+    const filter = {
+      state: input.state ?? input.status ?? null,
+      mailboxId: mailboxFilter(context, input.mailbox_id),
+    };
     const binding = { route: 'operations', query: filter };
     const keyset = input.cursor === undefined ? null : decodeCursor(context, binding, input.cursor, Keyset);
     const before = keyset && { createdAt: keyset[0], id: keyset[1] };

@@ -167,6 +167,7 @@ export class FeedWorld {
       },
     };
     const withMailbox: MailPort['withMailbox'] = (_, __, work) => work(session as MailSession);
-    return { withMailbox } as unknown as MailPort;
+    const withThreadIds: MailPort['withThreadIds'] = (_, filter) => Promise.resolve(filter);
+    return { withMailbox, withThreadIds } as unknown as MailPort;
   }
 }

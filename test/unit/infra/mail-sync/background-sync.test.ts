@@ -14,6 +14,7 @@ function endless(turns: Turns, turnMs: number) {
   const seen = { logins: 0, steps: 0 };
   const sync = {
     mailboxId: 'mbx_1',
+    index: { unnamed: () => Promise.resolve([]) },
     mirrorOf: () => Promise.resolve({ indexedFrom: 2 }),
     inTurn: async () => {
       await systemClock.sleep(STEP_MS);
