@@ -144,7 +144,7 @@ describe('acting on mail through the whole gateway', function () {
     const [id = ''] = await arrive('Position');
     const { headers } = await act({ select: { message_ids: [id] }, actions: [{ type: 'trash' }] });
     const position = headers.get('position') ?? '';
-    expect(position).to.match(/^\d+$/);
+    expect(position).to.match(/^[0-9a-f]{8}-\d+$/);
     const audit = await gateway.rest('GET', '/audit?limit=1', undefined, {
       headers: { 'if-position': position },
     });
@@ -206,7 +206,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(refused.status).to.equal(412);
     expect(refused.body.error).to.deep.include({
       code: 'cardinality_violation',
-      details: { count: 2, min: 1, max: 1 },
+      details: { count: 2, min: 1, max: 1, suggested_tool: 'email_query' },
     });
     const declared = { folder: 'inbox', filter: { subject_contains: 'card no' } };
     const tooMany = await act(

@@ -195,7 +195,10 @@ describe('what those who change mail are promised', function () {
     expect((await post(`/mailboxes/${anna}/archive`, { message_ids: [gone] })).body.summary.done).to.equal(1);
     const flag = [{ type: 'set_flags', flagged: true }];
     const tooFew = await act({ message_ids: ids }, flag, { cardinality: { min: 3 } });
-    expect(tooFew.body.error).to.deep.include({ status: 412, details: { count: 2, min: 3, max: 2 } });
+    expect(tooFew.body.error).to.deep.include({
+      status: 412,
+      details: { count: 2, min: 3, max: 2, suggested_tool: 'email_query' },
+    });
     const matches = { folder: 'inbox', filter: { subject_contains: word } };
     const missing = await act(matches, flag, { cardinality: { min: 2, max: 9 } });
     expect(missing.body.error.details.count).to.equal(1);
