@@ -146,7 +146,7 @@ describe('two replicas on the embedded Postgres and event node', function () {
   );
 
   it('opens no face and needs no key for the process with the stores', () => {
-    expect(set.stores.address).to.match(/^esdb:\/\/gateway:[\w-]{43}@127\.0\.0\.1:\d+\?tls=true&tlsCAFile=/);
+    expect(set.stores.address).to.match(/^esdb:\/\/gateway:[\w-]{43}@localhost:\d+\?tls=true&tlsCAFile=/);
     expect(set.stores.output).not.to.contain('http://');
   });
 

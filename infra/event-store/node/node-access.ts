@@ -30,7 +30,7 @@ export interface NodeAccess {
 }
 
 /**
- * Reads password and certificate from the folder, or makes them. The certificate holds for 127.0.0.1. Throws one sentence
+ * Reads password and certificate from the folder, or makes them. The certificate holds for localhost and 127.0.0.1. Throws one sentence
  * when the file is there and cannot be used.
  */
 export async function openNodeAccess(folder: string): Promise<NodeAccess> {
@@ -46,7 +46,8 @@ export async function openNodeAccess(folder: string): Promise<NodeAccess> {
   return {
     credentials: ServerCredentials.createSsl(null, [pair], false),
     isSignedIn: (metadata) => timingSafeEqual(digest(String(metadata.get('authorization')[0])), expected),
-    urlAt: (port) => `esdb://${USERNAME}:${password}@127.0.0.1:${String(port)}?${trusted}`,
+    // By name: TLS sends no server name that is an address (RFC 6066 3), and Node warns of it.
+    urlAt: (port) => `esdb://${USERNAME}:${password}@localhost:${String(port)}?${trusted}`,
     ownUrlAt: (port) => `esdb://${USERNAME}:${password}@127.0.0.1:${String(port)}?tls=false`,
   };
 }
