@@ -8,6 +8,7 @@ import type { Ports } from '../../kernel/ports.ts';
 import { beginCommit } from '../../operations/approvals/begin-commit.ts';
 import { invalidatedBy } from '../../operations/approvals/check-again.ts';
 import type { Committable, CommitKind, Executed } from '../../operations/approvals/commit-kind.ts';
+import type { Invalidation } from '../../operations/approvals/approval-events.ts';
 import type { SendManifest } from '../../operations/approvals/manifest.ts';
 import { replyOfCheck } from '../../operations/approvals/reply-of-check.ts';
 import type { OperationState } from '../../operations/operation.ts';
@@ -16,6 +17,7 @@ import { decideSend, policyInForce } from '../../policy/decide-for-caller.ts';
 import { isFrozenFor } from '../decide-draft.ts';
 import { draft, type DraftState } from '../draft.ts';
 import { draftPayload } from '../draft-payload.ts';
+import { liesWithin } from '../load-draft.ts';
 import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
 import { concludeSend } from './conclude-send.ts';
 import { endCheck } from './leave-review.ts';
@@ -37,10 +39,19 @@ export const sendCommit: CommitKind<SendManifest> = {
       attachments: attachments.flatMap(attachmentFactsOf),
       headers: headers.other.map(({ name }) => name),
     }),
-  // A draft says by itself that it was edited or discarded.
-  lost: () => Promise.resolve(null),
+  lost,
   execute,
 };
+
+/** A draft says by itself that it was edited or discarded. */
+async function lost(
+  { events, locators }: Ports,
+  ground: Pick<Ready, 'access' | 'mailbox' | 'manifest'>,
+): Promise<Invalidation | null> {
+  if (ground.access.folderRoles === null) return null;
+  const { state } = await loadAggregate(events, draft, ground.manifest.draft_id);
+  return liesWithin(locators, ground, state) ? null : 'grant_gone';
+}
 
 async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   const { commit, manifest, mailbox } = ready;
@@ -57,6 +68,8 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
     await endCheck(ports, author, operationId, loaded.state);
     return { end: 'changed' };
   }
+  if (!liesWithin(ports.locators, ready, loaded.state))
+    return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
   if (!(await isAsApproved(ports, loaded.state, manifest)))
     return { end: 'invalid', reason: 'manifest_mismatch', refusal: invalidatedBy('manifest_mismatch') };
   const lease = await holdLease(ports.leases, operationId);

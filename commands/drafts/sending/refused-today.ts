@@ -4,6 +4,7 @@ import { requesterNow } from '../../operations/approvals/requester-now.ts';
 import type { OperationState } from '../../operations/operation.ts';
 import { decideSend, policyInForce } from '../../policy/decide-for-caller.ts';
 import type { DraftState } from '../draft.ts';
+import { liesWithin } from '../load-draft.ts';
 import { sendContentOf } from './send-content.ts';
 
 /**
@@ -11,12 +12,18 @@ import { sendContentOf } from './send-content.ts';
  * of the draft was erased.
  */
 export async function refusedToday(
-  { directory: { state }, personal, clock }: Pick<Ports, 'directory' | 'personal' | 'clock'>,
+  {
+    directory: { state },
+    locators,
+    personal,
+    clock,
+  }: Pick<Ports, 'directory' | 'locators' | 'personal' | 'clock'>,
   asked: OperationState,
   draft: DraftState,
 ): Promise<'insufficient_scope' | 'policy_denied' | null> {
   const standing = requesterNow(state, asked, { scopes: ['drafts:send'], now: clock.now() });
   if (typeof standing === 'string' || asked.submitted === null) return 'insufficient_scope';
+  if (!liesWithin(locators, standing, draft)) return 'insufficient_scope';
   const { by, orgId } = asked.submitted;
   const acting = { mailboxId: standing.mailbox.id, actor: by.type, principalId: by.id };
   const content = await sendContentOf(personal, draft);
