@@ -57,6 +57,10 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   const { id: draftId, state: before } = loaded;
   const message = await freezeMessage(ports, { draftId, operationId, mailbox, state: before });
   const frozen = { ...message.frozen, approval_id: approvalIdOf(operationId) };
+  const of = { mailboxId: mailbox.id, draftId };
+  const manifest = buildSendManifest(ports.ids.newNonce(), of, message);
+  // What can be refused comes before the draft is frozen.
+  const warnings = await warningsOf(context, mailbox, manifest, message);
   const state = await asLoaded(ports, { loaded, lease }, (now) => freezeForCheck(ports, author, now, frozen));
   if (state === null) {
     await ports.content.erase([frozen.mime_id]);
@@ -64,15 +68,13 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   }
   if (isFrozenFor(before, operationId)) await ports.content.erase([before.send?.frozen.mime_id ?? '']);
   lease.assertHeld();
-  const of = { mailboxId: mailbox.id, draftId };
-  const manifest = buildSendManifest(ports.ids.newNonce(), of, message);
   const reply = await requestApproval(context, {
     operationId,
     submitted: submittedOf(asked),
     policy: asked.policy,
     terms: asked.terms,
     manifest,
-    warnings: await warningsOf(context, mailbox, manifest, message),
+    warnings,
     action: 'send_draft',
     cardinality: null,
     supersedes: state.supersededCheck,

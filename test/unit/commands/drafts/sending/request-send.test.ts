@@ -4,6 +4,7 @@ import { discardDraftCapability } from '../../../../../commands/drafts/discard-d
 import { patchDraftCapability } from '../../../../../commands/drafts/edit-draft.ts';
 import { draftPayload } from '../../../../../commands/drafts/draft-payload.ts';
 import { settleReview } from '../../../../../commands/drafts/sending/leave-review.ts';
+import { GatewayError } from '../../../../../commands/kernel/errors.ts';
 import { holdLease } from '../../../../../commands/kernel/hold-lease.ts';
 import { type Manifest, openManifest } from '../../../../../commands/operations/approvals/manifest.ts';
 import type { OperationReply } from '../../../../../commands/operations/operation.ts';
@@ -86,6 +87,18 @@ describe('asking for a send', () => {
     expect(await codeOf(rig.ask(id, KEY))).to.equal('no_eligible_approver');
     expect(await rig.typesOf(`draft-${id}`)).to.deep.equal(['DraftStarted']);
     expect(rig.frozenIds()).to.deep.equal([]);
+  });
+
+  it('leaves the draft open, and its key free, while nobody can say what is odd about it', async () => {
+    const rig = new CheckedSendRig();
+    const id = await rig.startDraft();
+    const overloaded = new GatewayError('overloaded', 'Too many bodies are being read; try again.');
+    const ports = { ...rig.ports, markup: { ...rig.ports.markup, show: () => Promise.reject(overloaded) } };
+    expect(await rejection(rig.ask(id, KEY, ports))).to.equal(overloaded);
+    expect(await rig.typesOf(`draft-${id}`)).to.deep.equal(['DraftStarted']);
+    await rig.sweep();
+    expect(rig.frozenIds()).to.deep.equal([]);
+    expect(await rig.ask(id, 'key-2')).to.include({ status: 'awaiting_approval' });
   });
 
   it(`costs no quota before it is committed ${verifies('contract:15:check-quota')}`, async () => {
