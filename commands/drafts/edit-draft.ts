@@ -2,7 +2,7 @@
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import { assertEditable, editDraft as decideEdit } from './decide-draft.ts';
+import { assertEditable, assertVersion, editDraft as decideEdit } from './decide-draft.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
@@ -83,6 +83,7 @@ async function writeEdit(
   const parts = await change({ loaded, present: { version, envelope } });
   checkRecipients(parts.fields);
   const contentHash = contentHashOf(ports.ids, id, parts);
+  if (version.content_hash !== contentHash) assertVersion(state, expected);
   const claimId = await admit({ mailboxId: mailbox.id, action: 'draft_edit', contentHash });
   const next = await storeVersion(context, { mailboxId: mailbox.id, draftId: id }, parts);
   let before = state;

@@ -135,3 +135,20 @@ describe('a change of a draft that was cut off', () => {
     expect(await history()).to.deep.equal(['DraftStarted', 'DraftEdited']);
   });
 });
+
+describe('a change of a draft that rests on an older version', () => {
+  it(`is refused before its key is taken, so the key is good for the next one ${verifies('contract:14:refused-frees')}`, async () => {
+    const rig = new SendRig();
+    const draft_id = await rig.startDraft();
+    await rig.edit(draft_id);
+    const patch = { draft_id, subject: 'Mine', expected_version: 1 };
+    const edit = { ...patch, to: [], cc: [], bcc: [], text: '', attachments: [] };
+    for (const [capability, input] of [[patchDraftCapability, patch], [editDraftCapability, edit]] as const) {
+      const refused = await rejection(rig.invoke(capability, input, 'key-1'));
+      expect(refused).to.include({ code: 'version_conflict', replayed: false });
+      expect(await rig.typesOf(`operation-${rig.operationId('key-1')}`)).to.deep.equal([]);
+    }
+    const { output } = await rig.invoke(patchDraftCapability, { ...patch, expected_version: 2 }, 'key-1');
+    expect(output).to.include({ version: 3, subject: 'Mine' });
+  });
+}); // prettier-ignore
