@@ -2,6 +2,7 @@
  * What comes back from a provider through a person's browser (`contract.md` 18): shown first, taken only when the person
  * says so. Nobody signs in to the gateway for it: the state, known to that browser alone, stands for the request.
  */
+import { credentialIds } from '../kernel/credential-ids.ts';
 import { refusalEntry } from '../kernel/access-events.ts';
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../kernel/errors.ts';
@@ -140,8 +141,7 @@ async function authorOf(
     actor: {
       type: requester.actor,
       id: requester.principalId,
-      token_id: requester.tokenId,
-      session_id: null,
+      ...credentialIds(requester.tokenId),
       client: await sealClient(requester.principalId),
     },
     surface: 'console',

@@ -1,7 +1,9 @@
 /** What is checked before a provider's tokens are stored, and storing them. */
-import { callerOf } from '../kernel/access.ts';
+import { type Caller, callerInSession, callerOf } from '../kernel/access.ts';
 import { authorise } from '../kernel/authorise.ts';
+import { isSessionId } from '../kernel/credential-ids.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { DirectoryState } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { PROVIDER_NAMES } from '../kernel/mail-providers.ts';
 import type { Ports } from '../kernel/ports.ts';
@@ -16,15 +18,26 @@ export function assertStillAllowed(
   { requester, mailboxId }: AuthorizationRequest,
 ): void {
   const now = clock.now();
-  const token = directory.state.tokens.get(requester.tokenId);
-  const isLive = token?.revokedAt === null && Date.parse(token.expiresAt) > now.getTime();
-  const caller = isLive ? callerOf(directory.state, token, now) : null;
+  const caller = callerBy(directory.state, requester.tokenId, now);
   if (caller === null) {
     throw new GatewayError('insufficient_scope', 'Who asked for this may not do so any more.', {
       details: { required: ['mailboxes:manage'] },
     });
   }
   authorise(caller, directory.state, startProviderAuthorization, { mailbox_id: mailboxId });
+}
+
+/** Who asked, as long as that token or session lives. */
+function callerBy(state: DirectoryState, tokenId: string, now: Date): Caller | null {
+  const isAhead = (expiresAt: string): boolean => Date.parse(expiresAt) > now.getTime();
+  if (isSessionId(tokenId)) {
+    const session = state.sessions.get(tokenId);
+    return session?.endedAt === null && isAhead(session.expiresAt)
+      ? callerInSession(state, session, now)
+      : null;
+  }
+  const token = state.tokens.get(tokenId);
+  return token?.revokedAt === null && isAhead(token.expiresAt) ? callerOf(state, token, now) : null;
 }
 
 /**
