@@ -3,6 +3,7 @@ import { identifyLog } from '../commands/log-identity.ts';
 import type { Clock, Ports, ReadModels } from '../commands/kernel/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../mcp/protocol-revisions.ts';
+import { listWrittenTo } from '../projections/contacts.ts';
 import { followMoves } from '../projections/message-moves.ts';
 import { openAccessStream } from './access-stream.ts';
 import { PostgresContentStore } from './content-store/postgres-content-store.ts';
@@ -96,6 +97,7 @@ async function openPorts(
     links: createOneTimeLinks({ sql: storage.sql, clock }),
     sessionUse: createSessionUse(storage.sql, clock),
     moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
+    contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },
     server: {
       baseUrl,
       version,

@@ -1,6 +1,7 @@
-/** `read.draft`: every draft as its stream tells it, for lists and for the loops that look after drafts. */
+/** `read.draft`: every draft as its stream tells it, for lists and for the loops that look after drafts; and whom they went to. */
 import { draft, type DraftState, type DraftStatus } from '../commands/drafts/draft.ts';
 import type { Sql } from '../commands/kernel/ports.ts';
+import { forgetContacts, keepContacts } from './contacts.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 type DraftEvent = Parameters<typeof draft.evolve>[1];
@@ -13,26 +14,33 @@ interface Row extends Record<string, unknown> {
 
 export const drafts: Projection = {
   name: 'drafts',
-  version: 3,
-  tables: ['draft'],
+  version: 4,
+  tables: ['draft', 'contact'],
   // The state is the one of the write side, sealed texts sealed: single reads and lists then show the same.
   create: (tableOf) => [
     `create table ${tableOf('draft')} (
        id text primary key, org_id text, mailbox_id text not null, status text not null, version int not null,
        state jsonb not null, updated_at timestamptz not null)`,
+    `create table ${tableOf('contact')} (mailbox_id text, address text, primary key (mailbox_id, address))`,
   ],
   indexes: (tableOf) => [
     `create index on ${tableOf('draft')} (mailbox_id, id desc)`,
     `create index on ${tableOf('draft')} (updated_at)`,
   ],
-  apply: async ({ events, sql, tableOf }) => {
+  apply: async (batch) => {
+    const { events, sql, tableOf } = batch;
     const ofDrafts = events.filter(({ fact }) => draft.catalogue.has(fact.type));
-    if (ofDrafts.length === 0) return;
-    await foldInto(sql, tableOf('draft'), ofDrafts);
+    if (ofDrafts.length > 0) await keepContacts(batch, await foldInto(sql, tableOf('draft'), ofDrafts));
+    await forgetContacts(batch);
   },
 };
 
-async function foldInto(sql: Sql, table: string, events: readonly ProjectedEvent[]): Promise<void> {
+/** The drafts among them that were sent, as they are now. */
+async function foldInto(
+  sql: Sql,
+  table: string,
+  events: readonly ProjectedEvent[],
+): Promise<readonly DraftState[]> {
   const byDraft = Map.groupBy(events, ({ streamName }) => splitStreamName(streamName).id);
   const before = await sql.query<Row>(`select id, org_id, state from ${table} where id = any($1::text[])`, [
     [...byDraft.keys()],
@@ -64,6 +72,10 @@ async function foldInto(sql: Sql, table: string, events: readonly ProjectedEvent
       rows.map(({ state }) => state.updatedAt),
     ],
   );
+  const sent = new Set(
+    events.flatMap(({ fact, streamName }) => (fact.type === 'DraftSent' ? [streamName] : [])),
+  );
+  return rows.flatMap(({ id, state }) => (sent.has(`draft-${id}`) ? [state] : []));
 }
 
 export interface ListedDraft {

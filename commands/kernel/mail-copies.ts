@@ -20,6 +20,14 @@ export interface KnownMessage {
   readonly receivedAt: Date;
 }
 
+/** All of a mailbox that is indexed, and which of it is Sent. */
+export interface WholeMailAndSent {
+  readonly mailboxNumber: number;
+  readonly folderNumbers: readonly number[];
+  /** Null when no folder has that role. */
+  readonly sentNumber: number | null;
+}
+
 export interface MailCopies {
   /**
    * What the index knows, or knew in the last 30 days, of the message at its place; null when nothing, or when it has no
@@ -38,6 +46,14 @@ export interface MailCopies {
     folders: { readonly mailboxNumber: number; readonly folderNumbers: readonly number[] },
     messages: readonly FetchedMessage[],
   ): Promise<ReadonlyMap<FetchedMessage, boolean> | null>;
+  /**
+   * Those of the addresses that wrote to the mailbox, or were written to in a message of its Sent folder; null while its index is
+   * not complete. Mail says so, and anybody can write a mail: enough for a hint to a person, not for a decision. Throws `store_unavailable`.
+   */
+  knownCorrespondents(
+    mail: WholeMailAndSent,
+    addresses: readonly string[],
+  ): Promise<ReadonlySet<string> | null>;
   /** Deletes the index rows of a mailbox and what is known of its changes. Throws `store_unavailable`. */
   erase(mailbox: { readonly id: string; readonly number: number }): Promise<void>;
 }

@@ -110,7 +110,7 @@ export const PolicyCondition = z.strictObject({
   first_contact: z
     .boolean()
     .optional()
-    .describe('Of a send: nothing was ever exchanged; true while unknown.'),
+    .describe('Of a send: the gateway has sent this recipient nothing from this mailbox yet.'),
   recipient_count: Range.optional(),
   attachment_types: values(ContentType),
   attachment_size: Range.optional().describe('Bytes of one attachment.'),

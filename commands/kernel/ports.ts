@@ -10,6 +10,7 @@ import type { MailEchoes } from './mail-echoes.ts';
 import type { MailLogins } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Markup } from './markup.ts';
+import type { Contacts } from './contacts.ts';
 import type { MessageMoves } from './message-moves.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpCalls } from './mcp-calls.ts';
@@ -282,6 +283,7 @@ export interface Ports {
   readonly directory: Directory;
   readonly readModels: ReadModels;
   readonly moves: MessageMoves;
+  readonly contacts: Contacts;
   readonly feed: ChangeFeed;
   readonly sessions: McpSessions;
   readonly tasks: McpTasks;

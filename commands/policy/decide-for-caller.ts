@@ -39,6 +39,8 @@ export const decideActionPolicy = (
 export interface SendContent {
   /** Addresses. */
   readonly recipients: readonly string[];
+  /** Those of them that the mailbox has written to through the gateway: the others are first contacts. */
+  readonly writtenTo: ReadonlySet<string>;
   readonly attachments: readonly AttachmentFacts[];
   /** Names of the header fields its sender added. */
   readonly headers: readonly string[];
@@ -58,11 +60,11 @@ export function decideSendPolicy(
 export const decideSend = (policy: Policy, acting: Acting, content: SendContent): PolicyDecision =>
   decidePolicy(policy, factsOfSend(policy, acting, content));
 
-/** A send as this policy looks at it. Nobody knows yet who was written to before, so all are first contacts. */
+/** A send as this policy looks at it. */
 export const factsOfSend = (
   policy: Pick<Policy, 'internal_domains' | 'custom_headers'>,
   acting: Acting,
-  { recipients, attachments, headers }: SendContent,
+  { recipients, writtenTo, attachments, headers }: SendContent,
 ): PolicyFacts => ({
   ...acting,
   actions: ['send'],
@@ -70,7 +72,7 @@ export const factsOfSend = (
   send: {
     recipients: recipients.map((address): RecipientFacts => {
       const domain = domainOf(address);
-      return { domain, external: !isInternal(policy, domain), firstContact: true };
+      return { domain, external: !isInternal(policy, domain), firstContact: !writtenTo.has(address) };
     }),
     attachments: attachments.map(bareType),
     unlistedHeaders: unlistedHeaders(headers, policy.custom_headers),

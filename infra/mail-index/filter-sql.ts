@@ -110,7 +110,8 @@ const contains =
     return { sql: `(${each.join(' or ')})`, isExact: true, readsText: true };
   };
 
-const likePattern = (folded: string): string => `%${folded.replaceAll(/[\\%_]/g, '\\$&')}%`;
+/** A pattern of `like` that finds the text anywhere. */
+export const likePattern = (folded: string): string => `%${folded.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
 /** With the domain written between element marks the whole of it must be the same. */
 const fromDomain = (domain: string, parameters: Parameters): Condition => {

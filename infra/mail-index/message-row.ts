@@ -111,6 +111,9 @@ function unpackEnvelope(text: string): Envelope {
 export const namesInEnvelope = (
   envelope: string,
 ): Pick<Envelope, 'messageId' | 'inReplyTo' | 'references' | 'threadRoot'> => unpackEnvelope(envelope);
+/** Everyone named in a packed envelope. */
+export const peopleInEnvelope = (envelope: string): Pick<Envelope, 'from' | 'to' | 'cc' | 'bcc'> =>
+  unpackEnvelope(envelope);
 export const messageIdOf = (envelope: string): string | null => namesInEnvelope(envelope).messageId;
 
 /** The message of a row. */

@@ -2,6 +2,7 @@
 import type { MailCopies, SyncStatus } from '../../commands/kernel/mail-copies.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { knownMessage } from '../mail-index/departed-messages.ts';
+import { knownCorrespondents } from '../mail-index/known-correspondents.ts';
 import { firstContacts } from '../mail-index/first-contacts.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 
@@ -38,6 +39,7 @@ export const createMailCopies = (sql: Sql, index: Pick<MailIndex, 'erase'>): Mai
   knownMessage: (mailboxNumber, { folder, uidValidity, uid }) =>
     knownMessage(sql, { mailboxNumber, folderNumber: folder.number, uidValidity, uid }),
   firstContacts: (folders, messages) => firstContacts(sql, folders, messages),
+  knownCorrespondents: (mail, addresses) => knownCorrespondents(sql, mail, addresses),
   erase: async ({ id, number }) => {
     await index.erase(number);
     await sql.query('delete from work.mail_echo where mailbox_id = $1', [id]);

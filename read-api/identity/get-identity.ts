@@ -154,7 +154,12 @@ const ofAgents = ({ caller, ports }: Pick<Context, 'caller' | 'ports'>): Quotas 
   caller.actor === 'agent' ? { sends_per_hour: ports.server.limits.sendsPerHour } : null;
 
 /** Somebody no rule can name (RFC 2606): a send is judged by whom it goes to. */
-const TO_A_STRANGER = { recipients: ['somebody@stranger.invalid'], attachments: [], headers: [] };
+const TO_A_STRANGER = {
+  recipients: ['somebody@stranger.invalid'],
+  writtenTo: new Set<string>(),
+  attachments: [],
+  headers: [],
+};
 
 function requiresApproval(
   mailbox: MailboxEntry,

@@ -17,7 +17,11 @@ const MAX_RECIPIENTS = 100;
 /** A mail that is nowhere written, so that a policy can be tried without one. */
 const Send = z.strictObject({
   type: z.literal('send'),
-  recipients: z.array(AddressInput).min(1).max(MAX_RECIPIENTS).describe('To, Cc and Bcc together.'),
+  recipients: z
+    .array(AddressInput)
+    .min(1)
+    .max(MAX_RECIPIENTS)
+    .describe('To, Cc and Bcc together; each is taken as a first contact.'),
   attachments: z
     .array(
       z.strictObject({
@@ -86,6 +90,8 @@ export async function simulatedFacts(
       const { recipients, attachments } = operation;
       return factsOfSend(policy, acting, {
         recipients: recipients.map((recipient) => addressOf(recipient).email),
+        // Whom a mailbox wrote to is for those who may read its drafts.
+        writtenTo: new Set(),
         attachments: attachments.map(({ content_type, size }) => ({ contentType: content_type, size })),
         headers: [],
       });
@@ -93,7 +99,7 @@ export async function simulatedFacts(
     case 'draft_send': {
       const draft = await loadDraft(context, operation.draft_id, ['drafts:read']);
       if (draft.mailbox.id !== asked.mailbox_id) throw notFound('draft');
-      return factsOfSend(policy, acting, await sendContentOf(context.ports.personal, draft.state));
+      return factsOfSend(policy, acting, await sendContentOf(context.ports, draft.state));
     }
     default:
       return { ...acting, actions: [operation.type], bulkCount: 1, send: null };

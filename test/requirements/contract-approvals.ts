@@ -37,6 +37,10 @@ export const contractApprovals = {
     'email_act',
     'The manifest names locators, Message-IDs, salted subject hashes and destinations; content_hash is its SHA-256.',
   ],
+  'contract:20:contact-warnings': [
+    'wants_to_send_draft',
+    'Recipients with whom no earlier mail is known, and addresses an answer cannot go to, are warnings.',
+  ],
   'contract:20:warnings': [
     ['get_approval', 'preview_approval', 'list_approvals'],
     'warnings[] with code, severity and text, worst first, is the one list of everything the preview marks.',

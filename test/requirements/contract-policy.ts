@@ -60,7 +60,7 @@ export const contractPolicy = {
   ],
   'contract:8:recipients': [
     'send_draft',
-    'External is outside of internal_domains; a first contact that nobody knows of is one.',
+    'External is outside of internal_domains; a first contact is everyone to whom the gateway sent nothing from that mailbox.',
   ],
   'contract:8:internal-domains': [
     ['set_policy', 'send_draft'],

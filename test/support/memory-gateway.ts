@@ -81,6 +81,7 @@ const noCopies: MailCopies = {
   },
   knownMessage: () => Promise.resolve(null),
   firstContacts: () => Promise.resolve(null),
+  knownCorrespondents: () => Promise.resolve(null),
   erase: () => Promise.resolve(),
 };
 
@@ -140,6 +141,7 @@ export function memoryPorts() {
     leases: memoryLeases('run_1'),
     mailEchoes: silentEchoes,
     mailCopies: noCopies,
+    contacts: { writtenTo: () => Promise.resolve(new Set()) },
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },
     accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },

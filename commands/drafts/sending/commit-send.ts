@@ -33,12 +33,15 @@ type Ready = Committable<SendManifest>;
 export const sendCommit: CommitKind<SendManifest> = {
   kind: 'send_draft',
   scopes: () => ['drafts:send'],
-  decide: ({ directory: { state } }, { acting, orgId, manifest: { envelope, attachments, headers } }) =>
-    decideSend(policyInForce(state, orgId), acting, {
+  decide: async ({ directory, contacts }, { acting, orgId, manifest }) => {
+    const { envelope, attachments, headers } = manifest;
+    return decideSend(policyInForce(directory.state, orgId), acting, {
       recipients: envelope.to,
+      writtenTo: await contacts.writtenTo(acting.mailboxId, envelope.to),
       attachments: attachments.flatMap(attachmentFactsOf),
       headers: headers.other.map(({ name }) => name),
-    }),
+    });
+  },
   lost,
   execute,
 };

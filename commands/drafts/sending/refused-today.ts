@@ -12,21 +12,17 @@ import { sendContentOf } from './send-content.ts';
  * of the draft was erased.
  */
 export async function refusedToday(
-  {
-    directory: { state },
-    locators,
-    personal,
-    clock,
-  }: Pick<Ports, 'directory' | 'locators' | 'personal' | 'clock'>,
+  ports: Pick<Ports, 'directory' | 'locators' | 'personal' | 'contacts' | 'clock'>,
   asked: OperationState,
   draft: DraftState,
 ): Promise<'insufficient_scope' | 'policy_denied' | null> {
-  const standing = requesterNow(state, asked, { scopes: ['drafts:send'], now: clock.now() });
+  const { state } = ports.directory;
+  const standing = requesterNow(state, asked, { scopes: ['drafts:send'], now: ports.clock.now() });
   if (typeof standing === 'string' || asked.submitted === null) return 'insufficient_scope';
-  if (!liesWithin(locators, standing, draft)) return 'insufficient_scope';
+  if (!liesWithin(ports.locators, standing, draft)) return 'insufficient_scope';
   const { by, orgId } = asked.submitted;
   const acting = { mailboxId: standing.mailbox.id, actor: by.type, principalId: by.id };
-  const content = await sendContentOf(personal, draft);
+  const content = await sendContentOf(ports, draft);
   const { decision } = decideSend(policyInForce(state, orgId ?? ''), acting, content);
   return decision === 'allow' ? null : 'policy_denied';
 }

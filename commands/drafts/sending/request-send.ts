@@ -20,6 +20,7 @@ import { draftPayload } from '../draft-payload.ts';
 import { freezeMessage } from '../freeze-draft.ts';
 import { asLoaded, type DraftAtRevision, freezeForCheck } from './begin-send.ts';
 import { buildSendManifest, type FrozenMessage } from './build-send-manifest.ts';
+import { firstContactWarnings, skippedWarnings } from './recipient-warnings.ts';
 import { sendWarnings } from './send-warnings.ts';
 import { shownBody } from './shown-body.ts';
 import { replaySend } from './replay-send.ts';
@@ -90,14 +91,18 @@ async function warningsOf(
   { ports }: Context,
   mailbox: MailboxEntry,
   manifest: SendManifest,
-  { composed: { message } }: FrozenMessage,
+  { composed: { message, envelope }, smtp }: FrozenMessage,
 ): Promise<readonly ApprovalWarning[]> {
   const content = {
     mailboxAddress: mailbox.email,
     domains: domainsOf(policyInForce(ports.directory.state, mailbox.orgId), mailbox.email),
     body: await shownBody(ports.markup, message),
   };
-  return sendWarnings(manifest, content);
+  return [
+    ...sendWarnings(manifest, content),
+    ...skippedWarnings(envelope.skipped_recipients),
+    ...(await firstContactWarnings(ports, mailbox, smtp.to)),
+  ];
 }
 
 const submittedOf = ({ request: { capability, mode, reason }, loaded: { mailboxId } }: AskedSend) => ({

@@ -1,7 +1,7 @@
 /** What a send of a draft would carry, as policy looks at it. */
 import { GatewayError } from '../../kernel/errors.ts';
 import { type TypedAttachment, typesOf } from '../../kernel/attachment-types.ts';
-import type { PersonalData } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
 import type { SendContent } from '../../policy/decide-for-caller.ts';
 import type { AttachmentFacts } from '../../policy/policy-facts.ts';
 import { attachmentsOf, openEnvelope, recipientsOf } from '../draft-envelope.ts';
@@ -13,13 +13,18 @@ export const attachmentFactsOf = (
 ): readonly AttachmentFacts[] =>
   typesOf(attachment).map((contentType) => ({ contentType, size: attachment.size }));
 
-/** Every recipient and attachment of the draft as it stands. Throws `conflict` when its content was erased. */
-export async function sendContentOf(personal: PersonalData, { current }: DraftState): Promise<SendContent> {
+/** Every recipient and attachment of the draft as it stands. Throws `conflict` when its content was erased, `store_unavailable`. */
+export async function sendContentOf(
+  { personal, contacts }: Pick<Ports, 'personal' | 'contacts'>,
+  { current, mailboxId }: DraftState,
+): Promise<SendContent> {
   const envelope = current && (await openEnvelope(personal, current));
   if (current === null || envelope === null)
     throw new GatewayError('conflict', 'The content of this draft was erased.');
+  const recipients = recipientsOf(envelope).map(({ email }) => email);
   return {
-    recipients: recipientsOf(envelope).map(({ email }) => email),
+    recipients,
+    writtenTo: await contacts.writtenTo(mailboxId ?? '', recipients),
     attachments: attachmentsOf(current, envelope).flatMap(attachmentFactsOf),
     headers: Object.keys(envelope.headers),
   };

@@ -133,4 +133,4 @@ export function assertSubmits({ smtp }: MailboxEntry): void {
 
 /** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */
 export const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
-  decideSendPolicy(context, mailbox, await sendContentOf(context.ports.personal, state));
+  decideSendPolicy(context, mailbox, await sendContentOf(context.ports, state));

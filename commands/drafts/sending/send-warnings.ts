@@ -29,7 +29,7 @@ export function sendWarnings(manifest: SendManifest, content: WarnedSend): reado
 /** Named in a warning; of more the number is told. */
 const MOST_NAMED = 5;
 
-function named(emails: readonly string[]): string {
+export function named(emails: readonly string[]): string {
   const shown = emails.slice(0, MOST_NAMED).map(visible).join(', ');
   return emails.length > MOST_NAMED ? `${shown} and ${String(emails.length - MOST_NAMED)} more` : shown;
 }

@@ -87,7 +87,7 @@ export async function checkAgain<Content extends Manifest>(
   const { submitted } = state;
   if (submitted === null) throw new Error(`${commit.operationId} was never submitted`);
   const acting = { mailboxId: mailbox.id, actor: submitted.by.type, principalId: submitted.by.id };
-  const policy = kind.decide(ports, { acting, orgId: submitted.orgId ?? '', state, manifest });
+  const policy = await kind.decide(ports, { acting, orgId: submitted.orgId ?? '', state, manifest });
   if (isStricter(policy, approval.terms)) return invalid('policy_stricter', policy);
   const started: OperationFact = {
     type: 'CommitStarted',

@@ -30,12 +30,14 @@ export const actionsCommit: CommitKind<ActionsManifest> = {
   kind: 'message_actions',
   scopes: ({ steps }) => scopesOf(steps.map(({ action }) => ({ type: action }))),
   decide: ({ directory }, { acting, orgId, state, manifest }) =>
-    decidePolicy(policyInForce(directory.state, orgId), {
-      ...acting,
-      actions: manifest.steps.map(({ action }) => action),
-      bulkCount: state.targets.length,
-      send: null,
-    }),
+    Promise.resolve(
+      decidePolicy(policyInForce(directory.state, orgId), {
+        ...acting,
+        actions: manifest.steps.map(({ action }) => action),
+        bulkCount: state.targets.length,
+        send: null,
+      }),
+    ),
   lost,
   execute,
 };

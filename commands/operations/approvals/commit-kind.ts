@@ -48,8 +48,8 @@ export interface CommitKind<Content extends Manifest> {
   readonly kind: Content['kind'];
   /** What the requester has to hold now. */
   scopes(manifest: Content): readonly MailboxScope[];
-  /** What policy says now of exactly this. */
-  decide(ports: Ports, asked: Asked<Content>): PolicyDecision;
+  /** What policy says now of exactly this. Throws `store_unavailable`. */
+  decide(ports: Ports, asked: Asked<Content>): Promise<PolicyDecision>;
   /**
    * What is gone of what it is about, null while all of it is there. With `asksServer` the mail server is asked, too: then it
    * throws what keeps the mailbox from answering.

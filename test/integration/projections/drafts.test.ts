@@ -2,8 +2,10 @@ import { expect } from 'chai';
 import { draft } from '../../../commands/drafts/draft.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { drafts, listDraftStates, listUnsentDrafts } from '../../../projections/drafts.ts';
-import { happened } from '../../support/event-author.ts';
+import { listWrittenTo } from '../../../projections/contacts.ts';
+import { happened, sealSample } from '../../support/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { verifies } from '../../support/verifies.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 type Told = keyof typeof SAMPLE_EVENTS;
@@ -48,5 +50,45 @@ describe('the list of drafts', () => {
     expect(await of({ mailboxIds: ['mbx_2'] })).to.deep.equal([]);
     const unsent = await listUnsentDrafts(sql, ['mbx_1'], 10);
     expect(unsent.map(({ draftId }) => draftId)).to.have.members(['drf_1', 'drf_2']);
+  });
+
+  it(`knows whom a mailbox wrote to: who took a mail, until the mailbox is erased ${verifies('contract:8:recipients')}`, async () => {
+    const { sql, events } = rig;
+    const projector = await rig.start({ projections: [drafts] });
+    const to = ['bob@example.com', 'refused@example.com', 'Box@xn--exmple-cua.org'];
+    const frozen = {
+      ...SAMPLE_EVENTS.DraftFrozen,
+      smtp_envelope: sealSample(JSON.stringify({ from: 'anna@example.com', to })),
+    };
+    const [rejected] = SAMPLE_EVENTS.DraftSent.rejected;
+    const sent = {
+      ...SAMPLE_EVENTS.DraftSent,
+      rejected: [{ ...rejected, address: sealSample('refused@example.com') }],
+    };
+    const draftOf = (id: string, mailbox_id: string, ...more: object[]): Promise<unknown> =>
+      happened(events, `draft-${id}`, [
+        { type: 'DraftStarted', data: { ...SAMPLE_EVENTS.DraftStarted, mailbox_id } },
+        { type: 'DraftFrozen', data: frozen },
+        ...more,
+      ] as unknown as Parameters<typeof happened>[2]);
+    const written = async (mailboxId: string, ...more: string[]): Promise<string[]> => [
+      ...(await listWrittenTo(sql, mailboxId, [...to, ...more])),
+    ];
+    await draftOf('drf_5', 'mbx_5');
+    await rig.settle(projector);
+    expect(await written('mbx_5'), 'frozen is not sent').to.deep.equal([]);
+    await happened(events, 'draft-drf_5', [{ type: 'DraftSent', data: sent }] as unknown as Parameters<
+      typeof happened
+    >[2]);
+    await draftOf('drf_6', 'mbx_6', { type: 'DraftSent', data: sent });
+    await rig.settle(projector);
+    expect(
+      await written('mbx_5', 'Bob@example.com', 'bob@example.com.evil.test', 'Box@exämple.org'),
+    ).to.have.members(['bob@example.com', 'Box@xn--exmple-cua.org', 'Box@exämple.org']);
+    expect(await written('mbx_7')).to.deep.equal([]);
+    await happened(events, 'mailbox-mbx_5', [{ type: 'MailboxErased', data: {} }]);
+    await rig.settle(projector);
+    expect(await written('mbx_5')).to.deep.equal([]);
+    expect(await written('mbx_6')).to.have.length(2);
   });
 });

@@ -49,6 +49,7 @@ describe('the types of an attachment', () => {
     const acting = { mailboxId: 'mbx_0', actor: 'agent', principalId: 'agt_1' } as const;
     const decided = (content_type: string, filename: string, sniffed_type: string | null) =>
       decideSend(policyEntry(rules), acting, {
+        writtenTo: new Set(),
         recipients: ['bob@example.com'],
         headers: [],
         attachments: attachmentFactsOf({ content_type, filename, sniffed_type, size: 9 }),

@@ -13,7 +13,8 @@ function asking(rules: readonly unknown[], said: Partial<PolicyEntry> = {}) {
   return { caller, ports: { ...ports, directory: { ...ports.directory, state } } };
 }
 
-const NOTHING = { attachments: [], headers: [] };
+const NOBODY: ReadonlySet<string> = new Set();
+const NOTHING = { writtenTo: NOBODY, attachments: [], headers: [] };
 
 describe('the policy asked for a caller', () => {
   const mailbox = { id: 'mbx_0' };
@@ -47,8 +48,8 @@ describe('the policy asked for a caller', () => {
     const rules = [{ id: 'all', when: {}, then: { decision: 'allow' } }];
     const decided = (headers: readonly string[], custom_headers: readonly string[]) =>
       decideSendPolicy(asking(rules, { custom_headers }), mailbox, {
+        ...NOTHING,
         recipients: ['bob@example.com'],
-        attachments: [],
         headers,
       });
     expect(decided(['X-Ticket'], [])).to.include({ decision: 'deny', ruleId: 'custom_headers', version: 2 });
@@ -59,10 +60,17 @@ describe('the policy asked for a caller', () => {
     expect(decided(['X-SMTPAPI'], ['x-smtpapi'])).to.include({ decision: 'deny' });
   });
 
-  it(`reads a first contact as true while nobody knows ${verifies('contract:8:recipients')}`, () => {
-    const known = { id: 'known', when: { first_contact: false }, then: { decision: 'allow' } };
-    const send = { recipients: ['bob@example.com'], ...NOTHING };
-    expect(decideSendPolicy(asking([known]), mailbox, send).decision).to.equal('require');
+  it(`takes everyone for a first contact whom the mailbox did not write to ${verifies('contract:8:recipients')}`, () => {
+    const rules = [{ id: 'known', when: { first_contact: false }, then: { decision: 'allow' } }];
+    const decided = (recipients: readonly string[], writtenTo: readonly string[]) =>
+      decideSendPolicy(asking(rules), mailbox, {
+        ...NOTHING,
+        recipients,
+        writtenTo: new Set(writtenTo),
+      }).decision;
+    expect(decided(['bob@example.com'], [])).to.equal('require');
+    expect(decided(['bob@example.com'], ['bob@example.com'])).to.equal('allow');
+    expect(decided(['bob@example.com', 'eve@example.com'], ['bob@example.com'])).to.equal('require');
   });
 
   it('looks at every attachment and the number of recipients', () => {
@@ -75,8 +83,8 @@ describe('the policy asked for a caller', () => {
     ];
     const decided = (recipients: readonly string[], ...types: readonly string[]) =>
       decideSendPolicy(asking(rules), mailbox, {
+        ...NOTHING,
         recipients,
-        headers: [],
         attachments: types.map((contentType) => ({ contentType, size: 10 })),
       }).decision;
     expect(decided(['bob@example.com'], 'IMAGE/png', 'image/gif')).to.equal('allow');
@@ -89,8 +97,8 @@ describe('the policy asked for a caller', () => {
     const rules = [{ id: 'no', when: { attachment_types: exact }, then: { decision: 'deny' } }];
     const decided = (contentType: string) =>
       decideSendPolicy(asking(rules), mailbox, {
+        ...NOTHING,
         recipients: ['bob@example.com'],
-        headers: [],
         attachments: [{ contentType, size: 10 }],
       }).decision;
     expect(decided('application/x-msdownload; charset=utf-8')).to.equal('deny');

@@ -61,6 +61,7 @@ describe('the bar of a first pass', () => {
             statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])),
             knownMessage: () => Promise.resolve(null),
             firstContacts: () => Promise.resolve(null),
+            knownCorrespondents: () => Promise.resolve(null),
             erase: () => Promise.resolve(),
           },
         },
