@@ -40,7 +40,7 @@ export class CommitDraft {
       const place = { position: this.#logEnd, stream, revision, createdMs: this.createdMs };
       const record: StoredRecord = { ...place, ...proposed };
       this.records.push(record);
-      this.#byId.set(record.id, record);
+      if (!this.#byId.has(record.id)) this.#byId.set(record.id, record);
       this.#logEnd += recordSize(record);
       revision += 1;
     }
@@ -59,7 +59,8 @@ export class CommitDraft {
   memory(rows: LogRows, recent: RecentEvents): Memory {
     return {
       lastPosition: recent.lastPosition,
-      recentById: (id) => this.#byId.get(id) ?? recent.byId(id),
+      nowMs: this.createdMs,
+      recentById: (id) => recent.byId(id) ?? this.#byId.get(id),
       recordsAt: async (stream, revision, count): Promise<readonly KnownRecord[]> => {
         const planned = this.records.filter(
           (r) => r.stream === stream && r.revision >= revision && r.revision < revision + count,

@@ -1,7 +1,14 @@
 /** The rules of optimistic concurrency and idempotency, without I/O. */
 import { randomUUID } from 'node:crypto';
 import type { ProposedRecord } from './stored-record.ts';
-import { deletedMetadata, isMetadataStream, metadataOf, ownState, reopenedMetadata } from './stream-state.ts';
+import {
+  deletedMetadata,
+  firstVisible,
+  isMetadataStream,
+  metadataOf,
+  ownState,
+  reopenedMetadata,
+} from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 import type { Decision, Expectation, KnownRecord, PlannedWrite, WriteRequest } from './write-request.ts';
 
@@ -9,10 +16,12 @@ import type { Decision, Expectation, KnownRecord, PlannedWrite, WriteRequest } f
 export interface Memory {
   /** The records of a stream from a revision on, at most `count`. */
   recordsAt(stream: string, revision: number, count: number): Promise<readonly KnownRecord[]>;
-  /** A recently written record; forgotten after a restart, as a real server's cache is. */
+  /** Where a recently written id came to stand first; forgotten after a restart, as a real server's cache is. */
   recentById(id: string): KnownRecord | undefined;
   /** The last position given out. */
   readonly lastPosition: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly nowMs: number;
 }
 
 /** Neither events nor metadata: a stream of which only metadata was set can be deleted, and exists for an append. */
@@ -63,7 +72,7 @@ function decideExactly(
   return memory.recordsAt(stream, after + 1, records.length).then((known) => {
     const repeated =
       known.length === records.length && records.every((record, i) => record.id === known[i]?.id);
-    if (repeated) return repeatOf(known.at(-1), state);
+    if (repeated) return repeatOf(known.at(-1), state, memory);
     // Only ids that begin with a new one reopen a deleted stream: otherwise half of it was appended before.
     const isNew = known[0]?.id !== records[0]?.id;
     return isNew && state.metadata.deleted && expected === 'no-stream'
@@ -80,13 +89,17 @@ function decideLoosely(request: WriteRequest, { state, memory, write }: Facts): 
     .map(({ id }) => memory.recentById(id))
     .map((r) => (r?.stream === stream ? r : undefined));
   if (known[0] === undefined) return write();
-  return known.includes(undefined) ? wrongVersion(expected, state) : repeatOf(known.at(-1), state);
+  return known.includes(undefined) ? wrongVersion(expected, state) : repeatOf(known.at(-1), state, memory);
 }
 
 function decideDelete(request: WriteRequest, state: StreamState): Decision {
   const { expected, stream } = request;
-  const head = expected === 'no-stream' ? -1 : expected;
-  const met = expected === 'any' || expected === 'stream-exists' || head === state.head;
+  const { deleted } = state.metadata;
+  if (expected === 'stream-exists' && deleted) return { kind: 'repeat', outcome: { kind: 'stream-deleted' } };
+  const met =
+    expected === 'no-stream'
+      ? state.head < 0 || deleted
+      : expected === 'any' || expected === 'stream-exists' || expected === state.head;
   if (isMissing(state) || !met) return wrongVersion(expected, state);
   return { kind: 'write', writes: [metadataWrite(stream, state, deletedMetadata())] };
 }
@@ -126,11 +139,14 @@ const nothingAsked = (state: StreamState, memory: Memory): Decision => ({
   outcome: { kind: 'written', revision: state.head, position: memory.lastPosition },
 });
 
-const repeatOf = (last: KnownRecord | undefined, state: StreamState): Decision => ({
-  kind: 'repeat',
-  outcome: {
-    kind: 'written',
-    revision: last?.revision ?? state.head,
-    position: state.metadata.deleted ? null : (last?.position ?? null),
-  },
-});
+/** The position is told only of an event that can be read. */
+function repeatOf(last: KnownRecord | undefined, state: StreamState, { nowMs }: Memory): Decision {
+  const revision = last?.revision ?? state.head;
+  const isHidden =
+    revision < firstVisible(state) ||
+    nowMs - (last?.createdMs ?? nowMs) > 1_000 * state.metadata.maxAgeSeconds;
+  return {
+    kind: 'repeat',
+    outcome: { kind: 'written', revision, position: isHidden ? null : (last?.position ?? null) },
+  };
+}

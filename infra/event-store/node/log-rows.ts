@@ -10,6 +10,9 @@ export type Direction = 'forwards' | 'backwards';
 
 type EventRow = [string, string, string, string, string, boolean, Buffer, Buffer, string];
 
+/** `created` is kept as the protocol has it. */
+const TICKS_PER_MS = 10_000;
+
 const COLUMNS = 'position, stream, revision, id, type, is_json, data, metadata, created';
 
 /** A page of a stream: limited in number, and by the bytes before each event. */
@@ -39,7 +42,7 @@ function toRecord(row: EventRow): StoredRecord {
     isJson: row[5],
     data: row[6],
     metadata: row[7],
-    createdMs: Number(row[8]) / 10_000,
+    createdMs: Number(row[8]) / TICKS_PER_MS,
   };
 }
 
@@ -116,7 +119,7 @@ export class LogRows {
         'SELECT created FROM log.event WHERE stream = $1 AND revision = $2',
         [stream, middle],
       );
-      if (Number(rows[0]?.[0] ?? 0) / 10_000 < sinceMs) low = middle + 1;
+      if (Number(rows[0]?.[0] ?? 0) / TICKS_PER_MS < sinceMs) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -124,17 +127,18 @@ export class LogRows {
 
   /** Ids and places of a stream's events from a revision on. */
   async knownFrom(stream: string, revision: number, count: number): Promise<readonly KnownRecord[]> {
-    const rows = await this.#select<[string, string, string]>(
+    const rows = await this.#select<[string, string, string, string]>(
       'known_from',
-      `SELECT id, revision, position FROM log.event WHERE stream = $1 AND revision >= $2 AND revision < $3
+      `SELECT id, revision, position, created FROM log.event WHERE stream = $1 AND revision >= $2 AND revision < $3
        ORDER BY revision`,
       [stream, revision, revision + count],
     );
-    return rows.map(([id, at, position]) => ({
+    return rows.map(([id, at, position, created]) => ({
       id,
       stream,
       revision: Number(at),
       position: Number(position),
+      createdMs: Number(created) / TICKS_PER_MS,
     }));
   }
 

@@ -41,13 +41,14 @@ export class RecentEvents {
   publish(records: readonly StoredRecord[]): void {
     for (const record of records) {
       this.#records.push(record);
-      this.#byId.set(record.id, record);
+      if (!this.#byId.has(record.id)) this.#byId.set(record.id, record);
       this.#bytes += weight(record);
       this.#last = record.position;
     }
     this.#trim();
   }
 
+  /** The first record with this id, as a real server's cache keeps it. */
   byId(id: string): StoredRecord | undefined {
     return this.#byId.get(id);
   }

@@ -18,7 +18,7 @@ export interface Written {
   readonly kind: 'written';
   /** Revision of the last event, -1 when the stream has none. */
   readonly revision: number;
-  /** Null only for the repeat of an append to a stream that has been soft deleted since. */
+  /** Null only for the repeat of an append whose last event is hidden since, by a soft delete or by metadata. */
   readonly position: number | null;
 }
 
@@ -48,4 +48,4 @@ export type Decision =
   | { readonly kind: 'repeat'; readonly outcome: Outcome };
 
 /** A stored record as far as the idempotency check needs it. */
-export type KnownRecord = Pick<StoredRecord, 'id' | 'revision' | 'position' | 'stream'>;
+export type KnownRecord = Pick<StoredRecord, 'id' | 'revision' | 'position' | 'stream' | 'createdMs'>;

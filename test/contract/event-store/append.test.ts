@@ -147,6 +147,17 @@ describeStores('append', (store) => {
     expect(await streamIds(stream)).to.deep.equal([event.id, event.id]);
   });
 
+  it('knows an id by the first place it was written to, in whichever stream', async () => {
+    const [stream, other] = [freshStream(), freshStream()];
+    const event = happened();
+    const { position } = await append(stream, NO_STREAM, event);
+    await append(stream, 0n, event);
+    expect(await append(stream, ANY, event)).to.deep.include({ nextExpectedRevision: 0n, position });
+    for (const revision of [0n, 1n]) {
+      expect(await append(other, ANY, event)).to.include({ nextExpectedRevision: revision });
+    }
+  });
+
   it('accepts 1 MiB of data and refuses one byte more, leaving nothing behind', async () => {
     const stream = freshStream();
     const binary = (bytes: number) =>

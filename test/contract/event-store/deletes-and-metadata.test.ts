@@ -88,10 +88,24 @@ describeStores('soft delete and metadata', (store) => {
     expect(await rejection(revisions(stream))).to.be.instanceOf(StreamNotFoundError);
   });
 
-  it('can delete twice and reopen', async () => {
+  it('repeats an append whose event metadata hides without a position', async () => {
+    const stream = freshStream();
+    const [first, second] = numbered(2);
+    if (!first || !second) throw new Error('two events');
+    await append(stream, NO_STREAM, first);
+    const { position } = await append(stream, 0n, second);
+    await store().client.setStreamMetadata(stream, { maxCount: 1 });
+    const hidden = { nextExpectedRevision: 0n, position: undefined };
+    expect(await append(stream, NO_STREAM, first)).to.deep.include(hidden);
+    expect(await append(stream, ANY, first)).to.deep.include(hidden);
+    expect(await append(stream, 0n, second)).to.deep.include({ nextExpectedRevision: 1n, position });
+  });
+
+  it('can delete twice, also expecting no stream, and reopen', async () => {
     const stream = await given(1);
     await store().client.deleteStream(stream);
-    await store().client.deleteStream(stream);
+    await store().client.deleteStream(stream, { expectedRevision: 0n });
+    await store().client.deleteStream(stream, { expectedRevision: NO_STREAM });
     await append(stream, NO_STREAM);
     expect(await revisions(stream)).to.deep.equal([1]);
   });

@@ -1,6 +1,7 @@
 /**
- * What a real 24.6 server was seen to answer to appends, soft deletes and metadata, as a model in memory. It knows nothing
- * of the node. Where the observations are silent it says so.
+ * What a real 24.6 server answers to appends, soft deletes and metadata, as it was seen and as its source has it
+ * (IndexWriter.CheckCommit, StorageWriterService), as a model in memory. It knows nothing of the node. Where both are silent
+ * it says so.
  */
 
 export type Expected = number | 'no-stream' | 'any' | 'stream-exists';
@@ -25,7 +26,7 @@ export type Write =
 export type Outcome =
   /** Written now, the last event at this revision. */
   | { readonly kind: 'written'; readonly revision: number }
-  /** There already; the position is the old one, unknown to the model inside an append, or left out. */
+  /** There already; the position is the old one, unknown to the model inside an append, or left out of hidden events. */
   | { readonly kind: 'repeated'; readonly revision: number; readonly position: bigint | 'unknown' | null }
   /** `actual`: -1 = no stream; null where no observation says what a deleted stream gives. */
   | { readonly kind: 'wrong-version'; readonly actual: number | null }
@@ -59,11 +60,15 @@ const NOTHING: ModelStream = {
 
 const head = ({ ids }: ModelStream): number => ids.length - 1;
 
+/** The lowest revision that is not hidden. */
+const lowest = ({ isDeleted, truncateBefore, ids, maxCount }: ModelStream): number =>
+  isDeleted ? Infinity : Math.max(truncateBefore, ids.length - maxCount);
+
 export class StreamModel {
   /** Every event written, in the order of `$all`. */
   readonly log: readonly ModelEvent[];
   readonly #streams: ReadonlyMap<string, ModelStream>;
-  /** Recent ids and where each was written last; one place per id. */
+  /** Recent ids and where each was written first; one place per id. */
   readonly #recent: ReadonlyMap<string, { readonly stream: string; readonly revision: number }>;
 
   constructor(
@@ -89,8 +94,7 @@ export class StreamModel {
   visible(name: string): readonly (readonly [revision: number, id: string])[] | null {
     const stream = this.#stream(name);
     if (head(stream) < 0 || stream.isDeleted) return null;
-    const lowest = Math.max(stream.truncateBefore, stream.ids.length - stream.maxCount);
-    return [...stream.ids.entries()].filter(([revision]) => revision >= lowest);
+    return [...stream.ids.entries()].filter(([revision]) => revision >= lowest(stream));
   }
 
   /** Revision of the newest metadata, null when none was ever set. */
@@ -103,8 +107,11 @@ export class StreamModel {
     const stream = this.#stream(write.stream);
     if (write.kind === 'metadata') return { kind: 'written', revision: stream.metadataCount };
     if (write.kind === 'append') return this.#decideAppend(write, stream);
-    const expected = write.expected === 'no-stream' ? -1 : write.expected;
-    const isMet = ['any', 'stream-exists', head(stream)].includes(expected);
+    // A deleted stream takes "no stream" as well as its last revision.
+    const isMet =
+      write.expected === 'no-stream'
+        ? head(stream) < 0 || stream.isDeleted
+        : ['any', head(stream)].includes(write.expected);
     return isMet && exists(stream)
       ? { kind: 'written', revision: stream.metadataCount }
       : wrongVersion(stream);
@@ -153,10 +160,10 @@ export class StreamModel {
       ids: [...before.ids, ...write.ids],
       positions: new Map([...before.positions, [last, position]]),
     };
-    const recent = new Map([
-      ...this.#recent,
-      ...events.map(({ id, stream, revision }) => [id, { stream, revision }] as const),
-    ]);
+    const recent = new Map(this.#recent);
+    for (const { id, stream, revision } of events) {
+      if (!recent.has(id)) recent.set(id, { stream, revision });
+    }
     if (!before.isDeleted) {
       return new StreamModel([...this.log, ...events], this.#with(write.stream, appended), recent);
     }
@@ -207,5 +214,6 @@ const wrongVersion = (stream: ModelStream): Outcome => ({
 const repeated = (stream: ModelStream, revision: number): Outcome => ({
   kind: 'repeated',
   revision,
-  position: stream.isDeleted ? null : (stream.positions.get(revision) ?? 'unknown'),
+  // The server reads the event to tell where it is, and finds none that is hidden.
+  position: revision < lowest(stream) ? null : (stream.positions.get(revision) ?? 'unknown'),
 });

@@ -173,6 +173,7 @@ describeEmbedded('on the wire', (store) => {
         exception: 'stream-deleted',
         'stream-name': stream,
       });
+      expect(await statusOf(raw.deleteExisting(stream))).to.include({ exception: 'stream-deleted' });
       const missing = freshStream();
       expect(await statusOf(raw.deleteExisting(missing))).to.deep.equal({
         code: status.FAILED_PRECONDITION,
