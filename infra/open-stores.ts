@@ -39,6 +39,9 @@ export interface Stores {
   readonly sharedEventStoreUrl: string;
 }
 
+/** For the reads of the embedded event node; each takes one for a page at a time. */
+const NODE_CONNECTIONS = 8;
+
 /** Opens them in order, the schema brought up to date; what was opened is put on the stack for its owner to close. */
 export async function openStores(options: StoresOptions, opened: AsyncDisposableStack): Promise<Stores> {
   const { config, log } = options;
@@ -55,8 +58,7 @@ export async function openStores(options: StoresOptions, opened: AsyncDisposable
     await whenReached('event store', () => reachEventStore(url), options);
     return { ...places, eventStoreUrl: url, sharedEventStoreUrl: url };
   }
-  const database = { pool, directUrl, isPoolDirect: databaseUrl === directUrl };
-  const node = await openOwnNode(options, database, opened);
+  const node = await openOwnNode(options, { databaseUrl, directUrl }, opened);
   return { ...places, eventStoreUrl: node.ownUrl, sharedEventStoreUrl: node.url };
 }
 
@@ -80,7 +82,7 @@ async function openDatabase(
 
 async function openOwnNode(
   { config, log, progress }: StoresOptions,
-  { pool, directUrl, isPoolDirect }: { pool: Pool; directUrl: string; isPoolDirect: boolean },
+  { databaseUrl, directUrl }: { databaseUrl: string; directUrl: string },
   opened: AsyncDisposableStack,
 ): Promise<EventNode> {
   progress?.('Starting the embedded event node');
@@ -88,12 +90,14 @@ async function openOwnNode(
   const portFile = join(config.dataDir, 'store-port');
   const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;
   const access = await openNodeAccess(join(config.dataDir, 'event-node'));
+  // Of its own: slow queries of the gateway hold up no read of events.
+  const pool = openPool({ url: databaseUrl, log, size: NODE_CONNECTIONS });
+  opened.defer(() => pool.end());
+  const database = { pool, isPoolDirect: databaseUrl === directUrl, directConnection };
   const place = { host: '127.0.0.1', port, access, batchAppend: true };
-  const node = await startEventNode({ pool, isPoolDirect, directConnection, log, ...place }).catch(
-    (error: unknown) => {
-      throw isInUse(error) ? nodePortTaken(config, port, portFile) : error;
-    },
-  );
+  const node = await startEventNode({ ...database, log, ...place }).catch((error: unknown) => {
+    throw isInUse(error) ? nodePortTaken(config, port, portFile) : error;
+  });
   opened.defer(() => node.stop());
   if (config.storePort === 0) await writePort(portFile, port);
   return node;
