@@ -3,6 +3,7 @@
  * params an object).
  */
 import { isUtf8 } from 'node:buffer';
+import { isJsonObject } from '../commands/kernel/json-object.ts';
 
 export type MessageId = string | number;
 
@@ -88,15 +89,12 @@ function nestsDeeperThan(value: unknown, levels: number): boolean {
   return false;
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** True for what JSON-RPC takes as the id of a request here. */
 export const isId = (id: unknown): id is MessageId => typeof id === 'string' || Number.isSafeInteger(id);
 
 /** Sorts one message into its kind; `invalid` says what is wrong with it. */
 export function readMessage(value: unknown): Message {
-  if (!isRecord(value)) return { kind: 'invalid', id: undefined, problem: 'A message is a JSON object.' };
+  if (!isJsonObject(value)) return { kind: 'invalid', id: undefined, problem: 'A message is a JSON object.' };
   const { id: sentId, method, params = {} } = value;
   const id = isId(sentId) ? sentId : undefined;
   const invalid = (problem: string): Message => ({ kind: 'invalid', id, problem });
@@ -105,7 +103,7 @@ export function readMessage(value: unknown): Message {
     return 'result' in value || 'error' in value ? { kind: 'response' } : invalid('method is missing.');
   }
   if (typeof method !== 'string') return invalid('method must be a string.');
-  if (!isRecord(params)) return invalid('params must be an object.');
+  if (!isJsonObject(params)) return invalid('params must be an object.');
   if (!('id' in value)) return { kind: 'notification', method, params };
   if (id === undefined) return invalid('id must be a string or an integer, not null.');
   return { kind: 'request', id, method, params };

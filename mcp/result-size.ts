@@ -4,6 +4,7 @@
  * last item kept; a body with fewer characters, so that its offset is true. An answer without pages loses the tail of its
  * longest list, and `shortened` tells.
  */
+import { isJsonObject } from '../commands/kernel/json-object.ts';
 import { keptText } from './kept-texts.ts';
 import type { Tool } from './tool.ts';
 
@@ -46,16 +47,14 @@ export async function invokeWithin<Outcome extends { readonly output: unknown }>
   return { outcome, json, fits: bytesOf(json) <= maxBytes };
 }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** True when a cursor says what comes after the last item: then no item may be missing before it. */
 const goesOn = (output: unknown): boolean =>
-  isFields(output) && isFields(output['page']) && typeof output['page']['next_cursor'] === 'string';
+  isJsonObject(output) && isJsonObject(output['page']) && typeof output['page']['next_cursor'] === 'string';
 
 /** The input that asks for what fits, or null when asking again cannot help. A write is never run twice. */
 function askForLess(tool: Tool, input: Fields, output: unknown, maxBytes: number): Fields | null {
-  if (tool.capability.effect !== 'read' || !isFields(output) || !Array.isArray(output['items'])) return null;
+  if (tool.capability.effect !== 'read' || !isJsonObject(output) || !Array.isArray(output['items']))
+    return null;
   const items: readonly unknown[] = output['items'];
   const room = maxBytes - (bytesOf(JSON.stringify(output)) - bytesOf(JSON.stringify(items)));
   const kept = fitting(items, room);
@@ -68,7 +67,8 @@ function askForLess(tool: Tool, input: Fields, output: unknown, maxBytes: number
 
 /** Messages named by id come all at once: there is no page to make smaller. */
 const hasPages = (tool: Tool, { select }: Fields): boolean =>
-  tool.limit === 'argument' || (tool.limit === 'select' && !(isFields(select) && 'message_ids' in select));
+  tool.limit === 'argument' ||
+  (tool.limit === 'select' && !(isJsonObject(select) && 'message_ids' in select));
 
 /** How many items, counted from the first, take at most `room` bytes as a list. */
 function fitting(items: readonly unknown[], room: number): number {
@@ -82,14 +82,14 @@ function fitting(items: readonly unknown[], room: number): number {
 
 function withLimit(tool: Tool, input: Fields, limit: number): Fields {
   if (tool.limit === 'argument') return { ...input, limit };
-  const select = isFields(input['select']) ? input['select'] : {};
+  const select = isJsonObject(input['select']) ? input['select'] : {};
   return { ...input, select: { ...select, limit } };
 }
 
 /** The length of body with which a message takes at most `room` bytes; 0 when its body is not what makes it long. */
 function fittingChars(message: unknown, room: number): number {
-  const body = isFields(message) ? message['body'] : undefined;
-  const content = isFields(body) ? body['content'] : undefined;
+  const body = isJsonObject(message) ? message['body'] : undefined;
+  const content = isJsonObject(body) ? body['content'] : undefined;
   if (typeof content !== 'string') return 0;
   const contentBytes = bytesOf(JSON.stringify(content));
   const contentRoom = room - (bytesOf(JSON.stringify(message)) - contentBytes);
@@ -98,7 +98,7 @@ function fittingChars(message: unknown, room: number): number {
 
 /** The answer with the tail of its longest list left out, and `shortened` telling so. */
 function cutLongestList(output: unknown, json: string, maxBytes: number): string {
-  if (!isFields(output)) return json;
+  if (!isJsonObject(output)) return json;
   const lists = Object.entries(output)
     .filter((entry): entry is [string, readonly unknown[]] => Array.isArray(entry[1]))
     .map(([name, list]) => ({ name, list, bytes: bytesOf(JSON.stringify(list)) }))

@@ -2,6 +2,7 @@
 import type { Caller } from '../commands/kernel/access.ts';
 import { GatewayError, notFound } from '../commands/kernel/errors.ts';
 import { type InputIssue, readInput } from '../commands/kernel/input-issues.ts';
+import { isJsonObject } from '../commands/kernel/json-object.ts';
 import { MAX_LIMIT, type Tool } from './tool.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -61,9 +62,6 @@ const unknownField = (path: string): ArgumentIssue => ({
 
 const mailboxPath = (tool: Tool): string => (tool.mailbox === 'select' ? 'select.mailbox_id' : 'mailbox_id');
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** 1–255 visible ASCII characters (`contract.md` 14). */
 const KEY_FORMAT = /^[\u0021-\u007e]{1,255}$/;
 
@@ -109,13 +107,14 @@ function takeMailbox(
       : { mailboxId: undefined, rest: args };
   }
   const { operation } = args;
-  const taken = tool.mailbox === 'operation' && isFields(operation) ? takeFrom(operation['select']) : null;
-  if (!taken || !isFields(operation)) return { mailboxId: undefined, rest: args };
+  const taken =
+    tool.mailbox === 'operation' && isJsonObject(operation) ? takeFrom(operation['select']) : null;
+  if (!taken || !isJsonObject(operation)) return { mailboxId: undefined, rest: args };
   return { mailboxId: taken.mailboxId, rest: { ...args, operation: { ...operation, select: taken.rest } } };
 }
 
 function takeFrom(select: unknown): { mailboxId: string; rest: Fields } | null {
-  if (!isFields(select)) return null;
+  if (!isJsonObject(select)) return null;
   const { mailbox_id: mailboxId, ...rest } = select;
   return typeof mailboxId === 'string' ? { mailboxId, rest } : null;
 }
@@ -146,7 +145,7 @@ function mailboxNotNamed(tool: Tool, caller: Caller): GatewayError {
 /** The default page size is the capability's matter; a page over the limit of the schema is refused like any breach of it. */
 function checkPageSize(tool: Tool, args: Fields, issues: ArgumentIssue[]): void {
   const fields = tool.limit === 'select' ? args['select'] : args;
-  const limit = tool.limit !== 'nowhere' && isFields(fields) ? fields['limit'] : undefined;
+  const limit = tool.limit !== 'nowhere' && isJsonObject(fields) ? fields['limit'] : undefined;
   if (typeof limit !== 'number' || limit <= MAX_LIMIT) return;
   const path = tool.limit === 'select' ? 'select.limit' : 'limit';
   issues.push({ path, code: 'too_big', message: `must be 1 to ${String(MAX_LIMIT)}` });

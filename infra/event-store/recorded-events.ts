@@ -1,6 +1,7 @@
 /** The client's form of an event and the gateway's. */
 import { jsonEvent } from '@eventstore/db-client';
 import type { AllStreamRecordedEvent, JSONEventData, RecordedEvent } from '@eventstore/db-client';
+import { isJsonObject } from '../../commands/kernel/json-object.ts';
 import type { NewEvent, StoredEvent } from '../../commands/kernel/ports.ts';
 
 /** To be sent; checked by `requireEvents` before. */
@@ -10,10 +11,8 @@ export const toJsonEvent = ({ id, type, data, metadata }: NewEvent): JSONEventDa
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Data that is no JSON object comes from another writer and no reader of ours knows its type: it reads as empty. */
-const fields = (value: unknown): Fields => (isObject(value) ? value : {});
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
+const fields = (value: unknown): Fields =>
+  isJsonObject(value) && !(value instanceof Uint8Array) ? value : {};
 
 /** As read. Only servers before 22.6 leave the position out of a stream read, and those are not supported. */
 export function toStoredEvent(event: RecordedEvent | AllStreamRecordedEvent): StoredEvent {

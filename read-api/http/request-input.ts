@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
+import { isJsonObject } from '../../commands/kernel/json-object.ts';
 import { readBody, uploadOf } from './request-body.ts';
 
 /** Deeper JSON than any request of ours needs: refused before it can exhaust a stack. */
@@ -71,7 +72,7 @@ export class RequestInput {
     return { ...query, ...fields, ...path };
   }
 
-  async #fields(request: IncomingMessage): Promise<Record<string, unknown>> {
+  async #fields(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
     const { bodyField, bodyBytes } = this.#capability.rest ?? {};
     if (bodyBytes !== undefined) return { [bodyBytes]: uploadOf(request) };
     const body = await readJson(request, this.#maxBytes);
@@ -125,7 +126,10 @@ function coerce(kind: QueryKind, text: string): unknown {
 }
 
 /** The JSON object of a body; an empty body is `{}` whatever its type. */
-async function readJson(request: IncomingMessage, maxBytes: number): Promise<Record<string, unknown>> {
+async function readJson(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Readonly<Record<string, unknown>>> {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   if (length === '0' && encoding === undefined) return {};
   const bytes = await readBody(request, maxBytes);
@@ -140,8 +144,7 @@ async function readJson(request: IncomingMessage, maxBytes: number): Promise<Rec
   } catch {
     throw refuse('', 'The body is not valid JSON.');
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isJsonObject(value)) return value;
   throw refuse('', 'The body must be a JSON object.');
 }
 

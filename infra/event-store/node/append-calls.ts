@@ -5,17 +5,15 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { callError, handlerThrew, refusalError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
-import { ProposedEvents, refuseStreamName, streamNameOf } from './proposed-events.ts';
+import { ProposedEvents, refuseStreamName } from './proposed-events.ts';
 import { isMetadataStream } from './stream-state.ts';
+import { streamNameOf, toNumber } from './wire-values.ts';
 import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
 
 const { AppendReq, AppendResp, DeleteResp } = streams;
 const Empty = shared.Empty;
 
 type WrongVersion = Extract<Refusal, { kind: 'wrong-version' }>;
-
-/** Unsigned 64-bit numbers come as text; anything past what the log can reach compares the same. */
-export const toNumber = (text: string): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 
 const millis = (deadline: Date | number): number =>
   deadline instanceof Date ? deadline.getTime() : deadline;

@@ -8,12 +8,12 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { NO_SPACE_TEXT } from '../../no-space.ts';
-import { toNumber } from './append-calls.ts';
 import { callError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
 import type { OpenCalls } from './open-calls.ts';
-import { ProposedEvents, refuseStreamName, streamNameOf, uuidText } from './proposed-events.ts';
+import { ProposedEvents, refuseStreamName } from './proposed-events.ts';
 import { MAX_APPEND_BYTES } from './stored-record.ts';
+import { streamNameOf, toNumber, uuidText } from './wire-values.ts';
 import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
 
 const { BatchAppendReq, BatchAppendResp } = streams;

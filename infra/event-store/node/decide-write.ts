@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ProposedRecord } from './stored-record.ts';
 import {
+  baseStream,
   deletedMetadata,
   firstVisible,
   isMetadataStream,
-  metadataOf,
   ownState,
   reopenedMetadata,
 } from './stream-state.ts';
@@ -112,12 +112,12 @@ function plannedWrites({ stream, records }: WriteRequest, base: StreamState): re
   const firstRevision = ownState(stream, base).head + 1;
   const own = { stream, firstRevision, records };
   if (!base.metadata.deleted) return [own];
-  if (!isMetadataStream(stream)) {
-    return [own, metadataWrite(stream, base, reopenedMetadata(base.metadata, firstRevision))];
-  }
-  const given = records.map(metadataOf).at(-1) ?? base.metadata;
-  const hidden = metadataRecord(reopenedMetadata(given, base.head + 1));
-  return [own, { stream, firstRevision: firstRevision + records.length, records: [hidden] }];
+  const isMetadata = isMetadataStream(stream);
+  const given = isMetadata ? records.at(-1)?.data : undefined;
+  const reopened = reopenedMetadata(given ?? base.metadata.json, base.head + 1);
+  if (reopened === null) return [own];
+  const hiding = metadataWrite(baseStream(stream), base, reopened);
+  return [own, isMetadata ? { ...hiding, firstRevision: firstRevision + records.length } : hiding];
 }
 
 const metadataWrite = (stream: string, state: StreamState, data: Uint8Array): PlannedWrite => ({

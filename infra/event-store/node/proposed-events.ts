@@ -1,23 +1,18 @@
 /** Checks what a caller proposes before it reaches the writer, where one bad row would fail everybody's commit. */
-import type shared from '@eventstore/db-client/generated/shared_pb.js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
 import { MAX_APPEND_BYTES, MAX_UNCOUNTED_BYTES } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
+import { uuidText } from './wire-values.ts';
 import type { Refusal } from './write-request.ts';
 
 type ProposedMessage = streams.AppendReq.ProposedMessage | streams.BatchAppendReq.ProposedMessage;
 
-const UUID_FORM = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ZERO_UUID = '00000000-0000-0000-0000-000000000000';
 
 /** Longest stream name in bytes: it must fit an index entry of Postgres. */
 const MOST_NAME_BYTES = 2_400;
 
 const badRequest = (message: string): Refusal => ({ kind: 'bad-request', message });
-
-/** The name inside a stream identifier, empty when there is none. */
-export const streamNameOf = (identifier: shared.StreamIdentifier | undefined): string =>
-  identifier ? Buffer.from(identifier.getStreamName_asU8()).toString('utf8') : '';
 
 /**
  * Null, or why nothing can be stored under this name. `$$` alone kills a real 24.6 node, metadata of metadata has no
@@ -28,18 +23,6 @@ export function refuseStreamName(name: string): Refusal | null {
     return badRequest('The stream name is empty or not allowed.');
   }
   return Buffer.byteLength(name) > MOST_NAME_BYTES ? badRequest('The stream name is too long.') : null;
-}
-
-/** The text form of a UUID field, or null when it is missing or not one. */
-export function uuidText(uuid: shared.UUID | undefined): string | null {
-  const structured = uuid?.getStructured();
-  if (structured) {
-    const half = (bits: string): string => BigInt.asUintN(64, BigInt(bits)).toString(16).padStart(16, '0');
-    const hex = half(structured.getMostSignificantBits()) + half(structured.getLeastSignificantBits());
-    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-  }
-  const text = uuid?.getString() ?? '';
-  return UUID_FORM.test(text) ? text.toLowerCase() : null;
 }
 
 /** Collects the events of one append and its size; stops keeping them once they are too large. */

@@ -2,12 +2,11 @@
 import { status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import { toNumber } from './append-calls.ts';
 import { callError, handlerThrew } from './call-errors.ts';
 import { BadFilter, parseFilter } from './event-filter.ts';
 import type { EventFilter } from './event-filter.ts';
 import type { Direction } from './log-rows.ts';
-import { streamNameOf } from './proposed-events.ts';
+import { streamNameOf, toNumber } from './wire-values.ts';
 
 type Options = streams.ReadReq.Options;
 

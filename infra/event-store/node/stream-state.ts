@@ -1,5 +1,5 @@
 /** What the node knows of a stream and its metadata stream: enough to decide every append and bound every read. */
-import { isRecord } from './json-object.ts';
+import { isJsonObject } from '../../../commands/kernel/json-object.ts';
 import type { ProposedRecord } from './stored-record.ts';
 
 export interface StreamState {
@@ -18,8 +18,8 @@ export interface StreamMetadata {
   readonly maxCount: number;
   /** Older events are hidden; infinite when there is no such limit. */
   readonly maxAgeSeconds: number;
-  /** Everything else somebody stored in it, kept when `$tb` is rewritten. */
-  readonly others: Readonly<Record<string, unknown>>;
+  /** Of a soft-deleted stream as it was stored, for `$tb` to be rewritten in it; else nothing. */
+  readonly json: Uint8Array;
 }
 
 /** `$tb` of a soft-deleted stream: 2⁶³ − 1, which no JSON number of JavaScript can write. */
@@ -30,7 +30,7 @@ export const NO_METADATA: StreamMetadata = {
   truncateBefore: 0,
   maxCount: Number.POSITIVE_INFINITY,
   maxAgeSeconds: Number.POSITIVE_INFINITY,
-  others: {},
+  json: new Uint8Array(0),
 };
 
 export const EMPTY_STREAM: StreamState = { head: -1, metaHead: -1, metadata: NO_METADATA };
@@ -41,22 +41,28 @@ const limit = (value: unknown): number =>
 
 /** Reads stream metadata; what is not a JSON object is accepted and ignored, as a real server does. */
 export function parseStreamMetadata(bytes: Uint8Array): StreamMetadata {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(Buffer.from(bytes).toString('utf8'));
-  } catch {
-    return NO_METADATA;
-  }
-  if (!isRecord(parsed)) return NO_METADATA;
-  const { $tb, ...others } = parsed;
+  const fields = parseObject(bytes);
+  if (fields === null) return NO_METADATA;
+  const { $tb, $maxCount, $maxAge } = fields;
   const truncateBefore = typeof $tb === 'number' && $tb > 0 ? $tb : 0;
+  const deleted = truncateBefore >= Number(DELETED_TB);
   return {
-    deleted: truncateBefore >= Number(DELETED_TB),
+    deleted,
     truncateBefore,
-    maxCount: limit(others['$maxCount']),
-    maxAgeSeconds: limit(others['$maxAge']),
-    others,
+    maxCount: limit($maxCount),
+    maxAgeSeconds: limit($maxAge),
+    // A copy: these bytes may lie inside a whole message.
+    json: deleted ? Uint8Array.from(bytes) : NO_METADATA.json,
   };
+}
+
+function parseObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | null {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return isJsonObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The metadata an event of the metadata stream sets; what is not marked as JSON sets none. */
@@ -66,9 +72,11 @@ export const metadataOf = ({ isJson, data }: ProposedRecord): StreamMetadata =>
 /** What a soft delete writes: it replaces the stream's metadata. */
 export const deletedMetadata = (): Buffer => Buffer.from(`{"$tb":${DELETED_TB}}`);
 
-/** What reopening writes: the metadata with `$tb` at the first revision to be seen again. */
-export const reopenedMetadata = (metadata: StreamMetadata, tb: number): Buffer =>
-  Buffer.from(JSON.stringify({ $tb: tb, ...metadata.others }));
+/** What reopening writes: the metadata with `$tb` at the first revision to be seen again; null when there is no object. */
+export function reopenedMetadata(json: Uint8Array, tb: number): Buffer | null {
+  const fields = parseObject(json);
+  return fields && Buffer.from(JSON.stringify({ ...fields, $tb: tb }));
+}
 
 /** The lowest revision a read may return, apart from the age of events. */
 export const firstVisible = (state: StreamState): number =>

@@ -6,11 +6,19 @@ import type { LogRows } from './log-rows.ts';
 import { EMPTY_STREAM, baseStream, ownState } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
 
-const MOST_STATES = 100_000;
+/** About a hundred thousand streams with names of usual length. */
+const MOST_BYTES = 32 * 1_048_576;
+
+/** An entry of the map with its state, counted flat. */
+const STATE_OVERHEAD = 256;
+
+const weight = (base: string, { metadata }: StreamState): number =>
+  STATE_OVERHEAD + 2 * base.length + metadata.json.length;
 
 export class StreamStates {
   readonly #rows: LogRows;
   readonly #states = new Map<string, StreamState>();
+  #bytes = 0;
 
   constructor(rows: LogRows) {
     this.#rows = rows;
@@ -43,18 +51,27 @@ export class StreamStates {
   /** For the writer: what a commit changed. */
   committed(changed: ReadonlyMap<string, StreamState>): void {
     for (const [base, state] of changed) {
-      this.#states.delete(base); // to the young end, the old end is forgotten first
+      this.#forget(base); // to the young end, the old end is forgotten first
       this.#states.set(base, state);
+      this.#bytes += weight(base, state);
     }
     for (const base of this.#states.keys()) {
-      if (this.#states.size <= MOST_STATES) break;
-      this.#states.delete(base);
+      if (this.#bytes <= MOST_BYTES) break;
+      this.#forget(base);
     }
+  }
+
+  #forget(base: string): void {
+    const state = this.#states.get(base);
+    if (!state) return;
+    this.#states.delete(base);
+    this.#bytes -= weight(base, state);
   }
 
   /** Forgets everything: another writer may have been at the log. */
   clear(): void {
     this.#states.clear();
+    this.#bytes = 0;
   }
 
   /** The state of a stream as readers see it now. */

@@ -1,3 +1,3 @@
 /** True for what JSON calls an object. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
