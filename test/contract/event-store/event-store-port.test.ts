@@ -186,10 +186,10 @@ describeStores('event store port', (under) => {
     const until = async (last: (item: SubscriptionItem) => boolean): Promise<SubscriptionItem[]> => {
       const taken: SubscriptionItem[] = [];
       for (;;) {
-        const { done, value } = await following.next();
-        if (done === true) throw new Error('the subscription ended');
-        taken.push(value);
-        if (last(value)) return taken;
+        const next = await following.next();
+        if (next.done === true) throw new Error('the subscription ended');
+        taken.push(next.value);
+        if (last(next.value)) return taken;
       }
     };
     const caught = await until(caughtUp);

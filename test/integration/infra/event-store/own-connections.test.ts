@@ -19,7 +19,7 @@ describe('the embedded event node', function () {
       await using opened = new AsyncDisposableStack();
       const config = loadConfig({ DATA_DIR: dataDir, DATABASE_URL: database.url, STORE_PORT: '0' });
       const { pool, eventStoreUrl } = await openStores({ config, log: silentLog }, opened);
-      const taken = await Promise.all(Array.from({ length: pool.options.max ?? 0 }, () => pool.connect()));
+      const taken = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
       opened.defer(() => {
         for (const client of taken) client.release();
       });
