@@ -197,7 +197,9 @@ export class ProgramRun {
   /** Sends writes at once: the answers must be those of the model in some order. */
   async #together(intents: readonly Intent[]): Promise<void> {
     const wished = intents.map((intent) => this.#resolve(intent)).filter((write) => write !== undefined);
-    const writes = wished.filter((write, nth) => !wished.slice(0, nth).some((other) => isResend(write, other)));
+    const writes = wished.filter(
+      (write, nth) => !wished.slice(0, nth).some((other) => isResend(write, other)),
+    );
     const answers = await Promise.all(writes.map((write, nth) => this.#send(write, this.#client(nth))));
     const pairs = writes.map((write, nth) => ({ write, answer: answers[nth] }));
     for (const order of permutations(pairs)) {
