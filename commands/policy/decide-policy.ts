@@ -8,8 +8,8 @@ import {
 } from '../kernel/policy-document.ts';
 import { BUILT_IN_RULES, CUSTOM_HEADERS, OWN_DEFAULT } from './built-in-policy.ts';
 import { jointTerms } from './joint-terms.ts';
-import { matches, namesActor, type PolicyCase } from './matches-rule.ts';
-import type { PolicyFacts } from './policy-facts.ts';
+import { fitsAttachment, fitsRecipient, matches, namesActor, type PolicyCase } from './matches-rule.ts';
+import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';
 
 export interface PolicyDecision {
   readonly decision: PolicyEffect['decision'];
@@ -28,15 +28,19 @@ export interface DecidedCase {
 }
 
 /** Each action, kind of recipient and kind of attachment on its own. At least one. */
-export const decideCases = (policy: Policy, facts: PolicyFacts): readonly DecidedCase[] =>
-  casesOf(facts).map((one) => ({ case: one, decision: decideCase(policy, one) }));
+export const decideCases = (
+  policy: Policy,
+  facts: PolicyFacts,
+  kinds: Kinds = ALL_KINDS,
+): readonly DecidedCase[] =>
+  casesOf(facts, kinds).map((one) => ({ case: one, decision: decideCase(policy, one) }));
 
 /**
  * The strictest decision over every action, recipient and attachment: what one of them may not do, the request may not
- * do, and a rule that allows must allow all of them.
+ * do, and a rule that allows must allow all of them. One of those that no rule tells apart stands for all of them.
  */
 export const decidePolicy = (policy: Policy, facts: PolicyFacts): PolicyDecision =>
-  decisionOver(policy, facts, decideCases(policy, facts));
+  decisionOver(policy, facts, decideCases(policy, facts, kindsBy(policy)));
 
 /** What holds for the request that these are the cases of. With a header field that is not listed nothing goes out. */
 export function decisionOver(
@@ -56,11 +60,26 @@ export function decisionOver(
   };
 }
 
+/** What is of one kind has one text. */
+interface Kinds {
+  readonly recipient: (recipient: RecipientFacts) => string;
+  readonly attachment: (attachment: AttachmentFacts) => string;
+}
+
+/** A hundred recipients of one domain are one case. */
+const ALL_KINDS: Kinds = { recipient: JSON.stringify, attachment: JSON.stringify };
+
+/** Those that the same rules fit are one kind: every recipient with every attachment would be many thousand cases. */
+const kindsBy = ({ rules }: Policy): Kinds => ({
+  recipient: (recipient) => rules.map(({ when }) => Number(fitsRecipient(when, recipient))).join(''),
+  attachment: (attachment) => rules.map(({ when }) => Number(fitsAttachment(when, attachment))).join(''),
+});
+
 /** One case per action, kind of recipient and kind of attachment. */
-function casesOf({ actions, send, ...subject }: PolicyFacts): readonly PolicyCase[] {
+function casesOf({ actions, send, ...subject }: PolicyFacts, kinds: Kinds): readonly PolicyCase[] {
   const recipientCount = send?.recipients.length ?? null;
-  const recipients = distinct(send?.recipients ?? []);
-  const attachments = distinct(send?.attachments ?? []);
+  const recipients = distinct(send?.recipients ?? [], kinds.recipient);
+  const attachments = distinct(send?.attachments ?? [], kinds.attachment);
   return actions.flatMap((action) =>
     orNone(recipients).flatMap((recipient) =>
       orNone(attachments).map((attachment) => ({
@@ -77,9 +96,8 @@ function casesOf({ actions, send, ...subject }: PolicyFacts): readonly PolicyCas
 const orNone = <Item>(items: readonly Item[]): readonly (Item | null)[] =>
   items.length === 0 ? [null] : items;
 
-/** A hundred recipients of one domain are one case. */
-const distinct = <Item>(items: readonly Item[]): readonly Item[] => [
-  ...new Map(items.map((item) => [JSON.stringify(item), item])).values(),
+const distinct = <Item>(items: readonly Item[], kindOf: (item: Item) => string): readonly Item[] => [
+  ...new Map(items.map((item) => [kindOf(item), item])).values(),
 ];
 
 function decideCase({ version, rules, default: own }: Policy, one: PolicyCase): PolicyDecision {

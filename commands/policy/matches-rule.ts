@@ -50,13 +50,20 @@ export function matches(when: PolicyCondition, one: PolicyCase): boolean {
     isActor(when, one.actor) &&
     within(when.bulk_count, one.bulkCount) &&
     holds(when.recipient_count, (range) => recipientCount !== null && within(range, recipientCount)) &&
-    holds(when.recipient_domains, (all) => all.some((each) => isOfDomain(each, recipient?.domain ?? ''))) &&
-    holds(when.external_recipient, (wanted) => recipient?.external === wanted) &&
-    holds(when.first_contact, (wanted) => recipient?.firstContact === wanted) &&
-    holds(
-      when.attachment_types,
-      (all) => attachment !== null && all.some((each) => isOfType(each, attachment.contentType)),
-    ) &&
-    holds(when.attachment_size, (range) => attachment !== null && within(range, attachment.size))
+    fitsRecipient(when, recipient) &&
+    fitsAttachment(when, attachment)
   );
 }
+
+/** Whether the conditions on a recipient hold; null = there is none. */
+export const fitsRecipient = (when: PolicyCondition, recipient: RecipientFacts | null): boolean =>
+  holds(when.recipient_domains, (all) => all.some((each) => isOfDomain(each, recipient?.domain ?? ''))) &&
+  holds(when.external_recipient, (wanted) => recipient?.external === wanted) &&
+  holds(when.first_contact, (wanted) => recipient?.firstContact === wanted);
+
+/** Whether the conditions on an attachment hold; null = there is none. */
+export const fitsAttachment = (when: PolicyCondition, attachment: AttachmentFacts | null): boolean =>
+  holds(
+    when.attachment_types,
+    (all) => attachment !== null && all.some((each) => isOfType(each, attachment.contentType)),
+  ) && holds(when.attachment_size, (range) => attachment !== null && within(range, attachment.size));

@@ -210,4 +210,25 @@ describe("an organisation's policy", () => {
     );
     expect(says({ principal_ids: ['usr_2'] }, acting('person', 'move'))).to.equal('allow');
   });
+
+  it(`look at each recipient and each attachment, not at each pair of them ${verifies('contract:8:recipients')}`, () => {
+    const looks = { count: 0 };
+    const counted = (domain: string) => ({
+      get recipient_domains() {
+        looks.count += 1;
+        return [domain];
+      },
+    });
+    const rules = Array.from({ length: 200 }, (_, at) => ({
+      id: `rule-${String(at)}`,
+      when: counted(`d${String(at)}.example`),
+      then: { decision: 'allow' as const },
+    }));
+    const facts = sending('agent', ...Array.from({ length: 100 }, (_, at) => `x${String(at)}.example`));
+    const attachments = Array.from({ length: 500 }, (_, size) => ({ contentType: 'image/png', size }));
+    const send = { recipients: [], ...facts.send, attachments };
+    const policy = { ...policyOf([]), rules };
+    expect(decidePolicy(policy, { ...facts, send })).to.include({ ruleId: 'default.irreversible' });
+    expect(looks.count).to.be.below(50_000);
+  });
 });
