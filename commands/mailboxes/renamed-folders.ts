@@ -33,10 +33,11 @@ export function renamedFolders(change: FolderChange): ReadonlyMap<string, number
   const { gone, fresh } = change;
   const renamed = new Map<string, number>();
   if (gone.length * fresh.length > MOST_PAIRS) return renamed;
+  const trees = treesOf(change);
   const moves = gone.flatMap((from) =>
     fresh
       .filter(({ uidValidity }) => from.uidValidity !== null && uidValidity === from.uidValidity)
-      .map((to) => widestMove(change, from, to)),
+      .map((to) => widestMove(trees, trees.prefixesOf(from), trees.prefixesOf(to))),
   );
   // A whole tree says more than a part of it, where UIDVALIDITY is the same everywhere.
   for (const [, all] of [...Map.groupBy(moves, ({ length }) => length)].sort(([a], [b]) => b - a)) {
@@ -60,37 +61,67 @@ function certain(pairs: readonly Pair[]): readonly Pair[] {
   );
 }
 
+/** What lies below each prefix, looked up once: a list may hold thousands of folders, and all of one UIDVALIDITY. */
+interface Trees {
+  readonly gone: ReadonlyMap<string, readonly GoneFolder[]>;
+  readonly fresh: ReadonlyMap<string, ReadonlyMap<string, FreshFolder>>;
+  readonly kept: ReadonlySet<string>;
+  /** Of a folder that is gone or new: its names from the top, each with all above it. */
+  readonly prefixesOf: (folder: GoneFolder | FreshFolder) => readonly string[];
+}
+
+function treesOf({ gone, fresh, kept, delimiter }: FolderChange): Trees {
+  const known = new Map([...gone, ...fresh].map((each) => [each, prefixes(each.path, delimiter)]));
+  const prefixesOf = (folder: GoneFolder | FreshFolder): readonly string[] => known.get(folder) ?? [];
+  const below = <Folder extends GoneFolder | FreshFolder>(folders: readonly Folder[]) =>
+    [
+      ...Map.groupBy(
+        folders.flatMap((folder) => prefixesOf(folder).map((prefix) => ({ prefix, folder }))),
+        ({ prefix }) => prefix,
+      ),
+    ].map(([prefix, all]) => [prefix, all.map(({ folder }) => folder)] as const);
+  return {
+    gone: new Map(below(gone)),
+    fresh: new Map(
+      below(fresh).map(([prefix, all]) => [prefix, new Map(all.map((folder) => [folder.path, folder]))]),
+    ),
+    kept: new Set(kept.flatMap((path) => prefixes(path, delimiter))),
+    prefixesOf,
+  };
+}
+
+function prefixes(path: string, delimiter: string): readonly string[] {
+  const found: string[] = [];
+  for (let end = path.indexOf(delimiter); end >= 0; end = path.indexOf(delimiter, end + delimiter.length))
+    found.push(path.slice(0, end));
+  return [...found, path];
+}
+
 /** The pairs of the highest prefix whose move explains this one; none when no move does. */
-function widestMove(change: FolderChange, from: GoneFolder, to: FreshFolder): readonly Pair[] {
-  const { delimiter } = change;
-  const [old, now] = [from.path.split(delimiter), to.path.split(delimiter)];
+function widestMove(trees: Trees, old: readonly string[], now: readonly string[]): readonly Pair[] {
+  /** What follows the prefix `cut` names above the folder itself. */
+  const rest = (all: readonly string[], cut: number): string =>
+    (all.at(-1) ?? '').slice(all.at(-1 - cut)?.length ?? 0);
   let common = 0;
   const most = Math.min(old.length, now.length) - 1;
-  while (common < most && old.at(-1 - common) === now.at(-1 - common)) common += 1;
+  while (common < most && rest(old, common + 1) === rest(now, common + 1)) common += 1;
   for (let cut = common; cut >= 0; cut -= 1) {
-    const [before, after] = [old, now].map((names) => names.slice(0, names.length - cut).join(delimiter));
-    const pairs = pairsOf(change, before ?? '', after ?? '');
+    const pairs = pairsOf(trees, old.at(-1 - cut) ?? '', now.at(-1 - cut) ?? '');
     if (pairs !== null) return pairs;
   }
   return [];
 }
 
-function pairsOf(
-  { gone, fresh, kept, delimiter }: FolderChange,
-  before: string,
-  after: string,
-): readonly Pair[] | null {
-  const isBelow = (path: string, prefix: string): boolean =>
-    path === prefix || path.startsWith(prefix + delimiter);
-  if (kept.some((path) => isBelow(path, before) || isBelow(path, after))) return null;
-  const targets = new Map(
-    fresh.filter(({ path }) => isBelow(path, after)).map((folder) => [folder.path, folder]),
-  );
-  const moved = gone.filter(({ path }) => isBelow(path, before));
-  if (moved.length !== targets.size) return null;
-  const pairs = moved.flatMap(({ number, path, uidValidity }): Pair[] => {
-    const target = targets.get(after + path.slice(before.length));
-    return target?.uidValidity === uidValidity ? [[target.pathKey, number]] : [];
-  });
-  return pairs.length === moved.length ? pairs : null;
+function pairsOf({ gone, fresh, kept }: Trees, before: string, after: string): readonly Pair[] | null {
+  if (kept.has(before) || kept.has(after)) return null;
+  const targets = fresh.get(after);
+  const moved = gone.get(before) ?? [];
+  if (moved.length !== (targets?.size ?? 0)) return null;
+  const pairs: Pair[] = [];
+  for (const { number, path, uidValidity } of moved) {
+    const target = targets?.get(after + path.slice(before.length));
+    if (target?.uidValidity !== uidValidity) return null;
+    pairs.push([target.pathKey, number]);
+  }
+  return pairs;
 }

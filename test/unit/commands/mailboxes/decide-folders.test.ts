@@ -7,6 +7,7 @@ import {
   recordFolders,
   setFolderRoles,
 } from '../../../../commands/mailboxes/decide-folders.ts';
+import { renamedFolders } from '../../../../commands/mailboxes/renamed-folders.ts';
 import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
 import { given, stateAfter } from '../../../support/decider-spec.ts';
 import { added, folderAdded, sealed } from '../../../support/mailbox-facts.ts';
@@ -112,6 +113,19 @@ describe('folder numbers', () => {
           }),
         ),
       );
+  });
+
+  it('are found at once in a list of thousands, whatever UIDVALIDITY a server gives its folders', () => {
+    const paths = (prefix: string, count: number): readonly string[] =>
+      Array.from({ length: count }, (_, at) => `${prefix}${String(at)}/b/c/d/e`);
+    const gone = paths('old', 100).map((path, at) => ({ number: at + 1, path, uidValidity: 1 }));
+    const fresh = paths('new', 100).map((path) => ({ pathKey: path, path, uidValidity: 1 }));
+    const began = performance.now();
+    expect(renamedFolders({ gone, fresh, kept: paths('kept', 10_000), delimiter: '/' })).to.have.property(
+      'size',
+      0,
+    );
+    expect(performance.now() - began).to.be.below(2_000);
   });
 
   it('are new whenever a rename is not certain', () => {
