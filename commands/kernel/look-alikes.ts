@@ -70,13 +70,22 @@ export function lookAtDomain(domain: string, known: ReadonlySet<string> = new Se
   return { ascii, unicode, warning: warningOf(ascii, unicode, known) };
 }
 
+/** Of domains that many others are held against. */
+const shapes = new WeakMap<ReadonlySet<string>, ReadonlyMap<string, string>>();
+
+/** Skeleton → the first of these domains that has it. */
+function shapesOf(known: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const found =
+    shapes.get(known) ??
+    new Map([...known].reverse().map((own) => [skeleton(domainToUnicode(own)), own] as const));
+  shapes.set(known, found);
+  return found;
+}
+
 function warningOf(ascii: string, unicode: string, known: ReadonlySet<string>): string | null {
   if (known.has(ascii)) return null;
-  const shape = skeleton(unicode);
-  for (const own of known) {
-    if (skeleton(domainToUnicode(own)) === shape)
-      return `looks like ${own}, which it is not${foreignLetters(unicode)}`;
-  }
+  const own = shapesOf(known).get(skeleton(unicode));
+  if (own !== undefined) return `looks like ${own}, which it is not${foreignLetters(unicode)}`;
   const labels = unicode.split('.');
   if (labels.some(mixesScripts)) return `letters of several alphabets in one word${foreignLetters(unicode)}`;
   if (labels.some(readsAsLatin))
