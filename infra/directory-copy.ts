@@ -48,8 +48,15 @@ export interface DirectoryCopyOptions {
   readonly log: Log;
 }
 
-/** Told of a mailbox that changed, in whichever process that was. Must not throw. */
-export type MailboxListener = (before: MailboxEntry, now: MailboxEntry) => void;
+/** A mailbox that is new (`before` is null), changed, or not known any more (`now` is null). */
+export interface MailboxChange {
+  readonly id: string;
+  readonly before: MailboxEntry | null;
+  readonly now: MailboxEntry | null;
+}
+
+/** Told of every mailbox that changed, in whichever process that was. Must not throw. */
+export type MailboxListener = (change: MailboxChange) => void;
 
 /** Told of every change that may narrow somebody's rights, right after the copy holds it. Must not throw. */
 export type RightsListener = (change: RightsChange) => void;
@@ -59,7 +66,7 @@ export interface DirectoryCopy extends Directory {
   readonly isCurrent: boolean;
   /** Since this process last learned how new its copy must be, in milliseconds. */
   readonly ageMs: number;
-  /** From now on the listener is told of every mailbox that changes. */
+  /** From now on the listener is told of every change of a mailbox. */
   onMailboxChange(listener: MailboxListener): void;
   /** From now on the listener is told of every change of rights. */
   onRightsChange(listener: RightsListener): void;
@@ -217,7 +224,8 @@ class FollowingDirectory implements DirectoryCopy {
     const mailboxes = new Map(this.state.mailboxes);
     this.maps.clear();
     for (const entity of entities) this.maps.put(entity);
-    for (const before of mailboxes.values()) this.#tell(before);
+    for (const id of new Set([...mailboxes.keys(), ...this.state.mailboxes.keys()]))
+      this.#tell(id, mailboxes.get(id) ?? null);
     for (const listener of this.#rightsListeners) listener('everything');
     this.#waiters.move(position);
   }
@@ -249,20 +257,20 @@ class FollowingDirectory implements DirectoryCopy {
   #put(change: DirectoryChange): void {
     const { put, remove } = change;
     const rights = changedRights(this.state, change);
-    const mailboxes = put.flatMap(({ kind, value }) =>
-      kind === 'mailbox' ? (this.state.mailboxes.get(value.id) ?? []) : [],
+    const mailboxes = [...put.map(({ kind, value }) => ({ kind, id: value.id })), ...remove].flatMap(
+      ({ kind, id }) => (kind === 'mailbox' ? [{ id, before: this.state.mailboxes.get(id) ?? null }] : []),
     );
     for (const entity of put) this.maps.put(entity);
     for (const key of remove) this.maps.remove(key);
     this.#version += 1;
-    for (const before of mailboxes) this.#tell(before);
+    for (const { id, before } of mailboxes) this.#tell(id, before);
     if (rights !== null) for (const listener of this.#rightsListeners) listener(rights);
   }
 
-  #tell(before: MailboxEntry): void {
-    const now = this.state.mailboxes.get(before.id);
-    if (now === undefined || now.version === before.version) return;
-    for (const listener of this.#listeners) listener(before, now);
+  #tell(id: string, before: MailboxEntry | null): void {
+    const now = this.state.mailboxes.get(id) ?? null;
+    if (now?.version === before?.version) return;
+    for (const listener of this.#listeners) listener({ id, before, now });
   }
 
   #deny(stored: StoredEvent, error: unknown): void {

@@ -120,11 +120,11 @@ function startReadModels(
 /** Starts the loops; the answer ends them. */
 function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): () => Promise<void> {
   const stopping = new AbortController();
-  const { mail: gateway, mailIndex: index } = core.ports;
-  const workers = { ports, gateway, index, directUrl: core.storage.directUrl, times };
+  const { directory, mail: gateway, mailIndex: index } = core.ports;
+  const workers = { ports, directory, gateway, index, directUrl: core.storage.directUrl, times };
   const loops = [
     runMailboxWorkers(workers, stopping.signal),
-    runGroundSweeper(ports, core.ports.directory, stopping.signal),
+    runGroundSweeper(ports, directory, stopping.signal),
     ...[
       runMailboxEraser,
       runOperationSweeper,

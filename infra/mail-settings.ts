@@ -1,8 +1,9 @@
 /** Where and as whom a mailbox is connected: settings from the directory, a login that is good now. */
-import type { Directory, MailboxEntry } from '../commands/kernel/directory.ts';
+import type { Directory } from '../commands/kernel/directory.ts';
 import { GatewayError, notFound } from '../commands/kernel/errors.ts';
 import type { MailLogins } from '../commands/kernel/mail-logins.ts';
 import type { MailLogin } from '../commands/kernel/mail-port.ts';
+import type { MailboxChange } from './directory-copy.ts';
 import type { MailboxSettings } from './mail/imap-gateway.ts';
 
 /**
@@ -25,9 +26,10 @@ export async function mailSettingsOf(
 }
 
 /**
- * True when connections made before the change are none of the mailbox's any more: it rests, is gone, has to be
+ * True when connections made before the change are none of the mailbox's any more: it rests, is gone or unknown, has to be
  * authorized anew, or was given another login or server. All of these but the first two let it wait to be connected.
  */
-export const endsConnections = (before: MailboxEntry, now: MailboxEntry): boolean =>
-  now.state !== before.state &&
-  (now.state === 'pending' || now.state === 'paused' || now.state === 'removed');
+export const endsConnections = ({ before, now }: MailboxChange): boolean =>
+  before !== null &&
+  now?.state !== before.state &&
+  (now === null || now.state === 'pending' || now.state === 'paused' || now.state === 'removed');

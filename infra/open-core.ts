@@ -112,8 +112,8 @@ async function openPorts(
   };
   const mail = openMail(options, withoutMail, opened);
   // Whoever ended the use of a mailbox did so in one process; each ends its own connections.
-  ground.directory.onMailboxChange((before, now) => {
-    if (endsConnections(before, now)) void mail.disconnect(now.id);
+  ground.directory.onMailboxChange((change) => {
+    if (endsConnections(change)) void mail.disconnect(change.id);
   });
   return { ...withoutMail, mail };
 }

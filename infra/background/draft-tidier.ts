@@ -5,7 +5,7 @@ import { listUnsentDrafts } from '../../projections/drafts.ts';
 import { listLeftContent } from '../content-store/left-content.ts';
 import { repeat } from './repeat.ts';
 
-const LOOK_EVERY_MS = 10_000;
+const LOOK_EVERY_MS = 60_000;
 /** Longer than any gateway is down between a discard and its end. */
 const LOOK_BACK_MS = 30 * 24 * 3_600_000;
 const MOST_AT_ONCE = 100;

@@ -25,3 +25,9 @@ export function readRing(payload: string | undefined): { mailboxId: string; fold
 export async function ringBell(sql: Sql, mailboxId: string, folders: readonly number[]): Promise<void> {
   await sql.query('select pg_notify($1, $2)', [MAILBOX_BELL, ringOf(mailboxId, folders)]);
 }
+
+/** Tells that nobody works on these mailboxes any more, in the words of a look at all their folders. Throws `store_unavailable`. */
+export async function ringBells(sql: Sql, mailboxIds: readonly string[]): Promise<void> {
+  const rings = mailboxIds.map((mailboxId) => ringOf(mailboxId, []));
+  await sql.query('select pg_notify($1, ring) from unnest($2::text[]) as ring', [MAILBOX_BELL, rings]);
+}

@@ -33,9 +33,11 @@ const RELEASE = `
   update work.mailbox_lease set until = now() from ${WITHOUT_FLUSH}
   where mailbox_id = any($1) and run_id = $2 and until > now()`;
 
-const FREE = `
-  select mailbox_id from unnest($1::text[]) as mailbox_id
-  where not exists (select from work.mailbox_lease as held where held.mailbox_id = mailbox_id.mailbox_id and until > now())`;
+/** What a process that died held is free soon, when its lease runs out. */
+const UNATTENDED = `
+  select mailbox_id, coalesce(held.until <= now(), true) as free
+  from unnest($1::text[]) as mailbox_id left join work.mailbox_lease as held using (mailbox_id)
+  where coalesce(held.until <= now(), true) or not held.run_id = any($2)`;
 
 export interface MailboxLease {
   readonly mailboxId: string;
@@ -44,6 +46,12 @@ export interface MailboxLease {
   readonly currentAt: Date | null;
   /** True while nobody else can hold the mailbox. */
   isHeld(): boolean;
+}
+
+export interface Unattended {
+  readonly mailboxId: string;
+  /** False while a lease of another process still runs, which is gone when it is none of those asked for. */
+  readonly isFree: boolean;
 }
 
 /** What a worker tells of itself with each renewal. */
@@ -73,10 +81,13 @@ export class MailboxLeases {
     this.#leaseMs = leaseMs;
   }
 
-  /** Those of the mailboxes nobody works on now. Throws `store_unavailable`. */
-  async free(mailboxIds: readonly string[]): Promise<readonly string[]> {
-    const rows = await this.#sql.query<{ mailbox_id: string }>(FREE, [mailboxIds]);
-    return rows.map(({ mailbox_id }) => mailbox_id);
+  /** Those of the mailboxes that none of these processes holds, and whether they may be taken now. Throws `store_unavailable`. */
+  async unattended(mailboxIds: readonly string[], runIds: readonly string[]): Promise<readonly Unattended[]> {
+    const rows = await this.#sql.query<{ mailbox_id: string; free: boolean }>(UNATTENDED, [
+      mailboxIds,
+      runIds,
+    ]);
+    return rows.map(({ mailbox_id: mailboxId, free: isFree }) => ({ mailboxId, isFree }));
   }
 
   /** Takes what is free of these; each taking has a higher fence than all before. Throws `store_unavailable`. */

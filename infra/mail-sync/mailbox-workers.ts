@@ -2,17 +2,20 @@
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { repeat } from '../background/repeat.ts';
+import type { DirectoryCopy } from '../directory-copy.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';
-import { MAILBOX_BELL, readRing } from './mailbox-bell.ts';
+import { MAILBOX_BELL, readRing, ringBells } from './mailbox-bell.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
+import { Sweeps } from './sweeps.ts';
 import { SYNC_TIMES, type SyncTimes } from './sync-times.ts';
 import { Turns } from './turns.ts';
 import { WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkersOptions extends Pick<WorkerOptions, 'gateway' | 'index'> {
   readonly ports: Ports;
+  readonly directory: Pick<DirectoryCopy, 'onMailboxChange'>;
   readonly directUrl: string;
   readonly times?: Partial<SyncTimes>;
 }
@@ -26,7 +29,6 @@ const PROCESS = 'mail-worker/';
 interface Running {
   readonly worker: MailboxWorker;
   readonly done: Promise<void>;
-  hasEnded: boolean;
   /** New settings or credentials begin anew with this worker. */
   readonly settings: string;
 }
@@ -43,6 +45,14 @@ class MailboxWorkers {
   readonly #leases: MailboxLeases;
   readonly #heartbeat: WorkerHeartbeat;
   readonly #running = new Map<string, Running>();
+  /** Of those that run: told to end, and at their end. */
+  readonly #ending = new Set<string>();
+  readonly #ended = new Set<string>();
+  /** Mailboxes that a worker is wanted for. */
+  readonly #wanted = new Set<string>();
+  /** Those to look at: they changed, or nothing says that a living process works on them. */
+  readonly #open = new Set<string>();
+  readonly #sweeps: Sweeps;
   readonly #connecting = new Turns(CONNECT_AT_ONCE);
   readonly #working = new Turns(WORK_AT_ONCE);
   readonly #verdicts = new IdleVerdicts();
@@ -51,7 +61,8 @@ class MailboxWorkers {
     this.#options = options;
     this.#times = { ...SYNC_TIMES, ...options.times };
     this.#signal = signal;
-    const { sql, leases } = options.ports;
+    const { sql, leases, clock } = options.ports;
+    this.#sweeps = new Sweeps(clock, this.#times);
     this.#leases = new MailboxLeases(sql, leases.runId, this.#times);
     this.#heartbeat = new WorkerHeartbeat(sql, leases.runId, this.#times.beatLastsMs);
   }
@@ -60,10 +71,16 @@ class MailboxWorkers {
     const { ports, directUrl } = this.#options;
     const { clock, log } = ports;
     const loop = { clock, log, signal: this.#signal };
+    this.#options.directory.onMailboxChange(({ id }) => {
+      this.#open.add(id);
+    });
     // What is not heard while the database is away is found by the next round.
     const onNotification = (payload: string): void => {
       const ring = readRing(payload);
-      if (ring !== null) this.#running.get(ring.mailboxId)?.worker.stir(ring.folders);
+      if (ring === null) return;
+      this.#running.get(ring.mailboxId)?.worker.stir(ring.folders);
+      // Its worker may have let go of it.
+      if (ring.folders.length === 0) this.#open.add(ring.mailboxId);
     };
     await Promise.all([
       repeat({ ...loop, name: 'mailbox-workers', everyMs: this.#times.lookEveryMs }, () => this.#look()),
@@ -84,69 +101,104 @@ class MailboxWorkers {
     await this.#leases.renew(new Map([...this.#running].map(([id, { worker }]) => [id, worker.news])));
   }
 
-  /** Waits for no worker: what one mailbox's server keeps open for long is no matter of the others. */
+  /** Looks at what is open. Waits for no worker: what one mailbox's server keeps open for long is no matter of the others. */
   async #look(): Promise<void> {
     await this.#giveUp();
-    const wanted = new Map<string, MailboxEntry>();
-    for (const [id, entry] of this.#options.ports.directory.state.mailboxes) {
-      if (isWanted(entry)) wanted.set(id, entry);
+    const others = await this.#otherRuns();
+    if (this.#sweeps.isDue(others)) {
+      for (const id of this.#wanted) this.#open.add(id);
+      for (const id of this.#options.ports.directory.state.mailboxes.keys()) this.#open.add(id);
     }
-    this.#end([...this.#running.keys()].filter((id) => !wanted.has(id)));
-    for (const [id, { settings }] of this.#running) {
-      const entry = wanted.get(id);
-      if (entry?.state === 'pending' && settingsOf(entry) !== settings) this.#end([id]);
+    for (const id of this.#open) this.#consider(id);
+    await this.#share(others);
+  }
+
+  /** Notes whether it wants a worker, and ends one that is not wanted any more, or has to begin anew. */
+  #consider(id: string): void {
+    const entry = this.#options.ports.directory.state.mailboxes.get(id);
+    const running = this.#running.get(id);
+    if (!entry || !isWanted(entry)) {
+      this.#wanted.delete(id);
+      this.#open.delete(id);
+      this.#end([id]);
+      return;
     }
-    await this.#share(wanted);
+    this.#wanted.add(id);
+    if (!running) return;
+    this.#open.delete(id);
+    if (entry.state === 'pending' && settingsOf(entry) !== running.settings) this.#end([id]);
   }
 
   /** Gives up what is more than a fair share, takes what is free up to it. */
-  async #share(wanted: ReadonlyMap<string, MailboxEntry>): Promise<void> {
-    const share = Math.ceil(wanted.size / (await this.#processes()));
-    const held = [...this.#running].flatMap(([id, { worker }]) => (worker.isEnding ? [] : [id]));
-    if (held.length > share) {
-      this.#end(held.slice(share));
+  async #share(others: readonly string[]): Promise<void> {
+    const share = Math.ceil(this.#wanted.size / (others.length + 1));
+    const held = this.#running.size - this.#ending.size;
+    if (held > share) {
+      this.#end([...this.#running.keys()].filter((id) => !this.#ending.has(id)).slice(share));
       return;
     }
-    const others = [...wanted.keys()].filter((id) => !this.#running.has(id));
-    if (others.length === 0 || held.length === share) return;
+    const free = await this.#stillOpen(others);
+    if (free.length === 0 || held === share) return;
     // The first look at a mailbox is one to vouch for.
     if (this.#heartbeat.life === null) await this.#heartbeat.beat();
-    const free = shuffled(await this.#leases.free(others)).slice(0, share - held.length);
-    for (const lease of await this.#leases.take(free)) {
-      const entry = wanted.get(lease.mailboxId);
+    for (const lease of await this.#leases.take(shuffled(free).slice(0, share - held))) {
+      const entry = this.#options.ports.directory.state.mailboxes.get(lease.mailboxId);
       if (entry && !this.#signal.aborted) this.#start(new MailboxWorker(this.#workerOptions(), lease), entry);
     }
   }
 
+  /** Leaves open what neither this process nor one of the others works on; those of it that are free. */
+  async #stillOpen(others: readonly string[]): Promise<readonly string[]> {
+    const open = [...this.#open];
+    if (open.length === 0) return [];
+    // What is told from here on is told of what the database may not say yet.
+    this.#open.clear();
+    const unattended = await this.#leases.unattended(open, others).catch((error: unknown) => {
+      for (const id of open) this.#open.add(id);
+      throw error;
+    });
+    for (const { mailboxId } of unattended) this.#open.add(mailboxId);
+    return unattended.flatMap(({ mailboxId, isFree }) => (isFree ? [mailboxId] : []));
+  }
+
   #start(worker: MailboxWorker, entry: MailboxEntry): void {
     const done = worker.run().then(() => {
-      running.hasEnded = true;
+      this.#ending.add(entry.id);
+      this.#ended.add(entry.id);
     });
-    const running: Running = { worker, done, hasEnded: false, settings: settingsOf(entry) };
-    this.#running.set(entry.id, running);
+    this.#running.set(entry.id, { worker, done, settings: settingsOf(entry) });
   }
 
   /** Tells workers to end; `#giveUp` follows when they did. */
   #end(mailboxIds: readonly string[]): void {
-    for (const id of mailboxIds) this.#running.get(id)?.worker.end();
+    for (const id of mailboxIds) {
+      const running = this.#running.get(id);
+      if (!running) continue;
+      this.#ending.add(id);
+      running.worker.end();
+    }
   }
 
-  /** What workers that have ended looked after is free for others. */
+  /** What workers that have ended looked after is free for others, who are told. */
   async #giveUp(): Promise<void> {
-    const ended = [...this.#running].flatMap(([id, { hasEnded }]) => (hasEnded ? [id] : []));
+    const ended = [...this.#ended];
     await this.#leases.release(ended);
-    for (const id of ended) this.#running.delete(id);
+    if (ended.length > 0) await ringBells(this.#options.ports.sql, ended);
+    for (const id of ended) {
+      for (const known of [this.#running, this.#ending, this.#ended]) known.delete(id);
+      this.#open.add(id);
+    }
   }
 
-  /** How many processes work on mail now, this one among them. */
-  async #processes(): Promise<number> {
+  /** The other processes that work on mail now. */
+  async #otherRuns(): Promise<readonly string[]> {
     const { leases, sql } = this.#options.ports;
     if (!leases.isHeld(this.#processLease())) await leases.acquire(this.#processLease());
-    const [row] = await sql.query<{ processes: number }>(
-      'select count(*)::int as processes from work.lease where starts_with(name, $1) and until > now()',
+    const rows = await sql.query<{ run_id: string }>(
+      'select run_id from work.lease where starts_with(name, $1) and until > now() order by run_id',
       [PROCESS],
     );
-    return Math.max(1, row?.processes ?? 1);
+    return rows.map(({ run_id }) => run_id).filter((runId) => runId !== leases.runId);
   }
 
   #processLease(): string {

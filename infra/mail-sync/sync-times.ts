@@ -8,8 +8,10 @@ export interface SyncTimes {
   readonly beatEveryMs: number;
   /** How long a worker that was woken waits for more of it: changes come in rows, and one look takes them all. */
   readonly gatherMs: number;
-  /** How often mailboxes without a worker, and settings that changed, are looked for. */
+  /** How often mailboxes that changed or were let go of are looked after. */
   readonly lookEveryMs: number;
+  /** How often all mailboxes are gone over for one that nobody works on and nobody told of. */
+  readonly sweepEveryMs: number;
   /** Other folders than INBOX are asked after at least so often (`contract.md` 5: 60 s). */
   readonly roundEveryMs: number;
   /** Work on the folders of a mailbox makes way for other mailboxes of the process after so long. */
@@ -38,6 +40,7 @@ export const SYNC_TIMES: SyncTimes = {
   beatEveryMs: SECOND,
   gatherMs: 25,
   lookEveryMs: 250,
+  sweepEveryMs: MINUTE,
   roundEveryMs: 40 * SECOND,
   turnMs: 3 * SECOND,
   pollEveryMs: 1_200,

@@ -34,6 +34,10 @@ export const contractSync = {
     'get_mailbox',
     'sync.freshness tells how soon news shows; live: INBOX in 2 s, folders in 60 s.',
   ],
+  'contract:20:mailboxes-shared': [
+    'get_mailbox',
+    'No process goes over all mailboxes faster than once a minute; a new or changed one is looked at within a second, one whose process died when its lease runs out.',
+  ],
   'contract:20:late-idle': [
     'monitor_inbox',
     'Where an IDLE tells late, or there is none, INBOX is asked after: new mail is told in 2 s. A server that tells in time is not asked.',

@@ -94,7 +94,7 @@ export async function startSyncRig(
   const database = await testDatabase();
   const pool = openPool({ url: database.url, log: silentLog });
   const sql = postgresSql(pool);
-  const { ports: memory, events } = memoryPorts();
+  const { ports: memory, directory, events } = memoryPorts();
   const index = new PostgresMailIndex(sql, memory.locators);
   count += 1;
   const mailboxId = `mbx_rig${String(count)}`;
@@ -141,6 +141,7 @@ export async function startSyncRig(
     if (!found) throw new Error(`there is no folder ${path}`);
     return found;
   };
+  let beside = 0;
   const closers: (() => Promise<void>)[] = [];
   const client = <T>(work: (own: ImapFlow) => Promise<T>): Promise<T> => withClient(imap, user, work);
   return {
@@ -151,8 +152,9 @@ export async function startSyncRig(
     mailboxId,
     client,
     addMailbox: async () => {
-      const id = `${mailboxId}_beside`;
-      await add(id, ADD.number + 1);
+      beside += 1;
+      const id = `${mailboxId}_beside${String(beside)}`;
+      await add(id, ADD.number + beside);
       return id;
     },
     leases: async () => {
@@ -175,7 +177,14 @@ export async function startSyncRig(
       const leases = startLeases(sql, silentLog, { leaseMs: 2_000, renewEveryMs: 500 });
       const stopping = new AbortController();
       const ports = { ...base, leases };
-      const all = { ports, gateway, index: through, directUrl: database.url, times: { ...QUICK, ...times } };
+      const all = {
+        ports,
+        directory,
+        gateway,
+        index: through,
+        directUrl: database.url,
+        times: { ...QUICK, ...times },
+      };
       const done = runMailboxWorkers(all, stopping.signal);
       let ended: Promise<void> | null = null;
       const end = (): Promise<void> => {

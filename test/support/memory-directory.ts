@@ -4,6 +4,7 @@ import { readEvent } from '../../commands/kernel/event.ts';
 import type { PastFact } from '../../commands/kernel/event.ts';
 import type { PersonalData, Position } from '../../commands/kernel/ports.ts';
 import { type AnyEvent, eventCatalogue } from '../../commands/event-catalogue.ts';
+import type { MailboxListener } from '../../infra/directory-copy.ts';
 import { DirectoryMaps } from '../../infra/directory-maps.ts';
 import { changesOf } from '../../projections/directory-entities.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
@@ -11,6 +12,7 @@ import type { MemoryEventStore } from './memory-event-store.ts';
 export class MemoryDirectory implements Directory {
   readonly isCurrent = true;
   version = 0;
+  readonly #listeners: MailboxListener[] = [];
   #applied = 0;
   readonly #maps = new DirectoryMaps();
   readonly #events: MemoryEventStore;
@@ -25,6 +27,10 @@ export class MemoryDirectory implements Directory {
     return this.#maps.state;
   }
 
+  onMailboxChange(listener: MailboxListener): void {
+    this.#listeners.push(listener);
+  }
+
   async waitFor(position: Position): Promise<void> {
     for (const stored of this.#events.all.slice(this.#applied)) {
       if (stored.position > position) break;
@@ -37,9 +43,14 @@ export class MemoryDirectory implements Directory {
         this.#maps.lookUp,
         (sealed) => this.#personal.open(sealed),
       );
+      const before = this.state.mailboxes;
+      const mailboxes = change.put.flatMap(({ kind, value }) =>
+        kind === 'mailbox' ? [{ id: value.id, before: before.get(value.id) ?? null, now: value }] : [],
+      );
       for (const entity of change.put) this.#maps.put(entity);
       for (const key of change.remove) this.#maps.remove(key);
       this.version += 1;
+      for (const told of mailboxes) for (const listener of this.#listeners) listener(told);
     }
   }
 }

@@ -117,6 +117,7 @@ export function memoryPorts() {
   const sql = new ScriptedSql();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
+  const directory = new MemoryDirectory(events, plainPersonalData);
   const ports: Partial<Ports> = {
     clock,
     events,
@@ -135,7 +136,7 @@ export function memoryPorts() {
     ids: createIds(randomKey(), clock),
     locators: createLocators(randomKey(), randomKey()),
     tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
-    directory: new MemoryDirectory(events, plainPersonalData),
+    directory,
     attempts: { attempt: (_, check) => check() },
     sessionUse: { isIdle: () => Promise.resolve(false) },
     leases: memoryLeases('run_1'),
@@ -173,7 +174,7 @@ export function memoryPorts() {
       strictOutput: true,
     },
   };
-  return { ports: ports as Ports, clock, events, secrets, mail, sql };
+  return { ports: ports as Ports, directory, clock, events, secrets, mail, sql };
 }
 
 export interface CallOptions {

@@ -124,6 +124,26 @@ describe('directory copy', () => {
     expect(copy.state.organisations.has(ORG)).to.equal(true);
   });
 
+  it('tells of each mailbox that is new, changes, or is not known any more', async () => {
+    const copy = await open();
+    const told: (string | undefined)[] = [];
+    copy.onMailboxChange(({ id, before, now }) => {
+      told.push(`${id}: ${before?.state ?? 'unknown'}, ${now?.state ?? 'unknown'}`);
+    });
+    await sampleHistory(rig.events);
+    await eventually(() => copy.state.mailboxes.get(MAILBOX)?.version === 9);
+    expect(told[0]).to.equal(`${MAILBOX}: unknown, pending`);
+    told.splice(0);
+    await happened(rig.events, `mailbox-${MAILBOX}`, [{ type: 'MailboxPaused', data: {} }]);
+    await eventually(() => told.length === 1);
+    const last = await rig.events.readLast(`mailbox-${MAILBOX}`);
+    await rig.events.append(`mailbox-${MAILBOX}`, last?.revision ?? 'no-stream', [
+      { id: 'e1', type: 'MailboxConnected', data: {}, metadata: last?.metadata ?? {} },
+    ]);
+    await eventually(() => told.length === 2);
+    expect(told).to.deep.equal([`${MAILBOX}: connected, paused`, `${MAILBOX}: paused, unknown`]);
+  });
+
   it('applies an event once when texts could not be opened at first', async () => {
     await sampleHistory(rig.events);
     let away = true;

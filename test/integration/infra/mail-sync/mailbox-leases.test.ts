@@ -33,7 +33,9 @@ describe('leases of mailboxes', function () {
     const taken = (await Promise.all(runs.map((run) => run.take(IDS)))).flat();
     expect(taken.map(({ mailboxId }) => mailboxId).toSorted()).to.deep.equal(IDS);
     expect(taken.every((lease) => lease.isHeld())).to.equal(true);
-    expect(await leases('late').free([...IDS, 'mbx_4'])).to.deep.equal(['mbx_4']);
+    const alive = runs.map((_, at) => `run-${String(at)}`);
+    const asked = await leases('late').unattended([...IDS, 'mbx_4'], alive);
+    expect(asked).to.deep.equal([{ mailboxId: 'mbx_4', isFree: true }]);
   });
 
   it('have a higher fence with every taking, also by the same process', async () => {
@@ -59,7 +61,18 @@ describe('leases of mailboxes', function () {
     expect(lease?.isHeld(), 'not revived').to.equal(false);
     expect(await leases('next').take(['mbx_1'])).to.have.length(1);
     await slow.release(['mbx_1']);
-    expect(await leases('third').free(['mbx_1']), 'not released by another').to.deep.equal([]);
+    const asked = await leases('third').unattended(['mbx_1'], ['next']);
+    expect(asked, 'not released by another').to.deep.equal([]);
+  });
+
+  it('of a process that is gone are told until somebody else has them', async () => {
+    await leases('gone', 200).take(['mbx_1']);
+    const asked = () => leases('next').unattended(['mbx_1'], ['another']);
+    expect(await asked()).to.deep.equal([{ mailboxId: 'mbx_1', isFree: false }]);
+    await pause(220);
+    expect(await asked()).to.deep.equal([{ mailboxId: 'mbx_1', isFree: true }]);
+    await leases('another').take(['mbx_1']);
+    expect(await asked()).to.deep.equal([]);
   });
 
   it('keep what their workers tell with a renewal', async () => {

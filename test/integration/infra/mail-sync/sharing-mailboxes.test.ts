@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const RULE = 'contract:20:mailboxes-shared';
+/** Nothing but what is told brings a mailbox to its worker. */
+const NO_SWEEP = { sweepEveryMs: 3_600_000 };
+
+describe('mailboxes that processes share', function () {
+  this.timeout(30_000);
+  let dovecot: TestDovecot;
+  let rig: SyncRig;
+
+  before(async function () {
+    dovecot = await requireTestDovecot(this);
+  });
+  after(() => dovecot.dispose());
+  beforeEach(async () => {
+    rig = await startSyncRig(dovecot.imap(), 'sharing');
+  });
+  afterEach(() => rig.close());
+
+  const held = async (): Promise<readonly string[]> => (await rig.leases()).toSorted();
+  /** Mailboxes by the process that holds them. */
+  const perProcess = async (): Promise<readonly number[]> => {
+    const rows = await rig.ports.sql.query<{ count: number }>(
+      'select count(*)::int as count from work.mailbox_lease where until > now() group by run_id order by count',
+    );
+    return rows.map(({ count }) => count);
+  };
+
+  it(`are left alone while nothing changes ${verifies(RULE)}`, async () => {
+    const lookEveryMs = 20;
+    rig.work({ lookEveryMs, leaseMs: 60_000, renewEveryMs: 20_000, roundEveryMs: 60_000 });
+    await eventually(() => rig.entry().state === 'connected', 10_000);
+    await rig.ports.clock.sleep(200);
+    const seen = watch(rig);
+    await rig.ports.clock.sleep(50 * lookEveryMs);
+    expect(seen.looks, 'looks').to.be.greaterThan(10);
+    expect(seen.leases, 'queries on leases of mailboxes').to.equal(0);
+    expect(seen.rounds, 'rounds over the directory').to.equal(0);
+  });
+
+  it(`are taken within a second when they are new ${verifies(RULE)}`, async () => {
+    rig.work({ ...NO_SWEEP, lookEveryMs: 250 });
+    await eventually(() => rig.entry().state === 'connected', 10_000);
+    const added = await rig.addMailbox();
+    await eventually(async () => (await held()).includes(added), 1_000);
+  });
+
+  it(`are taken when the leases of the process that died run out ${verifies(RULE)}`, async () => {
+    const { sql } = rig.ports;
+    const insert = 'insert into work.lease (name, run_id, until) values ($1, $2, now() + $3::interval)';
+    await sql.query(insert, ['mail-worker/dead', 'dead', '500 milliseconds']);
+    const own = `insert into work.mailbox_lease (mailbox_id, run_id, fence, until)
+      values ($1, 'dead', 1, now() + interval '1200 milliseconds')`;
+    await sql.query(own, [rig.mailboxId]);
+    const since = performance.now();
+    rig.work({ ...NO_SWEEP, leaseMs: 30_000, renewEveryMs: 10_000 });
+    await eventually(async () => {
+      const rows = await sql.query("select from work.mailbox_lease where run_id <> 'dead'");
+      return rows.length === 1;
+    }, 3_000);
+    expect(performance.now() - since).to.be.greaterThan(1_000);
+  });
+
+  it(`are all worked on when one is added while a process restarts ${verifies(RULE)}`, async () => {
+    await rig.addMailbox();
+    rig.work(NO_SWEEP);
+    const end = rig.work(NO_SWEEP);
+    await eventually(async () => (await perProcess()).join() === '1,1', 5_000);
+    const ended = end();
+    const added = await rig.addMailbox();
+    await ended;
+    await eventually(async () => (await held()).length === 3, 2_000);
+    expect(await held()).to.include(added);
+    expect(await perProcess(), 'the other one has them all').to.deep.equal([3]);
+    const last = rig.addMailbox();
+    rig.work(NO_SWEEP);
+    await last;
+    await eventually(async () => (await perProcess()).join() === '2,2', 5_000);
+  });
+});
+
+/** Counts from now on what the processes do. */
+function watch({ ports }: SyncRig): { looks: number; leases: number; rounds: number } {
+  const seen = { looks: 0, leases: 0, rounds: 0 };
+  const { sql, directory } = ports;
+  const query = sql.query.bind(sql);
+  const counting: typeof sql.query = (text, parameters) => {
+    if (text.includes('work.lease ')) seen.looks += 1;
+    if (text.includes('work.mailbox_lease')) seen.leases += 1;
+    return query(text, parameters);
+  };
+  Object.assign(sql, { query: counting });
+  const { mailboxes } = directory.state;
+  for (const walk of ['keys', 'values', 'entries', 'forEach', Symbol.iterator] as const) {
+    const original = mailboxes[walk].bind(mailboxes) as (...given: unknown[]) => unknown;
+    Object.assign(mailboxes, {
+      [walk]: (...given: unknown[]) => {
+        seen.rounds += 1;
+        return original(...given);
+      },
+    });
+  }
+  return seen;
+}

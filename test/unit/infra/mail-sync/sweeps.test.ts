@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { Sweeps } from '../../../../infra/mail-sync/sweeps.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const LOOK_MS = 250;
+
+describe('a process that goes over all mailboxes', () => {
+  const setUp = () => {
+    const clock = new ManualClock();
+    const sweeps = new Sweeps(clock, { sweepEveryMs: 60_000 });
+    /** How often it does so, when it looks four times a second for so long. */
+    const during = (milliseconds: number, others: readonly string[]): number => {
+      let count = 0;
+      for (let passed = 0; passed < milliseconds; passed += LOOK_MS) {
+        if (sweeps.isDue(others)) count += 1;
+        clock.advance(LOOK_MS);
+      }
+      return count;
+    };
+    return { clock, during };
+  };
+
+  it(`does so at first, and then once a minute ${verifies('contract:20:mailboxes-shared')}`, () => {
+    const { during } = setUp();
+    expect(during(60_000, [])).to.equal(1);
+    expect(during(60_000, [])).to.equal(1);
+    expect(during(600_000, [])).to.equal(10);
+  });
+
+  it('does so once more whenever another process comes or goes', () => {
+    const { during } = setUp();
+    expect(during(10_000, ['run_2'])).to.equal(1);
+    expect(during(10_000, ['run_2', 'run_3'])).to.equal(1);
+    expect(during(10_000, ['run_3'])).to.equal(1);
+    expect(during(59_000, ['run_3']), 'a minute from the last').to.equal(1);
+  });
+
+  it('is not misled by a time of day that is set anew', () => {
+    const { clock, during } = setUp();
+    during(10_000, []);
+    clock.step(24 * 3_600_000);
+    expect(during(45_000, [])).to.equal(0);
+  });
+});
