@@ -71,7 +71,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   watchStores(metrics, { ...core.storage, sql, clock, dataDir: config.dataDir });
   const ports: Ports = { ...core.ports, readModels: projector.readModels };
   await core.ports.feed.start();
-  const faces = roles.has('api') ? openFaces(ports, config.allowedOrigins, opened) : null;
+  const { allowedOrigins } = config;
+  const { directUrl } = core.storage;
+  const faces = roles.has('api') ? openFaces({ ports, directUrl, allowedOrigins }, opened) : null;
   http.serve({ faces, checks: readinessChecks(core, projector) });
   // Before what its calls stand on.
   opened.defer(() => http.close());
@@ -90,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   if (roles.has('mail'))
     opened.defer(startBackground(ports, core, { ...leaseTimes(config.leaseMs), ...options.mailTimes }));
   const stack = opened.move();
-  const { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
+  const { databaseUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
   const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
   const facts = { ports, address, baseUrl, hasFaces: faces !== null, ...stores };
   return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };

@@ -28,7 +28,6 @@ import type { Metrics } from './observability/metrics.ts';
 import { openStorage, type Storage } from './open-storage.ts';
 import type { StoresOptions } from './open-stores.ts';
 import { leaseTimes, startLeases } from './postgres/leases.ts';
-import { PostgresMcpCalls } from './postgres/mcp-calls.ts';
 import { PostgresMcpTasks } from './postgres/mcp-tasks.ts';
 import { PostgresMcpSessions } from './postgres/mcp-sessions.ts';
 import { claimReadModels } from './projector/source-log.ts';
@@ -137,8 +136,6 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   opened.defer(() => {
     tasks.close();
   });
-  const calls = new PostgresMcpCalls({ sql, directUrl: storage.directUrl, clock, log });
-  opened.defer(() => calls[Symbol.asyncDispose]());
   const directory = await openDirectory({ sql, epochSql, events, personal, clock, log });
   opened.defer(() => directory.close());
   const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
@@ -149,7 +146,7 @@ async function openGround(options: Options, storage: Storage, opened: AsyncDispo
   const feed = new FeedFollower({ events, clock, locators, log });
   opened.defer(() => feed.close());
   const secrets = createSecrets(sql, masterKey);
-  const kept = { leases, sessions, tasks, calls, directory, accessLog, feed };
+  const kept = { leases, sessions, tasks, directory, accessLog, feed };
   return { ...kept, clock, ids, events, logId, sql, personal, log, locators, mailIndex, secrets };
 }
 

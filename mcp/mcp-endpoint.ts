@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../commands/kernel/access.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
 import { GatewayError } from '../commands/kernel/errors.ts';
+import type { McpCalls } from '../commands/kernel/mcp-calls.ts';
 import type { McpSession, Ports } from '../commands/kernel/ports.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import type { Door, Visitor } from '../read-api/http/door.ts';
@@ -47,6 +48,7 @@ import { unknownSession } from './unknown-session.ts';
 export interface McpOptions {
   readonly registry: readonly Capability[];
   readonly ports: Ports;
+  readonly calls: McpCalls;
   readonly door: Door;
 }
 
@@ -187,7 +189,7 @@ class McpEndpoint {
     const sessionId = exchange.session?.row.id;
     if (sessionId === undefined)
       return await this.#methods.answer(message, exchange, () => goneSignal(response));
-    using call = this.#options.ports.calls.open({ sessionId, requestId: message.id });
+    using call = this.#options.calls.open({ sessionId, requestId: message.id });
     const { cancelled } = call;
     const answer = this.#methods.answer(message, exchange, () =>
       AbortSignal.any([goneSignal(response), cancelled]),
@@ -199,7 +201,7 @@ class McpEndpoint {
   async #notice({ method, params }: Notification, { session }: Exchange): Promise<void> {
     const { requestId } = params;
     if (method !== 'notifications/cancelled' || session === null || !isId(requestId)) return;
-    await this.#options.ports.calls.cancel({ sessionId: session.row.id, requestId });
+    await this.#options.calls.cancel({ sessionId: session.row.id, requestId });
   }
 
   /** The session of any request after `initialize`. Throws 400 without the header, 404 for what is not this caller's. */

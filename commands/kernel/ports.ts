@@ -13,7 +13,6 @@ import type { Markup } from './markup.ts';
 import type { Contacts } from './contacts.ts';
 import type { MessageMoves } from './message-moves.ts';
 import type { MessageComposer } from './message-composer.ts';
-import type { McpCalls } from './mcp-calls.ts';
 import type { McpTasks } from './mcp-tasks.ts';
 import type { ProviderAuthorizations } from './provider-authorizations.ts';
 import type { Directory } from './directory.ts';
@@ -287,7 +286,6 @@ export interface Ports {
   readonly feed: ChangeFeed;
   readonly sessions: McpSessions;
   readonly tasks: McpTasks;
-  readonly calls: McpCalls;
   readonly accessLog: AccessLog;
   readonly log: Log;
   readonly server: ServerInfo;

@@ -6,17 +6,25 @@ import { openDoors } from '../../read-api/http/door.ts';
 import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { publicRoutes } from '../../read-api/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
+import { PostgresMcpCalls } from '../postgres/mcp-calls.ts';
 import { startTokenUse } from '../token-use.ts';
 import { consoleRouter } from './console-router.ts';
 import type { Faces } from './http-server.ts';
 
+export interface FacesOptions {
+  readonly ports: Ports;
+  /** Of Postgres itself, to hear which calls are cancelled. */
+  readonly directUrl: string;
+  readonly allowedOrigins: readonly string[];
+}
+
 /** Both faces; what runs behind them is put on the stack for its owner to close. */
 export function openFaces(
-  ports: Ports,
-  allowedOrigins: readonly string[],
+  { ports, directUrl, allowedOrigins }: FacesOptions,
   opened: AsyncDisposableStack,
 ): Faces {
-  const tokenUse = startTokenUse(ports.sql, ports.clock, ports.log);
+  const { sql, clock, log } = ports;
+  const tokenUse = startTokenUse(sql, clock, log);
   opened.defer(() => tokenUse.close());
   const doors = openDoors(ports, {
     allowedOrigins,
@@ -24,7 +32,8 @@ export function openFaces(
       tokenUse.note(tokenId);
     },
   });
-  const mcp = openMcp({ registry: capabilities, ports, door: doors.mcp });
+  const calls = opened.use(new PostgresMcpCalls({ sql, directUrl, clock, log }));
+  const mcp = openMcp({ registry: capabilities, ports, calls, door: doors.mcp });
   opened.defer(() => mcp.close());
   return {
     providerCallback: providerCallback(ports),

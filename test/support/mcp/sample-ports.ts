@@ -8,8 +8,6 @@ import type {
   ServerInfo,
 } from '../../../commands/kernel/ports.ts';
 
-import { memoryMcpCalls } from './memory-mcp-calls.ts';
-
 /** Sessions in memory. Copies are answered as they were when asked for, so a test can see who takes them. */
 export class MemorySessions implements McpSessions {
   readonly rows = new Map<string, McpSession>();
@@ -70,7 +68,6 @@ export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
       reservationName: (text) => text,
     },
     sessions,
-    calls: memoryMcpCalls(),
     log: { info: log, warn: log, error: log },
     accessLog: {
       record: (entry) => {

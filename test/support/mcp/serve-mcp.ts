@@ -6,6 +6,7 @@ import { GatewayError } from '../../../commands/kernel/errors.ts';
 import type { ServerInfo } from '../../../commands/kernel/ports.ts';
 import { type McpOptions, openMcp } from '../../../mcp/mcp-endpoint.ts';
 import type { Door } from '../../../read-api/http/door.ts';
+import { memoryMcpCalls } from './memory-mcp-calls.ts';
 import { type SamplePorts, samplePorts } from './sample-ports.ts';
 import { type Sample, sampleRegistry } from './sample-registry.ts';
 
@@ -83,6 +84,7 @@ export async function serveMcp(
   const mcp = openMcp({
     registry: [...sample.registry, ...(more.registry ?? [])],
     ports: { ...fake.ports, ...more.ports },
+    calls: memoryMcpCalls(),
     door: doorOf(gate),
   });
   const http = createServer(mcp.handle).listen(0, '127.0.0.1');

@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { openForAdmin } from '../../../../infra/admin/open-for-admin.ts';
+import { loadConfig } from '../../../../infra/config.ts';
 import { stopOrphan } from '../../../../infra/postgres/postgres-orphan.ts';
 import { eventually, startTestGateway, type TestGateway } from '../../../support/gateway.ts';
 import { type CommandResult, runCommand } from '../../../support/run-command.ts';
@@ -73,6 +75,28 @@ describe('admin policy', function () {
         actor: { type: 'system', id: 'admin-command', token_id: null, session_id: null },
         resource: { type: 'policy', id: orgId },
       });
+    });
+
+    it('does not listen for cancelled calls, as the gateway with its faces does', async () => {
+      const { databaseUrl, eventStoreUrl, ports } = gateway.gateway;
+      const listeners = async (): Promise<number> => {
+        const name = 'gateway mcp_call_cancelled';
+        const all =
+          'select from pg_stat_activity where application_name = $1 and datname = current_database()';
+        return (await ports.sql.query(all, [name])).length;
+      };
+      await eventually(async () => {
+        expect(await listeners()).to.equal(1);
+      });
+      const config = loadConfig({
+        DATA_DIR: join(folder, 'data'),
+        KEY_FILE: join(folder, 'key'),
+        DATABASE_URL: databaseUrl,
+        EVENTSTORE_URL: eventStoreUrl,
+      });
+      await using core = await openForAdmin(config, silentLog);
+      await core.ports.clock.sleep(300);
+      expect(await listeners()).to.equal(1);
     });
 
     it('says in a line each what is wrong, and changes nothing', async () => {
