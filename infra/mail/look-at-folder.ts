@@ -4,18 +4,21 @@ import type { FolderRef, Sighting } from '../../commands/kernel/mail-port.ts';
 import type { ActionTarget } from './act-on-folder.ts';
 import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { assertThere, openIfThere } from './open-folder.ts';
+import { assertThere, openIfThere, openListed } from './open-folder.ts';
 import { searchUids } from './search-uids.ts';
 import { uidSet } from './uid-set.ts';
 
 const NOTHING: Sighting = { presentUids: new Set(), flagsByUid: new Map() };
 
-/** The messages still there, marked `\Deleted` or not. Another UIDVALIDITY, or no folder, sees nothing. */
+/**
+ * The messages still there, marked `\Deleted` or not. Another UIDVALIDITY, or a folder the last list did not name, sees nothing.
+ * Throws `FolderGone` when the folder went since: it may have been renamed with all that is in it.
+ */
 export async function lookAt(
   connection: ImapConnection,
   { folder, uidValidity, uids }: ActionTarget,
 ): Promise<Sighting> {
-  const open = await openIfThere(connection, folder.path, 'read');
+  const open = await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity || uids.length === 0) return NOTHING;
   const asked = new Set(uids);
   const query = { uid: true, flags: true };
@@ -59,14 +62,17 @@ async function lastUid(connection: ImapConnection, { path }: FolderRef): Promise
   });
 }
 
-/** UIDs from `fromUid` on whose Message-ID is exactly this one. The header search of IMAP finds parts of it too. */
+/**
+ * UIDs from `fromUid` on whose Message-ID is exactly this one. The header search of IMAP finds parts of it too. Throws `FolderGone`
+ * as `lookAt` does.
+ */
 export async function findByMessageId(
   connection: ImapConnection,
   folder: FolderRef,
   messageId: string,
   fromUid: number,
 ): Promise<readonly number[]> {
-  const open = await openIfThere(connection, folder.path, 'read');
+  const open = await openListed(connection, folder, 'read');
   if (open === null || open.exists === 0) return [];
   const wanted = messageId.trim();
   const search = { header: { 'Message-ID': wanted }, uid: `${String(fromUid)}:*` };

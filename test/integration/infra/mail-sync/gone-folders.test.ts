@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { MailSession, MessageRef } from '../../../../commands/kernel/mail-port.ts';
 import { FolderGone } from '../../../../infra/mail/open-folder.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { COURIER_LIKE, CYRUS_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';
@@ -10,6 +11,8 @@ import { rejection } from '../../../support/rejection.ts';
 import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
 import { verifies } from '../../../support/verifies.ts';
 
+const lookAt = (mail: MailSession, { folder, uidValidity, uid }: MessageRef) =>
+  mail.look(folder, uidValidity, [uid]);
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 
 describe('a folder that another client renames, removes or makes anew', function () {
@@ -68,6 +71,11 @@ describe('a folder that another client renames, removes or makes anew', function
             mail.fetch([message.ref], 'place', null),
           ),
         () => rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) => mail.identify([message.ref])),
+        () => rig.gateway.withMailbox(rig.mailboxId, 'bulk', (mail) => lookAt(mail, message.ref)),
+        () =>
+          rig.gateway.withMailbox(rig.mailboxId, 'bulk', (mail) =>
+            mail.findByMessageId(before, '<Work old@example.org>', 1),
+          ),
       ];
       if (habits.goneWhileOpen === 'kept') server.cut();
       for (const work of read) {
@@ -79,7 +87,12 @@ describe('a folder that another client renames, removes or makes anew', function
       const isListed = () =>
         rig.entry().folders.some(({ path, number }) => path === 'Arbeit' && number === before.number);
       await eventually(isListed, 5_000);
-      expect(await subjectsIn(rig.folder('Arbeit'))).to.have.length(1);
+      const folder = rig.folder('Arbeit');
+      expect(await subjectsIn(folder)).to.have.length(1);
+      const seen = await rig.gateway.withMailbox(rig.mailboxId, 'bulk', (mail) =>
+        lookAt(mail, { ...message.ref, folder }),
+      );
+      expect([...seen.presentUids]).to.deep.equal([message.ref.uid]);
       await end();
     });
   }
