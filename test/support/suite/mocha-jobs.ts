@@ -1,33 +1,27 @@
-/** The test files as jobs: a mocha process each, so that several run at a time and share nothing. */
+/** The test files as jobs: mocha processes, of which several run at a time and share nothing. */
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { FIGURE } from '../long.ts';
 import { runNode } from './child.ts';
 import type { Job, JobResult } from './job.ts';
 import { readMochaReport } from './mocha-report.ts';
+import { groupTests, type TestFile } from './test-groups.ts';
 
 const TIMEOUT_MS = 300_000;
 const LONG_TIMEOUT_MS = 60 * 60_000;
 /** How long a process may live on after its last test before something counts as left open. */
 const LINGER_MS = 5_000;
 
-/**
- * `test/unit` is quick and goes as one, each file of `test/e2e` is long and goes alone, elsewhere every folder is a job.
- * What has a long form comes first, then the largest: nothing long is left for the end.
- */
+/** Every test file, those that `groupTests` puts together in one process. */
 export function mochaJobs(): readonly Job[] {
-  const groups = new Map<string, string[]>();
-  for (const file of globSync('test/**/*.test.ts').sort()) {
-    const group = groupOf(file);
-    groups.set(group, [...(groups.get(group) ?? []), file]);
-  }
-  const sizeOf = (files: readonly string[]): number =>
-    files.reduce((sum, file) => sum + statSync(file).size, 0);
-  const longOf = (files: readonly string[]): number => Number(files.some(hasLongForm));
-  return [...groups]
-    .sort(([, files], [, others]) => longOf(others) - longOf(files) || sizeOf(others) - sizeOf(files))
-    .map(([name, files]) => mochaJob(name, files));
+  const files = globSync('test/**/*.test.ts').sort();
+  return groupTests(files.map(factsOf)).map(({ name, files }) =>
+    mochaJob(
+      name,
+      files.map(({ path }) => path),
+    ),
+  );
 }
 
 /** The files that have a long form, a job each. */
@@ -38,10 +32,14 @@ export function longJobs(): readonly Job[] {
 
 const hasLongForm = (file: string): boolean => readFileSync(file, 'utf8').includes('support/long.ts');
 
-function groupOf(file: string): string {
-  if (file.startsWith('test/unit/')) return 'test/unit';
-  return file.startsWith('test/e2e/') ? file : dirname(file);
-}
+const startsGateways = (file: string): boolean =>
+  /support\/(gateway-process|replica-set|run-command)\.ts/.test(readFileSync(file, 'utf8'));
+
+const factsOf = (path: string): TestFile => ({
+  path,
+  bytes: statSync(path).size,
+  isLengthy: hasLongForm(path) || startsGateways(path),
+});
 
 /** One mocha process over these files. */
 export const mochaJob = (name: string, files: readonly string[], timeoutMs = TIMEOUT_MS): Job => ({
