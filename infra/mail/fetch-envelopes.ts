@@ -14,8 +14,12 @@ import { uidSet } from './uid-set.ts';
 
 const FIELDS = ['Subject', 'From', 'To', 'Cc', 'Bcc', 'Reply-To'];
 
-/** Raw bytes that are no UTF-8, and what is left of ISO-2022-KR, HZ and UTF-7 when nobody decodes them. */
-const UNREAD = /\ufffd|\u001b\$\)C|~\{|\+[A-Za-z0-9+/]{3,}-/;
+/**
+ * Raw bytes that are no UTF-8, and what is left of ISO-2022-KR, HZ and UTF-7 when nobody decodes them. A run of Base64 is looked at
+ * from its beginning alone, and only when it has an end: the time grows with the text, whatever is in it.
+ */
+const UNREAD =
+  /\ufffd|\u001b\$\)C|~\{|(?<![A-Za-z0-9+/])(?=[A-Za-z0-9+/]+-)[A-Za-z0-9+/]*\+[A-Za-z0-9+/]{3,}-/;
 
 /** Messages of the open folder with these items. Throws like `ImapConnection.run`. */
 export async function fetchEnvelopes(
