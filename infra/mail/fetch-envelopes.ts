@@ -55,9 +55,12 @@ const textsOf = (envelope: MessageEnvelopeObject): readonly string[] => [
 
 type Mended = Partial<Pick<MessageEnvelopeObject, 'subject' | (typeof LISTS)[number]>>;
 
+/** Empty for a header beyond the parser's limits: what the client made of it stays. */
 async function readHeader(raw: Buffer): Promise<Mended> {
   const text = decodeUndeclared(raw).replaceAll(SEVEN_BIT_WORD, decodedWord);
-  const { subject, ...lists } = await simpleParser(Buffer.from(text));
+  const parsed = await simpleParser(Buffer.from(text)).catch(() => null);
+  if (parsed === null) return {};
+  const { subject, ...lists } = parsed;
   return {
     ...(subject === undefined ? {} : { subject }),
     ...Object.fromEntries(LISTS.map((list) => [list, addressesOf(lists[list])])),

@@ -36,6 +36,12 @@ describe('the texts of an envelope', () => {
       expect(asked, subject).to.deep.equal(['envelope']);
     }
   });
+
+  it('stay as the client read them where the header is too large to be read', async () => {
+    const header = `To: ${'anna@example.com,\r\n '.repeat(70_000)}bob@example.com\r\nSubject: x\r\n\r\n`;
+    const { read } = folderOf('Gr\ufffdn', header);
+    expect((await read())?.envelope?.subject).to.equal('Gr\ufffdn');
+  });
 });
 
 async function folderAfter(subject: string) {
