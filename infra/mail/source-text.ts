@@ -13,8 +13,8 @@ export interface SourceText {
 }
 
 /**
- * What a parser with other habits makes of the source, else the source below its header. Null where there is nothing: the sender
- * wrote nothing. Throws like `ImapConnection.run`.
+ * What a parser with other habits makes of the source, else, also where it is beyond that parser's limits, the source below its
+ * header. Null where there is nothing: the sender wrote nothing. Throws like `ImapConnection.run`.
  */
 export async function readSource(
   connection: ImapConnection,
@@ -28,20 +28,26 @@ export async function readSource(
   );
   const raw = fetched.find((each) => each.uid === uid)?.source;
   if (raw === undefined) return null;
-  const parsed = await simpleParser(raw, {
-    skipHtmlToText: true,
-    skipImageLinks: true,
-    skipTextToHtml: true,
-    skipTextLinks: true,
-  });
-  const html = parsed.html === false ? '' : (parsed.html ?? '');
-  const text = parsed.text ?? '';
+  const { html, text } = await parsed(raw);
   if (html.trim() !== '' && (source === 'html' || text.trim() === '')) return { text: html, isHtml: true };
   if (text.trim() !== '') return { text, isHtml: false };
   const below = decodeUndeclared(raw)
     .replaceAll('\r\n', '\n')
     .replace(/^[^]*?\n\n/, '');
   return hasWords(below) ? { text: below, isHtml: false } : null;
+}
+
+/** Both empty for a source beyond the parser's limits. */
+async function parsed(raw: Buffer): Promise<{ readonly html: string; readonly text: string }> {
+  const options = {
+    skipHtmlToText: true,
+    skipImageLinks: true,
+    skipTextToHtml: true,
+    skipTextLinks: true,
+  };
+  const read = await simpleParser(raw, options).catch(() => null);
+  const html = read?.html ?? '';
+  return { html: html === false ? '' : html, text: read?.text ?? '' };
 }
 
 /** Beside lines that divide parts and lines of their headers. */

@@ -63,6 +63,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
     'Content-Type: multipart/alternative;; boundary="a"\r\n\r\n--a\r\nContent-Type: text/plain\r\n\r\nhello there\r\n--a--',
   noboundary:
     'Content-Type: multipart/mixed\r\n\r\n--a\r\nContent-Type: text/plain\r\n\r\nhello there\r\n--a--',
+  crowded: `Content-Type: multipart/mixed;; boundary="m"\r\n\r\n--m\r\n\r\nhello there\r\n${'--m\r\n\r\n\r\n'.repeat(3_000)}--m--`,
   nothing: multipart('mixed', part('Content-Type: text/plain', '', '')),
   report: multipart(
     'report; report-type=delivery-status',
@@ -171,7 +172,7 @@ describe('texts that are not as they should be', () => {
   });
 
   it(`tells of a message whose parts the server cannot tell apart ${verifies('contract:4:text-told')}`, async () => {
-    for (const name of ['semicolons', 'noboundary']) {
+    for (const name of ['semicolons', 'noboundary', 'crowded']) {
       const text = await textOf(name);
       expect(text.notes, name).to.deep.equal(['not_parsed']);
       expect(text.content, name).to.include('hello there');
