@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 20;
 /** Looks for drafts whose copy is not what they say, until the signal aborts. */
 export async function runDraftCopier(ports: Ports, signal: AbortSignal): Promise<void> {
   const copies = createDraftCopies(ports.sql);
-  const backoff = new Backoff(5_000, 15 * 60_000);
+  const backoff = new Backoff(ports.clock, 5_000, 15 * 60_000);
   const loop = { name: 'draft-copier', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
   const isReachable = (mailboxId: string): boolean => {
     const state = ports.directory.state.mailboxes.get(mailboxId)?.state;
@@ -24,11 +24,11 @@ export async function runDraftCopier(ports: Ports, signal: AbortSignal): Promise
   await repeat(loop, async () => {
     const now = ports.clock.now().getTime();
     const times = { quietSince: new Date(now - QUIET_MS), since: new Date(now - GIVE_UP_MS) };
-    const work = await listCopyWork(ports.sql, times, backoff.waiting(now), MOST_AT_ONCE);
+    const work = await listCopyWork(ports.sql, times, backoff.waiting(), MOST_AT_ONCE);
     for (const { draftId, mailboxId } of work) {
       if (signal.aborted) return;
       // Also for what was skipped: it must not stand before others in every pass.
-      backoff.failed(draftId, now);
+      backoff.failed(draftId);
       if (!isReachable(mailboxId)) continue;
       const lease = await holdLease(ports.leases, `draft-copy-${draftId}`);
       if (lease === null) continue;

@@ -14,13 +14,14 @@ export class Lane {
   readonly #atOnce: number;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #backoff = new Backoff(FIRST_PAUSE_MS, MOST_PAUSE_MS);
+  readonly #backoff: Backoff;
   readonly #underWay = new Map<string, { readonly mailboxId: string; readonly ended: Promise<void> }>();
 
   constructor({ atOnce, clock, log }: { readonly atOnce: number; readonly clock: Clock; readonly log: Log }) {
     this.#atOnce = atOnce;
     this.#clock = clock;
     this.#log = log;
+    this.#backoff = new Backoff(clock, FIRST_PAUSE_MS, MOST_PAUSE_MS);
   }
 
   /** How many more may begin now. */
@@ -35,7 +36,7 @@ export class Lane {
 
   /** Operations that are under way or wait for the end of their pause. */
   get taken(): readonly string[] {
-    return [...this.#underWay.keys(), ...this.#backoff.waiting(this.#clock.now().getTime())];
+    return [...this.#underWay.keys(), ...this.#backoff.waiting()];
   }
 
   /** Begins a work that tells whether it is over. False, and any failure, has it looked at again after a pause. */
@@ -43,7 +44,7 @@ export class Lane {
     if (this.room <= 0 || this.#underWay.has(operationId)) return;
     const ended = this.#isOver(operationId, work).then((isOver) => {
       if (isOver) this.#backoff.clear(operationId);
-      else this.#backoff.failed(operationId, this.#clock.now().getTime());
+      else this.#backoff.failed(operationId);
       this.#underWay.delete(operationId);
     });
     this.#underWay.set(operationId, { mailboxId, ended });

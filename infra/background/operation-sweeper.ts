@@ -14,7 +14,7 @@ const END_WITHIN_MS = 10_000;
 
 /** Looks for open operations until the signal aborts; what is under way is brought to its end. */
 export async function runOperationSweeper(ports: Ports, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(1_000, 15 * 60_000);
+  const backoff = new Backoff(ports.clock, 1_000, 15 * 60_000);
   const underWay = new Map<string, Promise<void>>();
   const loop = {
     name: 'operation-sweeper',
@@ -25,15 +25,14 @@ export async function runOperationSweeper(ports: Ports, signal: AbortSignal): Pr
   };
   const sweep = async (mailboxId: string, open: readonly Unsettled[]): Promise<void> => {
     const { settled, left } = await sweepOperations(ports, open);
-    const now = ports.clock.now().getTime();
     for (const id of settled) backoff.clear(id);
-    for (const id of left) backoff.failed(id, now);
+    for (const id of left) backoff.failed(id);
     underWay.delete(mailboxId);
   };
   await repeat(loop, async () => {
     const open = await listUnsettledOperations(ports.sql, {
       limit: MOST_LISTED,
-      except: backoff.waiting(ports.clock.now().getTime()),
+      except: backoff.waiting(),
       exceptMailboxes: [...underWay.keys()],
     });
     const byMailbox = [...Map.groupBy(open, ({ mailboxId }) => mailboxId)];

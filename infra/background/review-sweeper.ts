@@ -12,14 +12,14 @@ const MOST_AT_ONCE = 100;
 /** Looks for what is left until the signal aborts. */
 export async function runReviewSweeper(ports: Ports, signal: AbortSignal): Promise<void> {
   const { clock, log } = ports;
-  const backoff = new Backoff(LEFT_FOR_MS, 60_000);
+  const backoff = new Backoff(clock, LEFT_FOR_MS, 60_000);
   await repeat({ name: 'review-sweeper', everyMs: LOOK_EVERY_MS, clock, log, signal }, async () => {
     const now = clock.now().getTime();
     const since = new Date(now - LEFT_FOR_MS);
-    const except = backoff.waiting(now);
+    const except = backoff.waiting();
     for (const review of await listLeftReviews(ports.sql, { since, except, limit: MOST_AT_ONCE })) {
       if (await isSettled(ports, review)) backoff.clear(review.operationId);
-      else backoff.failed(review.operationId, now);
+      else backoff.failed(review.operationId);
     }
   });
 }

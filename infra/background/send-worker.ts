@@ -17,12 +17,12 @@ const MOST_PAUSE_MS = 15 * 60_000;
 
 /** Looks for due sends until the signal aborts; what is under way is brought to its end. */
 export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(FIRST_PAUSE_MS, MOST_PAUSE_MS);
+  const backoff = new Backoff(ports.clock, FIRST_PAUSE_MS, MOST_PAUSE_MS);
   const underWay = new Map<string, { readonly mailboxId: string; readonly ended: Promise<void> }>();
   const loop = { name: 'send-worker', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
   await repeat(loop, async () => {
     const now = ports.clock.now();
-    const except = [...backoff.waiting(now.getTime()), ...underWay.keys()];
+    const except = [...backoff.waiting(), ...underWay.keys()];
     const busy = [...underWay.values()].map(({ mailboxId }) => mailboxId);
     const limit = AT_ONCE - underWay.size;
     const due = await listDueSends(ports.sql, { now, limit, except, ofOneMailbox: OF_ONE_MAILBOX, busy });
@@ -31,7 +31,7 @@ export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<
       const ended = goOn(ports, send)
         .then((isOver) => {
           if (isOver) backoff.clear(operationId);
-          else backoff.failed(operationId, ports.clock.now().getTime());
+          else backoff.failed(operationId);
         })
         .finally(() => underWay.delete(operationId));
       underWay.set(operationId, { mailboxId, ended });

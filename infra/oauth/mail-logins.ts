@@ -50,7 +50,7 @@ export function createMailLogins(options: MailLoginsOptions): MailLogins {
 class Renewals {
   readonly #options: MailLoginsOptions;
   readonly #slots = new Slots(RENEWALS_AT_ONCE);
-  readonly #pauses = new Backoff(PROVIDER_AWAY.firstMs, PROVIDER_AWAY.mostMs);
+  readonly #pauses: Backoff;
   readonly #failures = new Map<string, unknown>();
   readonly #underWay = new Map<string, Promise<MailCredentials | null>>();
   /** Answers of the provider that could not be stored: it may take their refresh token only. */
@@ -58,6 +58,7 @@ class Renewals {
 
   constructor(options: MailLoginsOptions) {
     this.#options = options;
+    this.#pauses = new Backoff(options.clock, PROVIDER_AWAY.firstMs, PROVIDER_AWAY.mostMs);
   }
 
   isGood({ accessToken, accessTokenExpiresAt }: ProviderCredentials, refused?: MailLogin): boolean {
@@ -67,7 +68,7 @@ class Renewals {
 
   /** Callers of one mailbox share a renewal; while the provider is away they share its failure. */
   async renew(mailboxId: string, refused?: MailLogin): Promise<MailCredentials | null> {
-    if (!this.#pauses.isDue(mailboxId, this.#now())) throw this.#failures.get(mailboxId);
+    if (!this.#pauses.isDue(mailboxId)) throw this.#failures.get(mailboxId);
     const known = this.#underWay.get(mailboxId);
     if (known) return await known;
     const work = this.#renewAlone(mailboxId, refused).finally(() => this.#underWay.delete(mailboxId));
@@ -88,7 +89,7 @@ class Renewals {
       return credentials;
     } catch (error) {
       this.#failures.set(mailboxId, error);
-      this.#pauses.failed(mailboxId, this.#now());
+      this.#pauses.failed(mailboxId);
       throw error;
     } finally {
       this.#slots.release();

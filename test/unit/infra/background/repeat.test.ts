@@ -1,0 +1,39 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Backoff } from '../../../../infra/background/repeat.ts';
+import { Lane } from '../../../../infra/background/lane.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('pauses after a failure', () => {
+  it('grow, and are over when something succeeded', () => {
+    const clock = new ManualClock();
+    const backoff = new Backoff(clock, 1_000, 60_000);
+    expect(backoff.isDue('a')).to.equal(true);
+    backoff.failed('a');
+    expect([backoff.isDue('a'), backoff.isDue('b')]).to.deep.equal([false, true]);
+    expect(backoff.waiting()).to.deep.equal(['a']);
+    clock.advance(1_200);
+    expect(backoff.isDue('a')).to.equal(true);
+    backoff.failed('a');
+    clock.advance(1_200);
+    expect(backoff.isDue('a')).to.equal(false);
+    backoff.clear('a');
+    expect([backoff.isDue('a'), backoff.waiting()]).to.deep.equal([true, []]);
+  });
+
+  it('last as long whether the time of day is set back or ahead', async () => {
+    for (const stepMs of [-HOUR_MS, HOUR_MS]) {
+      const clock = new ManualClock();
+      const lane = new Lane({ atOnce: 2, clock, log: silentLog });
+      lane.begin({ operationId: 'opn_1', mailboxId: 'mbx_1' }, () => Promise.resolve(false));
+      await setImmediate();
+      clock.step(stepMs);
+      expect(lane.taken, 'at once').to.deep.equal(['opn_1']);
+      clock.advance(1_200);
+      expect(lane.taken, 'after the pause').to.deep.equal([]);
+    }
+  });
+});
