@@ -16,6 +16,8 @@ export class GrantExpiries {
   /** By grant. */
   readonly #soon = new Map<string, Expiry>();
   #scannedAt = Number.NEGATIVE_INFINITY;
+  /** Grants that run out up to then were kept by the last scan. */
+  #keptUpTo = Number.POSITIVE_INFINITY;
 
   constructor(ports: Pick<Ports, 'clock' | 'directory'>) {
     this.#ports = ports;
@@ -34,10 +36,12 @@ export class GrantExpiries {
 
   /** Principals of whom a grant ran out since the last call. */
   take(): readonly string[] {
-    const now = this.#ports.clock.now().getTime();
-    if (now - this.#scannedAt >= SCAN_EVERY_MS) {
-      this.#scannedAt = now;
-      for (const grant of this.#ports.directory.state.grants.values()) this.#keep(grant);
+    const { clock, directory } = this.#ports;
+    const now = clock.now().getTime();
+    if (clock.elapsedMs() - this.#scannedAt >= SCAN_EVERY_MS) {
+      this.#scannedAt = clock.elapsedMs();
+      for (const grant of directory.state.grants.values()) this.#keep(grant);
+      this.#keptUpTo = now + AHEAD_MS;
     }
     const over = [...this.#soon].filter(([, { at }]) => at <= now);
     for (const [id] of over) this.#soon.delete(id);
@@ -48,6 +52,7 @@ export class GrantExpiries {
     const now = this.#ports.clock.now().getTime();
     const at = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
     if (at > now + AHEAD_MS) this.#soon.delete(id);
-    else if (at > now) this.#soon.set(id, { principalId, at });
+    // Nobody could look for a while, or the clock was set ahead: what ran out meanwhile is told now.
+    else if (at > Math.min(now, this.#keptUpTo)) this.#soon.set(id, { principalId, at });
   }
 }
