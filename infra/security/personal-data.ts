@@ -33,7 +33,7 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
     ownerId: string,
     load: () => Promise<KeyObject | null>,
   ): Promise<KeyObject | null> => {
-    const now = clock.now().getTime();
+    const now = clock.elapsedMs();
     const hit = cache.get(ownerId);
     if (hit !== undefined && hit.until > now) return hit.key;
     const key = await load();

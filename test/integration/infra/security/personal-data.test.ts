@@ -53,6 +53,7 @@ describe('personal data', function () {
     const other = await elsewhere.seal('usr_3', 'stays');
     await sql.query(ERASE, ['usr_2']);
     expect(await process().open(sealed)).to.equal(null);
+    clock.step(-3_600_000);
     clock.advance(60_000);
     expect(await elsewhere.open(sealed)).to.equal(null);
     expect(await elsewhere.open(other)).to.equal('stays');
