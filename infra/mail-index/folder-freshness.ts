@@ -20,7 +20,7 @@ export class FolderFreshness {
   readonly #looks = new BoundedMap<string, Look>(MOST_KEPT);
   readonly #now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 

@@ -27,7 +27,7 @@ export interface QueryRouterOptions {
   readonly mailboxOf: (mailboxId: string) => WholeMailbox | null;
   /** The position of the last event in the log. */
   readonly headPosition: () => Promise<Position>;
-  /** Milliseconds; `Date.now` when absent. */
+  /** Milliseconds of a clock that is never set; `performance.now` when absent. */
   readonly now?: () => number;
 }
 

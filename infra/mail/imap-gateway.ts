@@ -219,7 +219,7 @@ export class ImapGateway implements MailPort {
       idleMs,
       maxAgeMs,
       waitMs,
-      now: Date.now,
+      now: () => performance.now(),
     });
     this.#pools.set(mailboxId, pool);
     return pool;
@@ -227,7 +227,7 @@ export class ImapGateway implements MailPort {
 
   async #connect(mailboxId: string): Promise<ImapConnection> {
     const refusal = this.#refusals.get(mailboxId);
-    if (refusal && refusal.until > Date.now()) throw refusal.error;
+    if (refusal && refusal.until > performance.now()) throw refusal.error;
     const { commandTimeoutMs } = this.#limits;
     try {
       const client = await withRenewedLogin(mailboxId, this.#options.loadSettings, ({ imap, login }) =>
@@ -237,7 +237,12 @@ export class ImapGateway implements MailPort {
       this.#options.onMailboxHealthy(mailboxId);
       const { onCommand, foldersOf } = this.#options;
       const folders = foldersOf && (() => foldersOf(mailboxId));
-      return new ImapConnection(client, { commandTimeoutMs, openedAt: Date.now(), onCommand, folders });
+      return new ImapConnection(client, {
+        commandTimeoutMs,
+        openedAt: performance.now(),
+        onCommand,
+        folders,
+      });
     } catch (error) {
       // Held back, the pool knows whether there are others to wait for.
       if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code) && !isHeldBack(error))
@@ -248,7 +253,7 @@ export class ImapGateway implements MailPort {
 
   #noteTrouble(mailboxId: string, error: GatewayError): void {
     if (error.code === 'mailbox_auth_failed') {
-      const until = Date.now() + this.#limits.refusedLoginPauseMs;
+      const until = performance.now() + this.#limits.refusedLoginPauseMs;
       this.#refusals.set(mailboxId, { until, error });
     }
     const { code, details } = error;

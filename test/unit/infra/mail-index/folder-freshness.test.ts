@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { FolderCounts } from '../../../../infra/mail/folder-counts.ts';
 import type { FolderState } from '../../../../infra/mail-index/folder-mirror.ts';
 import { FolderFreshness, isTrueOf } from '../../../../infra/mail-index/folder-freshness.ts';
+import { systemClock } from '../../../../infra/system-clock.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 const state: FolderState = {
@@ -51,6 +52,27 @@ describe('whether a copy is what the server has', () => {
     expect(looks).to.equal(1);
     now = 1_000;
     await ask();
+    expect(looks).to.equal(2);
+  });
+
+  it('is asked again after a second, though the time of day is set back meanwhile', async () => {
+    const { now } = Date;
+    let [looks, aheadMs] = [0, 0];
+    Date.now = () => now() + aheadMs;
+    const freshness = new FolderFreshness();
+    const ask = (): Promise<boolean> =>
+      freshness.areCurrent('mbx_a', [INBOX], [state], () => {
+        looks += 1;
+        return Promise.resolve([counts]);
+      });
+    try {
+      await ask();
+      aheadMs = -3_600_000;
+      await systemClock.sleep(1_010);
+      await ask();
+    } finally {
+      Date.now = now;
+    }
     expect(looks).to.equal(2);
   });
 
