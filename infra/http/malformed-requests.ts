@@ -34,7 +34,8 @@ export function answerMalformed(server: Server, parts: Parts): void {
     if (code === 'ECONNRESET' || !socket.writable || isAnswering) socket.destroy();
     else if (response !== undefined && !response.headersSent) {
       response.setHeader('Connection', 'close');
-      refuseRequest(response, refusalOf(code));
+      // One that came whole is answered as it went; the connection ends with that.
+      if (!response.req.complete) refuseRequest(response, refusalOf(code));
     } else refuseHead(socket, code, parts);
   });
 }

@@ -186,6 +186,14 @@ describe('the HTTP server before what is no request', () => {
     expect(stage.lines.filter(({ level }) => level !== 'info')).to.deep.equal([]);
   });
 
+  it('answers a request that came whole as it went, whatever comes behind it', async () => {
+    const bearer = `Authorization: Bearer ${stage.memory.org.restToken}`;
+    const request = `GET /api/v1/notes/n HTTP/1.1\r\nHost: x\r\n${bearer}\r\n\r\n`;
+    const answer = await exchange(stage.server.port, `${request}\u0000 is no request`);
+    expect(answer).to.match(/^HTTP\/1\.1 200 /);
+    expect(answer).to.match(/\r\nConnection: close\r\n/i);
+  });
+
   it('serves a request whose expectation it does not know', async () => {
     const answer = await exchange(
       stage.server.port,
