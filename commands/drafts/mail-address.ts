@@ -8,6 +8,7 @@ import { asHeaderText, headerText } from './header-text.ts';
 const MAX_LOCAL_OCTETS = 64;
 const MAX_DOMAIN_OCTETS = 253;
 const MAX_NAME_CHARS = 200;
+const MAX_EMAIL_CHARS = 320;
 
 /**
  * A dot-atom (RFC 5322 3.2.3), beyond ASCII as RFC 6532 has it. Quoted local parts are refused: nobody has one. So are `%`
@@ -52,7 +53,7 @@ export const addressKey = (email: string): string =>
 
 const Email = z
   .string()
-  .max(320)
+  .max(MAX_EMAIL_CHARS)
   .refine(
     (email) => wireAddress(email) !== null,
     'Not an e-mail address that mail can be sent to; % and ! may not stand before the @.',
@@ -81,11 +82,11 @@ export type SkippedRecipient = z.output<typeof SkippedRecipient>;
 
 const UNUSABLE = 'It is no address that mail servers agree on how to read; nothing is sent there.';
 
-/** Those of received addresses that cannot be sent to, each once. */
+/** Those of received addresses that cannot be sent to, each once; a longer one is cut to what an address may have. */
 export const unsendable = (addresses: readonly Address[]): readonly SkippedRecipient[] =>
   [...new Set(addresses.map(({ email }) => email))]
     .filter((email) => wireAddress(email) === null)
-    .map((address) => ({ address, reason: UNUSABLE }));
+    .map((address) => ({ address: address.slice(0, MAX_EMAIL_CHARS), reason: UNUSABLE }));
 
 /** Received addresses that can be sent to, each once, names made fit for a header. `except` = known already. */
 export function sendable(addresses: readonly Address[], except: readonly Address[] = []): readonly Address[] {

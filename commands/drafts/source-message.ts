@@ -93,7 +93,8 @@ export interface Recipients {
 
 /**
  * Whom an answer goes to: Reply-To before From, own messages to whom they went, the own address only when nobody else is left.
- * An answer to everybody on a list goes where the sender asked for (Mail-Followup-To).
+ * An answer to everybody on a list goes where the sender asked for (Mail-Followup-To). Throws `invalid_request` for more
+ * than a hundred addresses that nothing can be sent to.
  */
 export function replyRecipients({ message }: SourceMessage, own: string, all: boolean): Recipients {
   const isOwn = message.from.some(({ email }) => sameAddress(email, own));
@@ -103,10 +104,23 @@ export function replyRecipients({ message }: SourceMessage, own: string, all: bo
   const primary = sendable(asked);
   const others = primary.filter(({ email }) => !sameAddress(email, own));
   const to = others.length > 0 ? others : primary;
-  if (!all || followUp.length > 0) return { to, cc: [], skipped: unsendable(asked) };
+  if (!all || followUp.length > 0) return { to, cc: [], skipped: leftOut(asked) };
   const copied = [...(isOwn ? [] : message.to), ...message.cc];
   const cc = sendable(copied, to).filter(({ email }) => !sameAddress(email, own));
-  return { to, cc, skipped: unsendable([...asked, ...copied]) };
+  return { to, cc, skipped: leftOut([...asked, ...copied]) };
+}
+
+/** As many as a message has recipients: the draft keeps all of them. */
+const MOST_LEFT_OUT = 100;
+
+function leftOut(addresses: readonly Address[]): readonly SkippedRecipient[] {
+  const skipped = unsendable(addresses);
+  if (skipped.length <= MOST_LEFT_OUT) return skipped;
+  throw new GatewayError(
+    'invalid_request',
+    `The message names ${String(skipped.length)} addresses that no answer can go to, more than a draft can tell; answer its sender alone, or start a draft.`,
+    { details: { skipped_recipients: skipped.slice(0, MOST_LEFT_OUT) } },
+  );
 }
 
 /** The subject with its prefix once, whatever prefixes of that kind it came with. */

@@ -6,6 +6,7 @@ import {
   threadingOf,
 } from '../../../../commands/drafts/source-message.ts';
 import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import { thrown } from '../../../support/thrown.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const address = (email: string) => ({ name: null, email });
@@ -55,6 +56,17 @@ describe('the message a draft answers', () => {
     expect(replyRecipients(odd, 'anna@x.example', false).skipped).to.have.length(1);
     expect(replyRecipients(source({}), 'anna@x.example', true).skipped).to.deep.equal([]);
   });
+
+  it('is answered by nobody who would leave out more people than a message may have', () => {
+    const odd = (count: number) =>
+      source({ cc: Array.from({ length: count }, (_, at) => address(`a%${String(at)}@x.example`)) });
+    expect(replyRecipients(odd(100), 'anna@x.example', true).skipped).to.have.length(100);
+    const refused = thrown(() => replyRecipients(odd(101), 'anna@x.example', true));
+    expect(refused.code).to.equal('invalid_request');
+    expect(replyRecipients(odd(101), 'anna@x.example', false).skipped).to.deep.equal([]);
+    const [long] = replyRecipients(source({ cc: [address(`${'a'.repeat(9_000)}@x.example`)] }), 'anna@x.example', true).skipped;
+    expect(long?.address).to.have.length(320);
+  }); // prettier-ignore
 
   it('goes to a list alone where the sender asks for that', () => {
     const cc = [address('list@x.example'), address('dora@x.example')];
