@@ -1,6 +1,5 @@
 /** Ends an approval that waits and whose ground is gone (`contract.md` 10). */
 import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
@@ -14,6 +13,7 @@ import { decideNow } from '../operations/approvals/decide-now.ts';
 import { invalidateCheck } from '../operations/approvals/end-check.ts';
 import type { Manifest } from '../operations/approvals/manifest.ts';
 import { statusOfCheck } from '../operations/approvals/reply-of-check.ts';
+import { assertRightsKnown } from '../operations/approvals/requester-now.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 
 export interface MaybeLost {
@@ -34,8 +34,7 @@ export async function endLostCheck(
   asking: { readonly asksServer: boolean },
 ): Promise<boolean> {
   const check = loaded ?? (await loadAggregate(ports.events, operation, operationId));
-  if (!ports.directory.isCurrent)
-    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+  assertRightsKnown(ports.directory);
   const isSend = check.state.approval?.requested.draft_id != null;
   const reason = isSend
     ? await lostOf(ports, { operationId, ...check }, sendCommit, asking)

@@ -1,6 +1,6 @@
 /** Whether a send may go out that was asked for a while ago: a role, a grant or a policy may have changed (`contract.md` 2). */
 import type { Ports } from '../../kernel/ports.ts';
-import { requesterNow } from '../../operations/approvals/requester-now.ts';
+import { assertRightsKnown, requesterNow } from '../../operations/approvals/requester-now.ts';
 import type { OperationState } from '../../operations/operation.ts';
 import { decideSend, policyInForce } from '../../policy/decide-for-caller.ts';
 import type { DraftState } from '../draft.ts';
@@ -9,13 +9,14 @@ import { sendContentOf } from './send-content.ts';
 
 /**
  * Why whoever asked could not send this directly any more; null when nothing forbids it. Throws `conflict` when the content
- * of the draft was erased.
+ * of the draft was erased, `store_unavailable` while this process may lack a change of rights.
  */
 export async function refusedToday(
   ports: Pick<Ports, 'directory' | 'locators' | 'personal' | 'contacts' | 'clock'>,
   asked: OperationState,
   draft: DraftState,
 ): Promise<'insufficient_scope' | 'policy_denied' | null> {
+  assertRightsKnown(ports.directory);
   const { state } = ports.directory;
   const standing = requesterNow(state, asked, { scopes: ['drafts:send'], now: ports.clock.now() });
   if (typeof standing === 'string' || asked.submitted === null) return 'insufficient_scope';

@@ -9,7 +9,7 @@ import type { ApprovalState } from './approval-state.ts';
 import type { Commit, Committable, CommitKind } from './commit-kind.ts';
 import { type Manifest, openManifest } from './manifest.ts';
 import { hasLostApprover } from './eligible-approvers.ts';
-import { requesterNow, type Standing } from './requester-now.ts';
+import { assertRightsKnown, requesterNow, type Standing } from './requester-now.ts';
 import { isStricter } from './stricter-policy.ts';
 
 /** A check at a revision of its stream, about to be committed. */
@@ -70,7 +70,7 @@ export async function groundOf<Content extends Manifest>(
     : { manifest, ...standing };
 }
 
-/** All of it, and then policy. Throws when the database is away. */
+/** All of it, and then policy. Throws when the database is away, or this process may lack a change of rights. */
 export async function checkAgain<Content extends Manifest>(
   ports: Ports,
   { commit, approval, state, revision, now }: Check,
@@ -81,6 +81,7 @@ export async function checkAgain<Content extends Manifest>(
     policy,
     refusal: invalidatedBy(reason),
   });
+  assertRightsKnown(ports.directory);
   const ground = await groundOf(ports, { operationId: commit.operationId, approval, state, now }, kind);
   if (typeof ground === 'string') return invalid(ground);
   const { manifest, mailbox } = ground;

@@ -1,6 +1,7 @@
 /** Whether whoever asked for a check could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
 import { type Caller, callerOf, type MailboxAccess } from '../../kernel/access.ts';
-import type { DirectoryState, MailboxEntry, TokenEntry } from '../../kernel/directory.ts';
+import type { Directory, DirectoryState, MailboxEntry, TokenEntry } from '../../kernel/directory.ts';
+import { GatewayError } from '../../kernel/errors.ts';
 import { MAILBOX_SCOPES, type MailboxScope } from '../../kernel/scopes.ts';
 import type { OperationState, Submission } from '../operation.ts';
 import type { Invalidation } from './approval-events.ts';
@@ -9,6 +10,11 @@ export interface Standing {
   readonly mailbox: MailboxEntry;
   /** What the requester may do there now. */
   readonly access: MailboxAccess;
+}
+
+/** Throws `store_unavailable` while this process may lack a change of somebody's rights, or of a policy. */
+export function assertRightsKnown({ isCurrent }: Pick<Directory, 'isCurrent'>): void {
+  if (!isCurrent) throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
 }
 
 /** What was lost first: the mailbox, the requester or the grant. `scopes`: those that what was asked for needs. */

@@ -67,6 +67,15 @@ describe('the commit of a send', () => {
     expect(rig.submission.taken).to.have.length(1);
   });
 
+  it(`waits while this process may lack a change of rights ${verifies('contract:9:commit-checks')}`, async () => {
+    const { rig, status } = await granted();
+    const stale = { ...rig.ports, directory: { ...rig.ports.directory, isCurrent: false } };
+    expect(await codeOf(rig.commit(KEY, stale))).to.equal('store_unavailable');
+    expect(rig.submission.taken).to.deep.equal([]);
+    expect(await status()).to.equal('pending_commit');
+    expect(await rig.commit(KEY)).to.include({ status: 'completed' });
+  });
+
   it('ends with a message that is refused for good, and lets the draft be edited', async () => {
     const { rig, id, status } = await granted();
     rig.submission.course = NEVER;

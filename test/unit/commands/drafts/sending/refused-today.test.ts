@@ -77,4 +77,16 @@ describe('a direct send that nobody asks for just now', () => {
       });
     }
   }
+
+  it(`waits while this process may lack a change of rights, and is made afterwards ${verifies('contract:2:revocation')}`, async () => {
+    const rig = new SendRig({ kind: 'agent', policy: policyOf('allow', { undo_seconds: 60 }) });
+    const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
+    await rig.send(await rig.startDraft(), KEY);
+    rig.parts.clock.advance(MINUTE_MS);
+    const stale = { ...rig.newRun(), directory: { ...rig.ports.directory, isCurrent: false } };
+    expect(await rejection(settleSend(stale, open))).to.include({ code: 'store_unavailable' });
+    expect(rig.submission.taken).to.deep.equal([]);
+    await settleSend(rig.newRun(), open);
+    expect(rig.submission.taken).to.have.length(1);
+  });
 });
