@@ -1,18 +1,12 @@
-/** `npm run admin -- …`: what a person does on the machine itself, beside a running gateway or without one. */
+/**
+ * `npm run admin -- …`: what a person does on the machine itself, beside a running gateway or without one. A command's own
+ * module is loaded when it runs: help and a mistyped command are answered before the whole gateway is read.
+ */
 import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../config.ts';
 import { sentenceOf } from '../config-sentences.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import { bootstrapCommand } from './bootstrap-command.ts';
-import { callCommand } from './call-command.ts';
 import type { CorePorts } from '../open-core.ts';
-import { openForAdmin } from './open-for-admin.ts';
-import { openForRebuild } from './open-for-rebuild.ts';
-import { listParked, retryParked } from './parked-events.ts';
-import { personCommand } from './person-command.ts';
-import { policyCommand } from './policy-command.ts';
-import { modelsNamed } from './rebuild-command.ts';
-import { resolveCommand } from './resolve-command.ts';
 import { stopSignal } from './run-command.ts';
 
 const USAGE = `Commands:
@@ -53,26 +47,40 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const { org, email, name, 'password-file': passwordFile } = values;
     if (org === undefined || email === undefined) return null;
     const given = { org, email, name: name ?? email, passwordFile };
-    return withCore(config, (ports) => bootstrapCommand(ports, given), { mayMake: true });
+    return withCore(
+      config,
+      async (ports) => (await import('./bootstrap-command.ts')).bootstrapCommand(ports, given),
+      { mayMake: true },
+    );
   },
   call: ({ config, rest: [capability, json = '{}'], values: { as } }) =>
     capability === undefined || as === undefined
       ? null
-      : withCore(config, (ports) => callCommand(ports, { capability, json, as })),
+      : withCore(config, async (ports) =>
+          (await import('./call-command.ts')).callCommand(ports, { capability, json, as }),
+        ),
   list: async () => {
     const { capabilities } = await import('../../read-api/capabilities.ts');
     return capabilities.map(({ name, summary }) => `${name.padEnd(32)}${summary}`).join('\n');
   },
   policy: ({ config, rest: [file, ...others], values: { org } }) =>
-    others.length > 0 ? null : withCore(config, (ports) => policyCommand(ports, { file, org })),
+    others.length > 0
+      ? null
+      : withCore(config, async (ports) =>
+          (await import('./policy-command.ts')).policyCommand(ports, { file, org }),
+        ),
   person: ({ config, rest: [verb, email, ...others], values: { role, name, org } }) =>
     verb === undefined || email === undefined || others.length > 0
       ? null
-      : withCore(config, (ports) => personCommand(ports, { verb, email, role, name, org })),
+      : withCore(config, async (ports) =>
+          (await import('./person-command.ts')).personCommand(ports, { verb, email, role, name, org }),
+        ),
   resolve: ({ config, rest: [operationId, word, ...others], values: { reason } }) =>
     operationId === undefined || others.length > 0
       ? null
-      : withCore(config, (ports) => resolveCommand(ports, { operationId, word, reason })),
+      : withCore(config, async (ports) =>
+          (await import('./resolve-command.ts')).resolveCommand(ports, { operationId, word, reason }),
+        ),
   parked: ({ config }) => parkedCommand(config, null),
   'retry-parked': ({ config, rest }) => parkedCommand(config, rest),
 };
@@ -82,6 +90,7 @@ async function withCore(
   work: (ports: CorePorts) => Promise<string>,
   may: { readonly mayMake?: boolean } = {},
 ): Promise<string> {
+  const { openForAdmin } = await import('./open-for-admin.ts');
   await using core = await openForAdmin(config, createJsonLog('error'), may);
   return await work(core.ports);
 }
@@ -122,8 +131,11 @@ function readArguments(args: readonly string[]) {
 
 /** Lists what is parked, or tries that of the models named again (none named = all). */
 async function parkedCommand(config: Config, retry: readonly string[] | null): Promise<string> {
+  const { openForRebuild } = await import('./open-for-rebuild.ts');
   await using parts = await openForRebuild(config, createJsonLog('error'));
+  const { listParked, retryParked } = await import('./parked-events.ts');
   if (retry === null) return await listParked(parts.sql);
+  const { modelsNamed } = await import('./rebuild-command.ts');
   return await retryParked(parts, modelsNamed(retry, ['all']), stopSignal());
 }
 

@@ -2,7 +2,7 @@
 import type { Log } from '../../commands/kernel/ports.ts';
 import type { Config } from '../config.ts';
 import { forCommand } from '../find-stores.ts';
-import { type Core, openCore } from '../open-core.ts';
+import type { Core } from '../open-core.ts';
 
 /** Tokens name the address they are for, so that of the running process is taken. Throws one sentence. */
 export async function openForAdmin(
@@ -13,5 +13,7 @@ export async function openForAdmin(
   const { config: complete, owner } = await forCommand(config, may);
   const ownAddress = `http://${config.host}:${String(config.port)}`;
   const baseUrl = owner?.base_url ?? complete.baseUrl ?? ownAddress;
+  // Most of the gateway, which nobody waits for when there are no stores.
+  const { openCore } = await import('../open-core.ts');
   return await openCore({ config: complete, log, baseUrl });
 }
