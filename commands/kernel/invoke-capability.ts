@@ -165,11 +165,12 @@ const isRecorded = ({ code }: GatewayError): boolean =>
 async function recordRefusal(invocation: Invocation, error: unknown): Promise<void> {
   if (!(error instanceof GatewayError) || !isRecorded(error)) return;
   const { ports, capability } = invocation;
+  const about = mentionedIn(invocation.input);
   const entry = refusalEntry(authorOf(invocation), ports.clock.now(), {
     capability: capability.name,
     code: error.code,
-    mailboxId: mentionedMailbox(invocation.input),
-    about: mentionedIn(invocation.input),
+    mailboxId: about.mailbox_id ?? null,
+    about,
     details: error.details,
   });
   try {
@@ -180,8 +181,3 @@ async function recordRefusal(invocation: Invocation, error: unknown): Promise<vo
     ports.log.warn('a refusal could not be recorded', { type: entry.type, error: String(failure) });
   }
 }
-
-const mentionedMailbox = (input: unknown): string | null =>
-  typeof input === 'object' && input !== null && 'mailbox_id' in input && typeof input.mailbox_id === 'string'
-    ? input.mailbox_id.slice(0, 64)
-    : null;

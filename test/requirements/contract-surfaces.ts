@@ -47,6 +47,10 @@ export const contractSurfaces = {
     AUDIT,
     'Message-IDs, threading and attachment hashes are sealed in events; older events hold them as before.',
   ],
+  'contract:12:nothing-of-mail': [
+    AUDIT,
+    'No event tells a Message-ID, address, subject or text of a mail, in clear or as a plain hash, nor what a mail server said of it.',
+  ],
   'contract:12:salt': [AUDIT, 'Every event carries 16 random bytes as its salt; a resent append keeps them.'],
   'contract:12:approval-lines': [
     AUDIT,

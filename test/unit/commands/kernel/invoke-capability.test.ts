@@ -38,6 +38,8 @@ function probe(change: Partial<Capability> = {}, answer: () => unknown = () => (
   return { capability: { ...capability, ...change }, ran };
 }
 
+const MAILBOX_ID = `mbx_${'0'.repeat(26)}`;
+
 describe('invoking a capability', () => {
   let gateway: MemoryGateway;
   let recorded: AccessEntry[];
@@ -103,15 +105,25 @@ describe('invoking a capability', () => {
   it(`records the refusals that are worth it, one event each, and no others ${verifies('contract:12:denials', 'contract:12:not-recorded')}`, async () => {
     for (const code of Object.keys(ERROR_TABLE) as ErrorCode[]) {
       recorded = [];
-      await rejection(gateway.invoke(failing(code), { mailbox_id: 'mbx_1' }));
+      await rejection(gateway.invoke(failing(code), { mailbox_id: MAILBOX_ID }));
       const isWorth =
         code === 'invalid_credentials' || [403, 404, 409, 412, 422, 424].includes(ERROR_TABLE[code].status);
       expect(
         recorded.map(({ type, data }) => [type, data]),
         code,
       ).to.deep.equal(
-        isWorth ? [['RequestRefused', { capability: 'probe', code, mailbox_id: 'mbx_1' }]] : [],
+        isWorth ? [['RequestRefused', { capability: 'probe', code, mailbox_id: MAILBOX_ID }]] : [],
       );
+    }
+  });
+
+  it(`writes nothing of what a caller put where an id belongs ${verifies('contract:12:nothing-of-mail')}`, async () => {
+    for (const mailbox_id of ['<1@example.org>', 'anna@example.com', 'mbx_1', undefined]) {
+      recorded = [];
+      await rejection(gateway.invoke(failing('not_found'), { mailbox_id }));
+      expect(recorded.map(({ data }) => data)).to.deep.equal([
+        { capability: 'probe', code: 'not_found', mailbox_id: null },
+      ]);
     }
   });
 
@@ -125,9 +137,9 @@ describe('invoking a capability', () => {
       const { capability } = probe({
         handle: () => Promise.reject(new GatewayError(code, 'No.', { details: { policy } })),
       });
-      await rejection(gateway.invoke(capability, { mailbox_id: 'mbx_1' }));
+      await rejection(gateway.invoke(capability, { mailbox_id: MAILBOX_ID }));
       expect(recorded.map((entry) => [entry.type, entry.data])).to.deep.equal([
-        [type, { capability: 'probe', code, mailbox_id: 'mbx_1', policy }],
+        [type, { capability: 'probe', code, mailbox_id: MAILBOX_ID, policy }],
       ]);
     }
     expect(eventCatalogue.get('PolicyDenied')?.publicName).to.equal('policy.denied');
