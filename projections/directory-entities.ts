@@ -12,12 +12,12 @@ import type {
 } from '../commands/kernel/directory.ts';
 import type { Role } from '../commands/kernel/scopes.ts';
 import type { Sealed, StoredEvent } from '../commands/kernel/ports.ts';
+import { openText } from '../commands/kernel/sealed-json.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { UNREADABLE } from '../commands/policy/built-in-policy.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { changeSessions, isSessionFact } from './directory-sessions.ts';
 import { type Open, splitStreamName } from './projection.ts';
-import { openVerifier } from './sealed-fields.ts';
 
 /** Streams whose events the directory is made of. */
 export const DIRECTORY_STREAMS = [
@@ -165,7 +165,7 @@ const tokenOf = async (
   createdAt: meta.occurred_at,
   createdBy: meta.actor.id,
   revokedAt: null,
-  secretHash: data.secret_hash && (await openVerifier(open, data.secret_hash)),
+  secretHash: await openText({ open }, data.secret_hash),
 });
 
 async function mailboxChanges(

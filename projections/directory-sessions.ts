@@ -3,8 +3,8 @@ import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { PersonSessionsEntry, SessionEntry } from '../commands/kernel/directory.ts';
 import type { PastFact } from '../commands/kernel/event.ts';
 import type { Sealed } from '../commands/kernel/ports.ts';
+import { openText } from '../commands/kernel/sealed-json.ts';
 import type { Open } from './projection.ts';
-import { openVerifier } from './sealed-fields.ts';
 
 type SessionFact = Extract<
   PastFact<AnyEvent>,
@@ -43,7 +43,7 @@ const startedBy = async (
   id,
   orgId: meta.org_id ?? '',
   userId: data.user_id,
-  secretHash: await openVerifier(open, data.secret_hash),
+  secretHash: await openText({ open }, data.secret_hash),
   startedAt: meta.occurred_at,
   expiresAt: data.expires_at,
   steppedUpUntil: data.stepped_up_until,

@@ -14,7 +14,7 @@ interface Row extends Record<string, unknown> {
 
 export const drafts: Projection = {
   name: 'drafts',
-  version: 4,
+  version: 5,
   tables: ['draft', 'contact'],
   // The state is the one of the write side, sealed texts sealed: single reads and lists then show the same.
   create: (tableOf) => [

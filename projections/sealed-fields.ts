@@ -1,7 +1,7 @@
 /** Which fields of an event are sealed, as its schema tells. */
 import { z } from 'zod';
 import { allEvents } from '../commands/event-catalogue.ts';
-import { sealedText, sealedVerifier, type Verifier } from '../commands/kernel/event-fields.ts';
+import { sealedText, sealedVerifier } from '../commands/kernel/event-fields.ts';
 import type { Sealed } from '../commands/kernel/ports.ts';
 import type { Open } from './projection.ts';
 
@@ -31,10 +31,6 @@ const sealedPaths = pathsTo(sealedText);
 const verifiers: ReadonlyMap<string, readonly string[]> = new Map(
   [...pathsTo(sealedVerifier)].map(([type, paths]) => [type, paths.flatMap(([name]) => name ?? [])]),
 );
-
-/** The text of a verifier, or null where the owner was erased. */
-export const openVerifier = async (open: Open, verifier: Verifier): Promise<string | null> =>
-  typeof verifier === 'string' ? await open(verifier) : verifier.clear;
 
 /** Event data without what secrets are checked by, whichever version wrote it. */
 export function withoutVerifiers(

@@ -33,6 +33,15 @@ export type DraftVersion = z.output<typeof DraftVersion>;
 export const Threading = z.object({ in_reply_to: z.string().nullable(), references: z.array(z.string()) });
 export type Threading = z.output<typeof Threading>;
 
+/** What a message is called (RFC 5322 3.6.4), sealed under the mailbox's key. */
+export const sealedMessageId = sealedOr(z.string());
+
+/** The Message-ID of a message the gateway sends, as version 1 of an event held it. */
+export const messageIdInClear: Upcaster = ({ message_id: clear, ...data }) => ({
+  ...data,
+  rfc_message_id: { clear },
+});
+
 const threadingInClear: Upcaster = ({ in_reply_to, references, ...data }) => {
   const isNone = in_reply_to === null && Array.isArray(references) && references.length === 0;
   return { ...data, threading: isNone ? null : { clear: { in_reply_to, references } } };
@@ -79,7 +88,7 @@ export const DraftFrozen = defineEvent({
     operation_id: z.string(),
     version: z.int(),
     content_hash: z.string(),
-    message_id: z.string(),
+    rfc_message_id: sealedMessageId,
     /** Name of the MIME in the content store. */
     mime_id: z.string(),
     mime_sha256: z.string(),
@@ -93,6 +102,7 @@ export const DraftFrozen = defineEvent({
     /** The check that decides about the message; absent for a send that needs none. */
     approval_id: z.string().optional(),
   }),
+  upcasters: [messageIdInClear],
 });
 
 /** Why a draft left review without an edit: how its check ended, or that nobody ever asked for one. */

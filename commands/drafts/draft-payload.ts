@@ -1,8 +1,8 @@
 /** A draft as callers see it (`contract.md` 7). */
 import { z } from 'zod';
 import type { PersonalData } from '../kernel/ports.ts';
-import { checkOf, DRAFT_STATUSES, type DraftState } from './draft.ts';
-import { openJson } from '../kernel/sealed-json.ts';
+import { checkOf, DRAFT_STATUSES, type DraftState, rfcMessageIdOf } from './draft.ts';
+import { openJson, openText } from '../kernel/sealed-json.ts';
 import { DRAFT_KINDS, Threading } from './draft-events.ts';
 import { attachmentsOf, type DraftAttachment, openEnvelope } from './draft-envelope.ts';
 import { SkippedRecipient } from './mail-address.ts';
@@ -121,7 +121,7 @@ export async function draftPayload(
     version: current.version,
     revision: state.revision,
     approval_id: approvalOf(state),
-    message_id: messageIdOf(state),
+    message_id: await openText(personal, rfcMessageIdOf(state)),
     ...retryOf(state),
     ...(rejected.length > 0 ? { rejected } : {}),
     ...(envelope?.skipped_recipients ? { skipped_recipients: envelope.skipped_recipients } : {}),
@@ -135,10 +135,6 @@ const SENT_BY: ReadonlySet<DraftState['status']> = new Set(['sending', 'sent', '
 
 const approvalOf = (state: DraftState): string | null =>
   SENT_BY.has(state.status) ? (state.send?.frozen.approval_id ?? null) : checkOf(state);
-
-/** Servers that put a Message-ID of their own in the place of ours are found under that one alone. */
-const messageIdOf = ({ outcome, send }: DraftState): string | null =>
-  outcome !== null && 'message_id' in outcome ? outcome.message_id : (send?.frozen.message_id ?? null);
 
 /** Of a draft that was discarded while it waited no attempt follows. */
 const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at' | 'commit_at'> => {

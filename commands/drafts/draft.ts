@@ -2,7 +2,7 @@
 import { sendEvents } from './sending/send-events.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
-import type { SealedJson } from '../kernel/sealed-json.ts';
+import type { SealedOr } from '../kernel/sealed-json.ts';
 import { draftEvents, type DraftKind, type DraftVersion, type Threading } from './draft-events.ts';
 
 /** `contract.md` 10. */
@@ -51,7 +51,7 @@ export interface DraftState {
   readonly revision: number;
   readonly kind: DraftKind;
   readonly sourceMessageId: string | null;
-  readonly threading: SealedJson<Threading> | null;
+  readonly threading: SealedOr<Threading> | null;
   readonly current: DraftVersion | null;
   readonly send: Send | null;
   /** The newest check that an edit took the draft from; the next one takes its place. */
@@ -80,6 +80,12 @@ const withEnd = (
   operationId: string,
   end: SendEnd,
 ): Pick<DraftState, 'sendEnds'> => ({ sendEnds: { ...sendEnds, [operationId]: end } });
+
+/** Message-ID it was or will be sent with; null until it is fixed. Some servers put one of their own in the place of ours. */
+export const rfcMessageIdOf = ({ outcome, send }: DraftState): SealedOr<string> | null => {
+  const given = outcome !== null && 'rfc_message_id' in outcome ? outcome.rfc_message_id : null;
+  return given ?? send?.frozen.rfc_message_id ?? null;
+};
 
 /** The approval that is open; what became of one that ended is told by its own id. */
 export const checkOf = ({ status, send }: DraftState): string | null =>

@@ -59,7 +59,7 @@ export async function freezeMessage(
     operation_id: operationId,
     version: state.current?.version ?? 0,
     content_hash: state.current?.content_hash ?? '',
-    message_id: messageId,
+    rfc_message_id: await ports.personal.seal(mailbox.id, messageId),
     mime_id: mime.id,
     mime_sha256: mime.sha256,
     mime_size: mime.size,

@@ -1,8 +1,9 @@
-/** Structured data sealed as one JSON text, which older events hold in clear. */
+/** A text, or structured data as one JSON text, sealed where older events hold it in clear. */
 import type { z } from 'zod';
 import type { PersonalData, Sealed } from './ports.ts';
 
-export type SealedJson<Value> = Sealed | { readonly clear: Value };
+/** What `sealedOr` reads. */
+export type SealedOr<Clear> = Sealed | { readonly clear: Clear };
 
 export const sealJson = (
   personal: Pick<PersonalData, 'seal'>,
@@ -11,9 +12,15 @@ export const sealJson = (
 ): Promise<Sealed> => personal.seal(ownerId, JSON.stringify(value));
 
 /** Null where there is nothing, and where its owner was erased. */
+export const openText = async (
+  personal: Pick<PersonalData, 'open'>,
+  held: SealedOr<string> | null,
+): Promise<string | null> => (typeof held === 'string' ? await personal.open(held) : (held?.clear ?? null));
+
+/** Null where there is nothing, and where its owner was erased. */
 export async function openJson<Value>(
   personal: Pick<PersonalData, 'open'>,
-  held: SealedJson<Value> | null,
+  held: SealedOr<Value> | null,
   schema: z.ZodType<Value>,
 ): Promise<Value | null> {
   if (held === null) return null;

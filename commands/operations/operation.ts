@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../kernel/event.ts';
 import { withPrefix } from '../kernel/ids.ts';
-import type { SealedJson } from '../kernel/sealed-json.ts';
+import type { SealedOr } from '../kernel/sealed-json.ts';
 import type { Sealed } from '../kernel/ports.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
@@ -35,7 +35,7 @@ export interface OperationState {
   readonly runId: string | null;
   readonly targets: readonly StoredTarget[];
   /** Of the targets, in their order (`targets.ts`). */
-  readonly rfcMessageIds: SealedJson<RfcMessageIds> | null;
+  readonly rfcMessageIds: SealedOr<RfcMessageIds> | null;
   readonly steps: readonly ActionStep[];
   /** When the steps were about to be run; null before. */
   readonly intendedAt: string | null;

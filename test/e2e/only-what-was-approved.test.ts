@@ -6,6 +6,7 @@ import { appendMessages, withClient } from '../support/mail-append.ts';
 import { MailRelay } from '../support/mail-relay.ts';
 import { SendingWorld } from '../support/sending-world.ts';
 import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
+import { storedBytes, tracesOf } from '../support/traces.ts';
 import { verifies } from '../support/verifies.ts';
 
 const MODES = ['execute_or_request_approval', 'execute', 'request_approval', 'prepare', 'preview'] as const;
@@ -85,11 +86,11 @@ describe('what was approved, and nothing else', function () {
       });
     });
   };
-  const act = (operation: object, mode: string): Promise<Answer> =>
+  const act = (operation: object, mode: string, more: object = {}): Promise<Answer> =>
     world.gateway.rest(
       'POST',
       `/mailboxes/${world.mailboxId}/email.act`,
-      { operation, authorization: { mode } },
+      { operation, authorization: { mode, ...more } },
       mode === 'preview' ? {} : { key: randomUUID() },
     );
   const archive = (id: string) => ({
@@ -98,12 +99,12 @@ describe('what was approved, and nothing else', function () {
     actions: [{ type: 'archive' }],
   });
   /** Asked for and approved. */
-  const approved = async (operation: object): Promise<Json> => {
-    const { body: asked } = await act(operation, 'request_approval');
+  const approved = async (operation: object, why: { readonly reason?: string } = {}): Promise<Json> => {
+    const { body: asked } = await act(operation, 'request_approval', why);
     expect(asked.status, JSON.stringify(asked)).to.equal('awaiting_approval');
     const { id, content_hash } = asked.approval;
     const path = `/approvals/${String(id)}/decision`;
-    const { body } = await owner.rest('POST', path, { decision: 'approve', content_hash });
+    const { body } = await owner.rest('POST', path, { decision: 'approve', content_hash, ...why });
     expect(body.status, JSON.stringify(body)).to.equal('pending_commit');
     return asked;
   };
@@ -226,4 +227,59 @@ describe('what was approved, and nothing else', function () {
     await refusedFor(asked, 'selection_changed', 'targets_gone');
     expect(await inInbox(message?.messageId ?? '')).to.equal(true);
   });
+
+  it(`leaves no word of a mail in the log ${verifies('contract:12:nothing-of-mail', 'contract:12:clear-text')}`, async () => {
+    const secret = (kind: string): string => `${kind}-${randomUUID()}`;
+    const [text, reason, refusal] = [secret('text'), secret('reason'), secret('refusal')];
+    const reader = `${secret('reader')}@example.com`;
+    const [message] = await arrive(1);
+    const { id = '', messageId = '' } = message ?? {};
+    const path = `/mailboxes/${world.mailboxId}`;
+    const call = world.gateway.rest.bind(world.gateway);
+    // Read, looked for, and asked for by what is no id.
+    const select = { folder: 'inbox', filter: { message_id_header: messageId, body_contains: 'Hello' } };
+    const found = await call('POST', `${path}/email.query`, { select, include_body: 'text' });
+    expect(found.body.items, JSON.stringify(found.body)).to.have.length(1);
+    const named = await call('GET', `/mailboxes/${encodeURIComponent(messageId)}/folders/list`);
+    expect(named.status).to.equal(404);
+    // Answered with approval; and a mail that the server refuses in words of its own.
+    const answer = { message_id: id, to_add: [reader], text };
+    const reply = await call('POST', `${path}/reply_to_thread`, answer, { key: randomUUID() });
+    expect(reply.status, JSON.stringify(reply.body)).to.equal(201);
+    await commit(await approved({ type: 'draft_send', draft_id: reply.body.id }, { reason }));
+    const draft = await world.draft([reader]);
+    relay.refusal = (raw) => `${refusal}: ${/^Message-ID: .*$/m.exec(raw.toString())?.[0] ?? ''}`;
+    const refused = await commit(await approved({ type: 'draft_send', draft_id: draft.id }, { reason }));
+    relay.refusal = () => null;
+    expect(refused.body.error.code, JSON.stringify(refused.body)).to.equal('provider_rejected');
+    expect(refused.body.error.details.server_response).to.include(refusal);
+    const archived = await commit(await approved(archive(id), { reason }));
+    expect(archived.body.status, JSON.stringify(archived.body)).to.equal('completed');
+    const { sql } = world.gateway.gateway.ports;
+    const log = await eventually(async () => {
+      const stored = await storedBytes(sql);
+      expect(typesAbout(stored, reply.body.id)).to.include.members([
+        'DraftFrozen',
+        'DraftSent',
+        'SentCopyFiled',
+      ]);
+      expect(typesAbout(stored, draft.id)).to.include('DraftSendFailed');
+      return stored;
+    }, 15_000);
+    const own = await Promise.all(
+      [reply.body.id, draft.id].map(async (each) => (await call('GET', `/drafts/${String(each)}`)).body.message_id),
+    ) as string[]; // prettier-ignore
+    expect(own[0]).to.equal(relay.accepted.find(({ raw }) => raw.includes(text))?.messageId);
+    const ids = [messageId, ...own].flatMap((each) => [each, each.slice(1, -1), each.slice(1, 37)]);
+    const words = [text, reason, refusal, reader, 'b@example.org', draft.subject];
+    expect(tracesOf(log, [...ids, ...words])).to.deep.equal([]);
+    // Whoever may look is told all the same.
+    const { body: lines } = await call('GET', '/audit?type=DraftFrozen&limit=2');
+    expect((lines.items as Json[]).map(({ data }) => data.rfc_message_id)).to.have.members(own);
+  });
 });
+
+const typesAbout = (
+  events: readonly { readonly type: string; readonly raw: string }[],
+  id: unknown,
+): string[] => events.filter(({ raw }) => raw.startsWith(`draft-${String(id)} `)).map(({ type }) => type);

@@ -21,6 +21,8 @@ export class MailRelay {
   port = 0;
   /** Every message whose final dot was answered with 250, in that order. */
   readonly accepted: Relayed[] = [];
+  /** What the server says of a message that it refuses for good; null = it takes the message. */
+  refusal: (raw: Buffer) => string | null = () => null;
 
   private constructor(dovecot: TestDovecot) {
     this.#dovecot = dovecot;
@@ -34,6 +36,11 @@ export class MailRelay {
       onData: (stream, { envelope }, done) => {
         buffer(stream).then(
           (raw) => {
+            const refused = this.refusal(raw);
+            if (refused !== null) {
+              done(Object.assign(new Error(refused), { responseCode: 554 }));
+              return;
+            }
             const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
             this.#take({ from, to: envelope.rcptTo.map(({ address }) => address), raw });
             done();

@@ -180,7 +180,7 @@ export const SAMPLE_EVENTS: Samples = {
     operation_id: 'opn_1',
     version: 2,
     content_hash: 'abc',
-    message_id: '<2@example.com>',
+    rfc_message_id: sealed,
     mime_id: '00000000-0000-7000-8000-000000000002',
     mime_sha256: 'def',
     mime_size: 2_048,
@@ -196,7 +196,7 @@ export const SAMPLE_EVENTS: Samples = {
   SendPostponed: { operation_id: 'opn_1', attempt: 1, ...refusal, phase: 'envelope', retry_at: at },
   DraftSent: {
     operation_id: 'opn_1',
-    message_id: '<1@example.com>',
+    rfc_message_id: sealed,
     attempt: 1,
     response: sealed,
     rejected: [rejected],

@@ -199,7 +199,7 @@ export class SendCrashes {
         { type: 'SendDataBegun', data: { ...sent, rejected: [] } },
         {
           type: 'DraftSent',
-          data: { ...sent, message_id: frozen.message_id, response: null, rejected: [], known_by: 'server' },
+          data: { ...sent, rfc_message_id: null, response: null, rejected: [], known_by: 'server' },
         },
       ],
     });

@@ -5,10 +5,11 @@ import { decideAndAppend, loadAggregate } from '../../commands/kernel/decide-and
 import type { MailboxEntry, PolicyEntry } from '../../commands/kernel/directory.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
+import { openText, type SealedOr } from '../../commands/kernel/sealed-json.ts';
 import { MAILBOX_SCOPES, SCOPES } from '../../commands/kernel/scopes.ts';
 import { draft, type DraftFact, type DraftState } from '../../commands/drafts/draft.ts';
 import { storeBody } from '../../commands/drafts/draft-body.ts';
-import type { DraftVersion } from '../../commands/drafts/draft-events.ts';
+import { DraftFrozen, type DraftVersion } from '../../commands/drafts/draft-events.ts';
 import { sealEnvelope } from '../../commands/drafts/draft-envelope.ts';
 import { sendDraftCapability } from '../../commands/drafts/sending/send-draft-capability.ts';
 import { operation, type OperationReply, type OperationState } from '../../commands/operations/operation.ts';
@@ -31,6 +32,11 @@ export interface SendRigOptions {
   readonly kind?: World['kind'];
   readonly policy?: PolicyEntry | null;
   readonly mailbox?: Partial<MailboxEntry>;
+}
+
+export interface FrozenAs {
+  readonly operationId: string;
+  readonly messageId: string;
 }
 
 export class SendRig {
@@ -175,6 +181,33 @@ export class SendRig {
 
   async draft(id: string): Promise<DraftState> {
     return (await loadAggregate(this.ports.events, draft, id)).state;
+  }
+
+  /** The Message-ID a draft is frozen with. */
+  async messageId(draftId: string): Promise<string> {
+    const { send } = await this.draft(draftId);
+    if (send === null) throw new Error(`${draftId} is not frozen`);
+    return await this.#opened(send.frozen.rfc_message_id);
+  }
+
+  /** Every message that a draft was frozen as: for which operation, and its Message-ID. */
+  async frozenMessages(draftId: string): Promise<readonly FrozenAs[]> {
+    const stored = await this.ports.events.readStream(`draft-${draftId}`);
+    const facts = stored
+      .filter(({ type }) => type === DraftFrozen.type)
+      .map(({ data }) => DraftFrozen.data.parse(data));
+    return await Promise.all(
+      facts.map(async ({ operation_id: operationId, rfc_message_id: held }) => ({
+        operationId,
+        messageId: await this.#opened(held),
+      })),
+    );
+  }
+
+  async #opened(held: SealedOr<string>): Promise<string> {
+    const text = await openText(this.ports.personal, held);
+    if (text === null) throw new Error('a Message-ID cannot be opened');
+    return text;
   }
 
   async operation(id: string): Promise<OperationState> {

@@ -40,7 +40,7 @@ export function buildSendManifest(
     draft_id: draftId,
     draft_version: frozen.version,
     envelope: { from: smtp.from, to: [...smtp.to] },
-    headers: headersOf(composed, frozen.message_id),
+    headers: headersOf(composed),
     body_sha256: bodyHash(composed.message),
     attachments: composed.attachments.map(({ filename, content_type, sniffed_type }, index) => ({
       filename: filename?.toWellFormed() ?? null,
@@ -54,7 +54,7 @@ export function buildSendManifest(
   };
 }
 
-function headersOf({ message, envelope }: ComposedDraft, messageId: string): SendManifest['headers'] {
+function headersOf({ message, envelope }: ComposedDraft): SendManifest['headers'] {
   return {
     from: plainAddress(message.from),
     to: message.to.map(plainAddress),
@@ -63,7 +63,7 @@ function headersOf({ message, envelope }: ComposedDraft, messageId: string): Sen
     bcc: envelope.bcc.map(({ name, email }) => plainAddress({ name, email: wireAddress(email) ?? email })),
     reply_to: message.replyTo.map(plainAddress),
     subject: message.subject.toWellFormed(),
-    message_id: messageId,
+    message_id: message.messageId,
     in_reply_to: message.inReplyTo?.toWellFormed() ?? null,
     references: message.references.map((reference) => reference.toWellFormed()),
     other: message.headers.map(({ name, value }) => ({ name, value: value.toWellFormed() })),

@@ -9,7 +9,7 @@ export type AttemptEnd =
   | {
       readonly kind: 'accepted';
       readonly response: Sealed;
-      readonly replacedMessageId: string | null;
+      readonly replacedMessageId: Sealed | null;
       readonly rejected: readonly RejectedRecipient[];
     }
   | {
@@ -97,7 +97,7 @@ export const sent = (
   type: 'DraftSent',
   data: {
     operation_id: frozen.operation_id,
-    message_id: answer.replacedMessageId ?? frozen.message_id,
+    rfc_message_id: answer.replacedMessageId,
     attempt: attempts,
     response: answer.response,
     rejected: [...(answer.rejected ?? rejected)],

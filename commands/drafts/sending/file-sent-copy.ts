@@ -8,7 +8,7 @@ import type { Ports } from '../../kernel/ports.ts';
 import { systemAuthor } from '../../kernel/system-author.ts';
 import { draft, type DraftFact, type Send } from '../draft.ts';
 import { datedMessage } from './dated-message.ts';
-import { type CopyHabit, findSentCopy, habitOf, waitsForCopyUntil } from './sent-copy.ts';
+import { type CopyHabit, findSentCopy, habitOf, messageIdsOf, waitsForCopyUntil } from './sent-copy.ts';
 
 export interface UnfiledCopy {
   readonly operationId: string;
@@ -40,12 +40,12 @@ export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<
   if (lease === null) return false;
   try {
     const { state } = await loadAggregate(ports.events, draft, draftId);
-    const { send, mailboxId, outcome } = state;
+    const { send, mailboxId } = state;
     const mailbox = mailboxId === null ? undefined : ports.directory.state.mailboxes.get(mailboxId);
     if (send?.frozen.operation_id !== operationId || state.status !== 'sent' || send.copyFiled) return true;
     if (!mailbox || send.sentAt === null) return true;
-    const sentId = outcome !== null && 'message_id' in outcome ? [outcome.message_id] : [];
-    const messageIds = [...new Set([send.frozen.message_id, ...sentId])];
+    const messageIds = await messageIdsOf(ports.personal, state);
+    if (messageIds.length === 0) return true;
     const message = { send, messageIds, sentAt: new Date(send.sentAt) };
     const copy = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) =>
       findOrFile({ ports, mail, mailbox, lease }, unfiled, message),
@@ -79,7 +79,7 @@ async function findOrFile(desk: Desk, unfiled: UnfiledCopy, message: SentMessage
 async function file(
   { ports, mail, mailbox, lease }: Desk,
   operationId: string,
-  { send, sentAt }: SentMessage,
+  { send, messageIds, sentAt }: SentMessage,
 ): Promise<MessageRef | null> {
   const folder = folderOfRole(mailbox, 'sent');
   const date = new Date(send.started?.date ?? sentAt);
@@ -91,7 +91,7 @@ async function file(
     uidValidity,
     fromUid: uidNext,
     uid: null,
-    messageId: send.frozen.message_id,
+    messageId: messageIds[0] ?? null,
     previousId: null,
   } as const;
   const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId }, [arrival]);

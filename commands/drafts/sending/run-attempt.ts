@@ -165,9 +165,13 @@ async function sealEnd(
   const seal = (text: string): Promise<Sealed> => ports.personal.seal(mailboxId, text);
   if (exchanged.kind === 'accepted') {
     const { acceptance, refused } = exchanged;
-    const response = await seal(acceptance.response);
-    const rejected = await sealRefused(seal, refused);
-    return { kind: 'accepted', response, replacedMessageId: acceptance.replacedMessageId, rejected };
+    const { replacedMessageId: given } = acceptance;
+    return {
+      kind: 'accepted',
+      response: await seal(acceptance.response),
+      replacedMessageId: given === null ? null : await seal(given),
+      rejected: await sealRefused(seal, refused),
+    };
   }
   const { response, refused, ...failure } = exchanged.facts;
   return {

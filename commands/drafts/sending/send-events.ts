@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineEvent } from '../../kernel/event.ts';
 import { instant, sealedText } from '../../kernel/event-fields.ts';
 import { SMTP_PHASES } from '../../kernel/submission-port.ts';
+import { messageIdInClear, sealedMessageId } from '../draft-events.ts';
 
 /** A recipient the server refused: the address sealed under the mailbox's key. */
 export const RejectedRecipient = z.object({
@@ -63,13 +64,15 @@ export const DraftSent = defineEvent({
   summary: 'The mail server took the message for at least one recipient.',
   data: z.object({
     operation_id: z.string(),
-    message_id: z.string(),
+    /** The one that the server gave the message in place of ours; null where it told of none, and never in version 1. */
+    rfc_message_id: sealedMessageId.nullable(),
     attempt: z.int(),
     response: sealedText.nullable(),
     rejected: z.array(RejectedRecipient),
     /** How it is known: the server's answer, a copy found in Sent, or a person's word. */
     known_by: z.enum(['server', 'sent_folder', 'person']),
   }),
+  upcasters: [messageIdInClear],
 });
 
 export const DraftSendFailed = defineEvent({

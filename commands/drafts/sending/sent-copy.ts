@@ -3,6 +3,9 @@ import { GatewayError } from '../../kernel/errors.ts';
 import type { MailboxEntry } from '../../kernel/directory.ts';
 import { folderOfRole } from '../../kernel/folders.ts';
 import type { FolderRef, MailSession, MessageRef } from '../../kernel/mail-port.ts';
+import type { PersonalData } from '../../kernel/ports.ts';
+import { openText } from '../../kernel/sealed-json.ts';
+import { type DraftState, rfcMessageIdOf } from '../draft.ts';
 
 /** The folder of a role, or null where the mailbox has none. */
 function folderIfAny(mailbox: MailboxEntry, role: 'sent' | 'all_mail'): FolderRef | null {
@@ -12,6 +15,16 @@ function folderIfAny(mailbox: MailboxEntry, role: 'sent' | 'all_mail'): FolderRe
     if (error instanceof GatewayError && error.code === 'folder_role_missing') return null;
     throw error;
   }
+}
+
+/** Message-IDs that a copy may have: the one it was fixed with, then one that the server gave. None of an erased mailbox. */
+export async function messageIdsOf(
+  personal: Pick<PersonalData, 'open'>,
+  state: DraftState,
+): Promise<readonly string[]> {
+  const held = [state.send?.frozen.rfc_message_id ?? null, rfcMessageIdOf(state)];
+  const opened = await Promise.all(held.map((each) => openText(personal, each)));
+  return [...new Set(opened.filter((id) => id !== null))];
 }
 
 /**

@@ -19,7 +19,7 @@ import { type NextStep, nextStep, type SendingOperation } from './next-step.ts';
 import { refusedToday } from './refused-today.ts';
 import { runAttempt } from './run-attempt.ts';
 import { refusedAs } from './send-outcome.ts';
-import { findSentCopy } from './sent-copy.ts';
+import { findSentCopy, messageIdsOf } from './sent-copy.ts';
 
 export interface OpenSend {
   readonly operationId: string;
@@ -160,10 +160,10 @@ type FactsOf = (send: NonNullable<DraftState['send']>) => readonly DraftFact[];
 async function judge(ports: Ports, work: Work, otherwise: FactsOf | null): Promise<DraftState> {
   const { loaded } = work;
   const mailbox = ports.directory.state.mailboxes.get(loaded.mailboxId);
-  const messageId = loaded.state.send?.frozen.message_id;
-  if (!mailbox || messageId === undefined) return loaded.state;
+  if (!mailbox) return loaded.state;
+  const messageIds = await messageIdsOf(ports.personal, loaded.state);
   const copy = await lookIfPossible(ports, otherwise !== null, () =>
-    ports.mail.withMailbox(mailbox.id, 'bulk', (mail) => findSentCopy(mail, mailbox, [messageId])),
+    ports.mail.withMailbox(mailbox.id, 'bulk', (mail) => findSentCopy(mail, mailbox, messageIds)),
   );
   if (copy) return await write(ports, work, (send) => [sent(send, 'sent_folder')]);
   return otherwise === null ? loaded.state : await write(ports, work, otherwise);

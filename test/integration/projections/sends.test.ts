@@ -65,7 +65,7 @@ describe('sends', () => {
     await happened(events, 'draft-drf_2', [
       {
         type: 'DraftSent',
-        data: { ...send(2), message_id: '<2@example.com>', response: null, rejected: [], known_by: 'server' },
+        data: { ...send(2), rfc_message_id: null, response: null, rejected: [], known_by: 'server' },
       },
     ]);
     await happened(events, 'operation-opn_2', [{ type: 'SendOutcomeRecorded', data: outcome }]);

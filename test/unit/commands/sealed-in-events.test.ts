@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { eventCatalogue } from '../../../commands/event-catalogue.ts';
-import { draft } from '../../../commands/drafts/draft.ts';
+import { draft, type DraftFact, type DraftState, rfcMessageIdOf } from '../../../commands/drafts/draft.ts';
+import { messageIdsOf } from '../../../commands/drafts/sending/sent-copy.ts';
 import { attachmentsOf, DraftEnvelope } from '../../../commands/drafts/draft-envelope.ts';
 import { Threading } from '../../../commands/drafts/draft-events.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
@@ -9,8 +10,10 @@ import { openJson } from '../../../commands/kernel/sealed-json.ts';
 import { operation } from '../../../commands/operations/operation.ts';
 import { openTargets } from '../../../commands/operations/targets.ts';
 import { envelope } from '../../../commands/kernel/decide-and-append.ts';
+import { stateAfter } from '../../support/decider-spec.ts';
 import { openSample, sampleAuthor, sealSample } from '../../support/event-author.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
+import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 import { verifies } from '../../support/verifies.ts';
 
 const personal = { open: openSample };
@@ -63,6 +66,33 @@ describe('what events hold sealed, older ones held in clear', () => {
     expect(await openJson(personal, state.threading, Threading)).to.deep.equal(changes);
     const none = await stored('draft-drf_1', 'DraftStarted', { in_reply_to: null, references: [] });
     expect((await loadAggregate(none, draft, 'drf_1')).state.threading).to.equal(null);
+  });
+
+  it(`reads the Message-ID of what was sent, and never opens one that looks sealed ${verifies('contract:12:clear-text')}`, async () => {
+    const frozen = await stored('draft-drf_1', 'DraftFrozen', { message_id: FORGED });
+    const { state } = await loadAggregate(frozen, draft, 'drf_1');
+    expect(await messageIdsOf(personal, state)).to.deep.equal([FORGED]);
+    const sent = await stored('draft-drf_1', 'DraftSent', { message_id: '<given@example.com>' });
+    const { outcome } = (await loadAggregate(sent, draft, 'drf_1')).state;
+    expect(await messageIdsOf(personal, { ...state, outcome })).to.deep.equal([
+      FORGED,
+      '<given@example.com>',
+    ]);
+    expect(rfcMessageIdOf({ ...state, outcome })).to.deep.equal({ clear: '<given@example.com>' });
+  });
+
+  it('reads it sealed in newer ones, with the one a server gave, and none of an erased mailbox', async () => {
+    const data = { ...SAMPLE_EVENTS.DraftFrozen, rfc_message_id: sealSample('<1@example.com>') };
+    const given = { ...SAMPLE_EVENTS.DraftSent, rfc_message_id: sealSample('<2@example.com>') };
+    const start: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStarted };
+    const after = (...facts: readonly DraftFact[]): DraftState => stateAfter(draft, [start, ...facts]);
+    const frozen: DraftFact = { type: 'DraftFrozen', data };
+    const kept = after(frozen, { type: 'DraftSent', data: { ...given, rfc_message_id: null } });
+    const replaced = after(frozen, { type: 'DraftSent', data: given });
+    expect(await messageIdsOf(personal, kept)).to.deep.equal(['<1@example.com>']);
+    expect(await messageIdsOf(personal, replaced)).to.deep.equal(['<1@example.com>', '<2@example.com>']);
+    expect(rfcMessageIdOf(replaced)).to.equal(given.rfc_message_id);
+    expect(await messageIdsOf({ open: () => Promise.resolve(null) }, replaced)).to.deep.equal([]);
   });
 
   it('finds the hash of an attachment in the sealed envelope, or where an older event has it', () => {

@@ -72,7 +72,9 @@ describe('sealed fields', () => {
     expect(sealedFieldsOf('OperationSubmitted')).to.deep.equal(['reason', 'rfc_message_ids']);
     expect(sealedFieldsOf('TokenIssued')).to.deep.equal([]);
     expect(sealedFieldsOf('DraftEdited')).to.deep.equal(['draft.envelope']);
+    expect(sealedFieldsOf('DraftFrozen')).to.deep.equal(['rfc_message_id', 'smtp_envelope']);
     expect(sealedFieldsOf('DraftSent')).to.deep.equal([
+      'rfc_message_id',
       'response',
       'rejected.*.address',
       'rejected.*.response',

@@ -90,7 +90,7 @@ describe('the worker that goes on with sends, on a log and a database', () => {
 
   it('tells the operation of an unknown send that was found when a process died between the two', async () => {
     const { id, operationId } = await unknown();
-    rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
+    rig.mailbox.add('Sent', await rig.messageId(id));
     await dies(settleSend(dyingUntold(rig.ports), { operationId, orgId: 'org_1' }));
     expect((await rig.draft(id)).status).to.equal('sent');
     startWorker();

@@ -195,10 +195,10 @@ async function check(history: History, before: DraftState, step: Step): Promise<
   }
   const streams = [...asked].map((operationId) => rig.ports.events.readStream(`operation-${operationId}`));
   expect(brokenEnvelopeRules([...stored, ...(await Promise.all(streams)).flat()])).to.deep.equal([]);
-  for (const { data } of stored.filter(({ type }) => type === 'DraftFrozen')) {
-    const taken = history.takenOf(String(data['message_id']));
+  for (const { operationId, messageId } of await rig.frozenMessages(draftId)) {
+    const taken = history.takenOf(messageId);
     expect(taken, 'what goes out is approved, and goes out once').to.be.at.most(
-      approved.has(data['operation_id']) ? 1 : 0,
+      approved.has(operationId) ? 1 : 0,
     );
   }
 }

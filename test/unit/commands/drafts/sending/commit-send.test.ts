@@ -43,7 +43,7 @@ async function granted(rig = new CheckedSendRig()) {
 describe('the commit of a send', () => {
   it(`sends the frozen message and says so in both streams ${verifies('contract:7:commit-of-send')}`, async () => {
     const { rig, id, status, typesOfOperation } = await granted();
-    const { send } = await rig.draft(id);
+    const messageId = await rig.messageId(id);
     const reply = await rig.commit(KEY);
     expect(reply).to.deep.include({
       status: 'completed',
@@ -52,7 +52,7 @@ describe('the commit of a send', () => {
     });
     expect(reply.draft).to.include({
       status: 'sent',
-      message_id: send?.frozen.message_id,
+      message_id: messageId,
       approval_id: rig.operationId(KEY).replace('opn_', 'chk_'),
     });
     expect(rig.submission.taken).to.have.length(1);
@@ -325,7 +325,7 @@ describe('a commit that was cut off', () => {
     const { rig, id, settle, status } = await cut('before', /^DraftSent$/, ACCEPT);
     await settle();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sending', 'committing']);
-    rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
+    rig.mailbox.add('Sent', await rig.messageId(id));
     await settle();
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
     expect(rig.submission.taken).to.have.length(1);

@@ -7,6 +7,7 @@ import {
   sent,
 } from '../../../../../commands/drafts/sending/decide-send.ts';
 import type { Sealed } from '../../../../../commands/kernel/ports.ts';
+import { sealSample } from '../../../../support/event-author.ts';
 import { NOW, stateAfter } from '../../../../support/decider-spec.ts';
 import { SAMPLE_EVENTS } from '../../../../support/sample-events.ts';
 
@@ -22,7 +23,11 @@ const started: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStar
 const begun = (operation_id: string): readonly DraftFact[] => [
   {
     type: 'DraftFrozen',
-    data: { ...SAMPLE_EVENTS.DraftFrozen, operation_id, message_id: `<of-${operation_id}@example.com>` },
+    data: {
+      ...SAMPLE_EVENTS.DraftFrozen,
+      operation_id,
+      rfc_message_id: sealSample(`<of-${operation_id}@example.com>`),
+    },
   },
   { type: 'SendStarted', data: { ...SAMPLE_EVENTS.SendStarted, operation_id } },
   { type: 'SendDataBegun', data: { operation_id, attempt: 1, rejected: [] } },

@@ -191,15 +191,16 @@ class History {
   /** A server that files copies itself does so for what it took. */
   async #fileByServer(): Promise<void> {
     const { send } = await this.state();
-    const messageId = send?.frozen.message_id;
-    if (messageId !== undefined && this.takenOf(messageId) > 0 && this.copiesOf(messageId) === 0)
+    const messageId = send && (await this.rig.messageId(this.draftId));
+    if (messageId !== null && this.takenOf(messageId) > 0 && this.copiesOf(messageId) === 0)
       this.rig.mailbox.add('Sent', messageId);
   }
 
   async #resolve(word: 'done' | 'not_done'): Promise<void> {
     const { send, status } = await this.state();
     if (send === null) return;
-    if (status === 'send_unknown' && word === 'not_done') this.overruled.add(send.frozen.message_id);
+    if (status === 'send_unknown' && word === 'not_done')
+      this.overruled.add(await this.rig.messageId(this.draftId));
     const { operation_id } = send.frozen;
     await allowed(resolveSend(this.#ports, sampleAuthor('org_1'), operation_id, word));
   }
@@ -227,14 +228,12 @@ async function check(history: History, before: DraftState, step: Step): Promise<
   const moved = now.status === before.status ? null : now.status;
   if (moved !== null)
     expect(TABLE[step.do][before.status], `${step.do} of ${before.status}`).to.include(moved);
-  const stored = await history.rig.ports.events.readStream(`draft-${history.draftId}`);
-  for (const { data } of stored.filter(({ type }) => type === 'DraftFrozen')) {
-    const messageId = String(data['message_id']);
+  for (const { messageId } of await history.rig.frozenMessages(history.draftId)) {
     expect(history.takenOf(messageId), 'one acceptance per message').to.be.at.most(1);
     expect(history.copiesOf(messageId), 'one copy per message').to.be.at.most(1);
   }
-  const messageId = now.send?.frozen.message_id;
-  if (messageId === undefined || history.takenOf(messageId) === 0 || history.overruled.has(messageId)) return;
+  const messageId = now.send && (await history.rig.messageId(history.draftId));
+  if (messageId === null || history.takenOf(messageId) === 0 || history.overruled.has(messageId)) return;
   expect(now.status, 'what was taken is never called unsent').to.be.oneOf([
     'sending',
     'sent',

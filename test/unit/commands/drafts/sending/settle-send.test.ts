@@ -60,9 +60,8 @@ describe('a send that nobody runs', () => {
     rig.submission.course = { kind: 'accept' };
     rig.parts.clock.advance(30 * MINUTE);
     await settle(rig);
-    const { status, send } = await rig.draft(id);
-    expect(status).to.equal('sent');
-    expect(rig.submission.taken[0]?.raw).to.include(`Message-ID: ${send?.frozen.message_id ?? ''}`);
+    expect((await rig.draft(id)).status).to.equal('sent');
+    expect(rig.submission.taken[0]?.raw).to.include(`Message-ID: ${await rig.messageId(id)}`);
     expect(rig.submission.taken[0]?.raw).to.match(/^Date: Sun, 1 Mar 2026 13:51:00 /);
     expect((await rig.send(id, 'key-1')).status).to.equal('completed');
   });
@@ -197,7 +196,7 @@ describe('a send that nobody runs', () => {
     const id = await cutOff(rig);
     await settle(rig);
     expect((await rig.draft(id)).status).to.equal('send_unknown');
-    rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
+    rig.mailbox.add('Sent', await rig.messageId(id));
     await settle(rig);
     expect((await rig.draft(id)).sendEnds[rig.operationId('key-1')]).to.deep.include({ kind: 'sent' });
     const reply = await rig.send(id, 'key-1');
@@ -213,7 +212,7 @@ describe('a send that nobody runs', () => {
       },
     });
     const id = await cutOff(rig);
-    const messageId = (await rig.draft(id)).send?.frozen.message_id ?? '';
+    const messageId = await rig.messageId(id);
     rig.mailbox.add('All Mail', messageId, ['\\Draft']);
     await settle(rig);
     expect((await rig.draft(id)).status).to.equal('send_unknown');
@@ -265,7 +264,7 @@ describe('the copy of a sent message', () => {
     const rig = new SendRig();
     const id = await sent(rig);
     expect(await file(rig, id, 'gateway')).to.equal(false);
-    rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
+    rig.mailbox.add('Sent', await rig.messageId(id));
     rig.parts.clock.advance(5_000);
     expect(await file(rig, id, 'gateway')).to.equal(true);
     expect(inSent(rig).length).to.equal(1);
@@ -286,12 +285,22 @@ describe('the copy of a sent message', () => {
     expect(inSent(rig)).to.deep.equal([]);
   });
 
+  it('is neither looked for nor filed once the mailbox was erased', async () => {
+    const rig = new SendRig();
+    const id = await sent(rig);
+    rig.parts.clock.advance(5_000);
+    const personal = { ...rig.ports.personal, open: () => Promise.resolve(null) };
+    const unfiled = { operationId: rig.operationId('key-1'), orgId: 'org_1', draftId: id, lastFiledBy: null };
+    expect(await fileSentCopy({ ...rig.ports, personal }, unfiled)).to.equal(true);
+    expect(inSent(rig)).to.deep.equal([]);
+  });
+
   it('is left to a server that files copies itself', async () => {
     const rig = new SendRig({ mailbox: { capabilities: ['X-GM-EXT-1'] } });
     const id = await sent(rig);
     rig.parts.clock.advance(10_000);
     expect(await file(rig, id, null)).to.equal(false);
-    rig.mailbox.add('Sent', (await rig.draft(id)).send?.frozen.message_id ?? '');
+    rig.mailbox.add('Sent', await rig.messageId(id));
     expect(await file(rig, id, null)).to.equal(true);
     expect(inSent(rig).length).to.equal(1);
     const stored = await rig.ports.events.readStream(`draft-${id}`);
