@@ -43,13 +43,15 @@ export async function* followAll(
   const place = from === null ? null : { commit: from, prepare: from };
   const progress: Progress = { place, backoff: new Backoff() };
   let checked = from === null;
-  while (!signal.aborted) {
+  const isOver = (): boolean => signal.aborted;
+  while (!isOver()) {
     try {
       if (!checked) await refuseBeyondEnd(parts.reader, from ?? -1n);
       checked = true;
       yield* oneSubscription(parts, progress, signal, filter);
     } catch (error) {
       if (error instanceof CheckpointNotInLog) throw error;
+      if (isOver()) return;
       const last = progress.place?.commit ?? null;
       if (classifyFailure(error) === 'refused')
         throw new CheckpointNotInLog(last, `is refused (${String(error)})`);

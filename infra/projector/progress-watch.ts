@@ -25,7 +25,8 @@ export interface ProgressWatchOptions extends LagParts {
 export class ProgressWatch {
   readonly #options: ProgressWatchOptions;
   #models: readonly ModelLag[] = [];
-  #lookedAt = 0;
+  /** On the clock that never steps. */
+  #lookedAtMs = 0;
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
@@ -34,9 +35,9 @@ export class ProgressWatch {
   /** Throws what a look throws. */
   async look(): Promise<void> {
     const { clock, seen } = this.#options;
-    const askedAt = clock.now().getTime();
+    const askedAtMs = clock.elapsedMs();
     this.#models = await measureLag(this.#options);
-    this.#lookedAt = askedAt;
+    this.#lookedAtMs = askedAtMs;
     await seen(this.#models);
   }
 
@@ -44,8 +45,9 @@ export class ProgressWatch {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
     let isKnown = true;
-    while (!signal.aborted) {
+    for (;;) {
       await clock.sleep(LOOK_EVERY_MS, signal);
+      if (signal.aborted) return;
       try {
         await this.look();
         isKnown = true;
@@ -59,8 +61,9 @@ export class ProgressWatch {
 
   /** `held`: what this process has applied since the last look, by key. */
   status(held: ReadonlyMap<string, Position>): readonly ModelStatus[] {
-    const now = this.#options.clock.now().getTime();
-    const unseenMs = now - this.#lookedAt;
+    const { clock } = this.#options;
+    const now = clock.now().getTime();
+    const unseenMs = clock.elapsedMs() - this.#lookedAtMs;
     return this.#models.map(({ name, key, waiting, parked }) => {
       const applied = held.get(key) ?? -1n;
       const left = waiting.filter(({ position }) => position > applied);

@@ -1,22 +1,18 @@
-/** Append and Delete as unary answers. */
+/** Append as a unary answer. */
 import { status } from '@grpc/grpc-js';
-import type { ServerReadableStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import type { ServerReadableStream, sendUnaryData } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { callError, handlerThrew, refusalError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
 import { ProposedEvents, refuseStreamName } from './proposed-events.ts';
-import { isMetadataStream } from './stream-state.ts';
-import { streamNameOf, toNumber } from './wire-values.ts';
+import { millisOf, streamNameOf, toNumber } from './wire-values.ts';
 import type { Expectation, Outcome, Refusal, Written } from './write-request.ts';
 
-const { AppendReq, AppendResp, DeleteResp } = streams;
+const { AppendReq, AppendResp } = streams;
 const Empty = shared.Empty;
 
 type WrongVersion = Extract<Refusal, { kind: 'wrong-version' }>;
-
-const millis = (deadline: Date | number): number =>
-  deadline instanceof Date ? deadline.getTime() : deadline;
 
 /** Client-streaming Append: the options first, then one event per message. */
 export function appendCall(log: EventLog) {
@@ -46,7 +42,7 @@ export function appendCall(log: EventLog) {
           stream,
           expected,
           records: events.records,
-          expiresAtMs: millis(call.getDeadline()),
+          expiresAtMs: millisOf(call.getDeadline()),
           settle: (outcome) => {
             answerAppend(outcome, stream, reply);
           },
@@ -100,43 +96,4 @@ function wrongVersionMessage({ expected, actual }: WrongVersion): streams.Append
   else if (expected === 'any') message.setExpectedAny(new Empty());
   else message.setExpectedStreamExists(new Empty());
   return message;
-}
-
-/** Soft delete: hides the stream until somebody appends to it again. */
-export function deleteCall(log: EventLog) {
-  return (
-    call: ServerUnaryCall<streams.DeleteReq, streams.DeleteResp>,
-    reply: sendUnaryData<streams.DeleteResp>,
-  ): void => {
-    const options = call.request.getOptions();
-    const stream = streamNameOf(options?.getStreamIdentifier());
-    const expected = deleteExpectation(options);
-    if (expected === null || refuseStreamName(stream) || isMetadataStream(stream)) {
-      reply(handlerThrew());
-      return;
-    }
-    log.submit({
-      action: 'delete',
-      stream,
-      expected,
-      records: [],
-      expiresAtMs: millis(call.getDeadline()),
-      settle: (outcome) => {
-        if (outcome.kind !== 'written') {
-          reply(refusalError(outcome, stream));
-          return;
-        }
-        const at = new DeleteResp.Position();
-        const text = String(outcome.position ?? 0);
-        reply(null, new DeleteResp().setPosition(at.setCommitPosition(text).setPreparePosition(text)));
-      },
-    });
-  };
-}
-
-function deleteExpectation(options: streams.DeleteReq.Options | undefined): Expectation | null {
-  if (options?.hasRevision()) return toNumber(options.getRevision());
-  if (options?.hasNoStream()) return 'no-stream';
-  if (options?.hasAny()) return 'any';
-  return options?.hasStreamExists() ? 'stream-exists' : null;
 }

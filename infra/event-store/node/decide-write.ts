@@ -1,11 +1,13 @@
 /** The rules of optimistic concurrency and idempotency, without I/O. */
 import { randomUUID } from 'node:crypto';
+import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
 import {
   baseStream,
   deletedMetadata,
   firstVisible,
   isMetadataStream,
+  isTombstoned,
   ownState,
   reopenedMetadata,
 } from './stream-state.ts';
@@ -32,7 +34,9 @@ const wrongVersion = (expected: Expectation, state: StreamState): Decision => ({
   outcome: { kind: 'wrong-version', expected, actual: state.head },
 });
 
-/** Decides an append or a soft delete; `base` is the state of the stream itself or of the one its metadata is about. */
+const streamDeleted: Decision = { kind: 'repeat', outcome: { kind: 'stream-deleted' } };
+
+/** Decides an append or a deletion; `base` is the state of the stream itself or of the one its metadata is about. */
 export function decideWrite(
   request: WriteRequest,
   base: StreamState,
@@ -40,11 +44,10 @@ export function decideWrite(
 ): Decision | Promise<Decision> {
   const state = ownState(request.stream, base);
   const write = (): Decision => ({ kind: 'write', writes: plannedWrites(request, base) });
-  if (request.action === 'delete') return decideDelete(request, state);
   const { expected } = request;
-  if (expected === 'stream-exists' && state.metadata.deleted) {
-    return { kind: 'repeat', outcome: { kind: 'stream-deleted' } };
-  }
+  if (isTombstoned(base)) return streamDeleted;
+  if (expected === 'stream-exists' && state.metadata.deleted) return streamDeleted;
+  if (request.action !== 'append') return decideDeletion(request, state);
   if (expected === 'stream-exists' && isMissing(state)) return wrongVersion(expected, state);
   if (expected === 'any' || expected === 'stream-exists')
     return decideLoosely(request, { state, memory, write });
@@ -92,16 +95,18 @@ function decideLoosely(request: WriteRequest, { state, memory, write }: Facts): 
   return known.includes(undefined) ? wrongVersion(expected, state) : repeatOf(known.at(-1), state, memory);
 }
 
-function decideDelete(request: WriteRequest, state: StreamState): Decision {
-  const { expected, stream } = request;
-  const { deleted } = state.metadata;
-  if (expected === 'stream-exists' && deleted) return { kind: 'repeat', outcome: { kind: 'stream-deleted' } };
+/** A stream that is not there can be ended for ever, but not hidden. */
+function decideDeletion({ action, expected, stream }: WriteRequest, state: StreamState): Decision {
   const met =
     expected === 'no-stream'
-      ? state.head < 0 || deleted
-      : expected === 'any' || expected === 'stream-exists' || expected === state.head;
-  if (isMissing(state) || !met) return wrongVersion(expected, state);
-  return { kind: 'write', writes: [metadataWrite(stream, state, deletedMetadata())] };
+      ? state.head < 0 || state.metadata.deleted
+      : expected === 'any' || expected === state.head || (expected === 'stream-exists' && !isMissing(state));
+  if (!met || (action === 'delete' && isMissing(state))) return wrongVersion(expected, state);
+  const write =
+    action === 'delete'
+      ? metadataWrite(stream, state, deletedMetadata())
+      : { stream, firstRevision: TOMBSTONE_REVISION, records: [tombstone()] };
+  return { kind: 'write', writes: [write] };
 }
 
 /**
@@ -131,6 +136,14 @@ const metadataRecord = (data: Uint8Array): ProposedRecord => ({
   type: '$metadata',
   isJson: true,
   data,
+  metadata: new Uint8Array(0),
+});
+
+const tombstone = (): ProposedRecord => ({
+  id: randomUUID(),
+  type: '$streamDeleted',
+  isJson: false,
+  data: new Uint8Array(0),
   metadata: new Uint8Array(0),
 });
 

@@ -1,19 +1,27 @@
 /** Reads that end: a stream or `$all`, either way, up to a count. */
 import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
-import { callError } from './call-errors.ts';
+import { callError, refusalError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
-import { encodeEvent, streamNotFoundAnswer } from './read-answers.ts';
+import { encoderFor } from './event-encoders.ts';
+import type { Encode } from './event-encoders.ts';
+import { streamNotFoundAnswer } from './read-answers.ts';
 import type { AllRead, StreamRead } from './read-plan.ts';
 import type { StoredRecord } from './stored-record.ts';
-import { firstVisible } from './stream-state.ts';
+import { isTombstoned } from './stream-state.ts';
 import type { StreamState } from './stream-state.ts';
+import { lowestVisible } from './visible-events.ts';
 
 /** Sends records; resolves when the caller can take more. */
-export async function sendAll(answers: AnswerStream, records: readonly StoredRecord[]): Promise<void> {
+export async function sendAll(
+  answers: AnswerStream,
+  records: readonly StoredRecord[],
+  encode: Encode,
+): Promise<void> {
   for (const record of records) {
     if (answers.gone) return;
-    if (!answers.send(encodeEvent(record))) await answers.drained();
+    const answer = encode(record);
+    if (!answers.send(answer instanceof Promise ? await answer : answer)) await answers.drained();
   }
 }
 
@@ -21,17 +29,19 @@ export async function sendAll(answers: AnswerStream, records: readonly StoredRec
 export async function readStream(log: EventLog, plan: StreamRead, answers: AnswerStream): Promise<void> {
   const { stream, direction } = plan;
   const state = await log.states.read(stream);
+  refuseTombstoned(stream, state);
   if (state.head < 0 || state.metadata.deleted) {
     answers.send(streamNotFoundAnswer(stream));
     return;
   }
   const lowest = await lowestVisible(log, stream, state);
+  const encode = encoderFor(log, plan);
   const forwards = direction === 'forwards';
   let next = forwards ? Math.max(toRevision(plan.from), lowest) : Math.min(toRevision(plan.from), state.head);
   let left = plan.count;
   while (left > 0 && next >= lowest && !answers.gone) {
     const page = await log.rows.streamFrom(stream, next, direction, left);
-    await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest));
+    await sendAll(answers, forwards ? page : page.filter(({ revision }) => revision >= lowest), encode);
     const last = page.at(-1);
     if (!last) return;
     left -= page.length;
@@ -39,12 +49,9 @@ export async function readStream(log: EventLog, plan: StreamRead, answers: Answe
   }
 }
 
-/** The lowest revision a read may return now. */
-export async function lowestVisible(log: EventLog, stream: string, state: StreamState): Promise<number> {
-  const { maxAgeSeconds } = state.metadata;
-  if (maxAgeSeconds === Number.POSITIVE_INFINITY) return firstVisible(state);
-  const young = await log.rows.firstSince(stream, state.head, Date.now() - 1_000 * maxAgeSeconds);
-  return Math.max(firstVisible(state), young);
+/** Throws the status a call on a stream that was deleted for ever ends with. */
+export function refuseTombstoned(stream: string, state: StreamState): void {
+  if (isTombstoned(state)) throw refusalError({ kind: 'stream-deleted' }, stream);
 }
 
 const toRevision = (origin: StreamRead['from']): number =>
@@ -62,7 +69,7 @@ export async function readAll(log: EventLog, plan: AllRead, answers: AnswerStrea
     if (!last) return;
     const { filter } = plan;
     const wanted = (filter ? page.filter((record) => filter.matches(record)) : page).slice(0, left);
-    await sendAll(answers, wanted);
+    await sendAll(answers, wanted, encoderFor(log, plan));
     left -= wanted.length;
     cursor = last.position;
   }

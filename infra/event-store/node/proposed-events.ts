@@ -1,6 +1,6 @@
 /** Checks what a caller proposes before it reaches the writer, where one bad row would fail everybody's commit. */
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
-import { MAX_APPEND_BYTES, MAX_UNCOUNTED_BYTES } from './stored-record.ts';
+import { MAX_APPEND_BYTES, MAX_UNCOUNTED_BYTES, RECORD_OVERHEAD } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
 import { uuidText } from './wire-values.ts';
 import type { Refusal } from './write-request.ts';
@@ -48,7 +48,7 @@ export class ProposedEvents {
     if (type === undefined || contentType === undefined) this.#refuse({ kind: 'missing-property' });
     else if (id === null || id === ZERO_UUID) this.#refuse(badRequest('An event id is not a UUID.'));
     else if (type === '' || type.includes('\u0000')) this.#refuse(badRequest('An event type is empty.'));
-    else if (this.#isTooLarge(data.length, metadata.length + type.length))
+    else if (this.#isTooLarge(data.length, RECORD_OVERHEAD + metadata.length + type.length))
       this.#refuse({ kind: 'too-large' });
     else this.records.push({ id, type, isJson: contentType === 'application/json', data, metadata });
   }

@@ -4,6 +4,7 @@
  */
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
 
 const { ReadResp } = streams;
@@ -12,6 +13,7 @@ const { ReadResp } = streams;
 const TAG = {
   respEvent: 0x0a,
   readEventEvent: 0x0a,
+  readEventLink: 0x12,
   readEventCommitPosition: 0x18,
   id: 0x0a,
   stream: 0x12,
@@ -27,7 +29,11 @@ const TAG = {
   mapValue: 0x12,
 } as const;
 
+/** 2⁶³ − 1. */
+const TOMBSTONE_VARINT = Buffer.from('ffffffffffffffff7f', 'hex');
+
 const varintBytes = (value: number): number => {
+  if (value === TOMBSTONE_REVISION) return TOMBSTONE_VARINT.length;
   let bytes = 1;
   for (let rest = value; rest >= 128; rest = Math.floor(rest / 128)) bytes += 1;
   return bytes;
@@ -45,6 +51,10 @@ class Writer {
   }
 
   varint(value: number): void {
+    if (value === TOMBSTONE_REVISION) {
+      this.#at += TOMBSTONE_VARINT.copy(this.bytes, this.#at);
+      return;
+    }
     let rest = value;
     while (rest >= 128) {
       this.bytes[this.#at++] = (rest % 128) | 128;
@@ -92,26 +102,61 @@ export function eventAnswer(record: StoredRecord): Buffer {
 
 /** `ReadResp{event: ReadEvent{event: RecordedEvent, commit_position}}`; `commit == prepare`, as gRPC writes have it. */
 export function encodeEvent(record: StoredRecord): Buffer {
+  const event = measure(record);
+  const readEvent = field(event.size) + positionField(record);
+  const out = new Writer(field(readEvent));
+  out.number(TAG.respEvent, readEvent);
+  writeRecorded(out, TAG.readEventEvent, event);
+  out.number(TAG.readEventCommitPosition, record.position);
+  return out.bytes;
+}
+
+/** The same for a link, with the event it names if there is one; the place is the link's. */
+export function encodeLink(record: StoredRecord, target: StoredRecord | null): Buffer {
+  const link = measure(record);
+  const event = target && measure(target);
+  const readEvent = (event ? field(event.size) : 0) + field(link.size) + positionField(record);
+  const out = new Writer(field(readEvent));
+  out.number(TAG.respEvent, readEvent);
+  if (event) writeRecorded(out, TAG.readEventEvent, event);
+  writeRecorded(out, TAG.readEventLink, link);
+  out.number(TAG.readEventCommitPosition, record.position);
+  return out.bytes;
+}
+
+/** A record with the texts it is written with and its size as a message. */
+interface Measured {
+  readonly record: StoredRecord;
+  readonly contentType: string;
+  readonly created: string;
+  readonly nameLength: number;
+  readonly typeLength: number;
+  readonly size: number;
+}
+
+const positionField = ({ position }: StoredRecord): number => 1 + varintBytes(position);
+
+function measure(record: StoredRecord): Measured {
   const contentType = record.isJson ? 'application/json' : 'application/octet-stream';
   const created = `${String(record.createdMs)}0000`;
   const nameLength = Buffer.byteLength(record.stream);
   const typeLength = Buffer.byteLength(record.type);
-  const positionSize = 1 + varintBytes(record.position);
-  const recorded =
+  const size =
     field(field(record.id.length)) +
     field(field(nameLength)) +
     (1 + varintBytes(record.revision)) +
-    2 * positionSize +
+    2 * positionField(record) +
     entrySize('type', typeLength) +
     entrySize('content-type', contentType.length) +
     entrySize('created', created.length) +
     field(record.metadata.length) +
     field(record.data.length);
-  const readEvent = field(recorded) + positionSize;
+  return { record, contentType, created, nameLength, typeLength, size };
+}
 
-  const out = new Writer(field(readEvent));
-  out.number(TAG.respEvent, readEvent);
-  out.number(TAG.readEventEvent, recorded);
+function writeRecorded(out: Writer, tag: number, measured: Measured): void {
+  const { record, contentType, created, nameLength, typeLength } = measured;
+  out.number(tag, measured.size);
   out.number(TAG.id, field(record.id.length));
   out.ascii(TAG.uuidString, record.id);
   out.number(TAG.stream, field(nameLength));
@@ -124,8 +169,6 @@ export function encodeEvent(record: StoredRecord): Buffer {
   out.entry('created', created, created.length);
   out.raw(TAG.customMetadata, record.metadata);
   out.raw(TAG.data, record.data);
-  out.number(TAG.readEventCommitPosition, record.position);
-  return out.bytes;
 }
 
 const bytesOf = (message: InstanceType<typeof ReadResp>): Buffer => Buffer.from(message.serializeBinary());

@@ -19,6 +19,7 @@ export interface StreamRead {
   readonly from: Origin;
   readonly direction: Direction;
   readonly count: number;
+  readonly resolveLinks: boolean;
 }
 
 export interface AllRead {
@@ -27,18 +28,21 @@ export interface AllRead {
   readonly direction: Direction;
   readonly count: number;
   readonly filter: EventFilter | null;
+  readonly resolveLinks: boolean;
 }
 
 export interface StreamSubscription {
   readonly kind: 'follow-stream';
   readonly stream: string;
   readonly after: Origin;
+  readonly resolveLinks: boolean;
 }
 
 export interface AllSubscription {
   readonly kind: 'follow-all';
   readonly after: Origin;
   readonly filter: EventFilter | null;
+  readonly resolveLinks: boolean;
 }
 
 export type ReadPlan = StreamRead | AllRead | StreamSubscription | AllSubscription;
@@ -68,11 +72,12 @@ function streamPlan(options: Options, direction: Direction): StreamRead | Stream
   const stream = streamNameOf(wanted?.getStreamIdentifier());
   if (!wanted || stream === '' || stream.includes('\u0000')) throw handlerThrew();
   const from = wanted.hasRevision() ? toNumber(wanted.getRevision()) : wanted.hasEnd() ? 'end' : 'start';
-  if (options.hasSubscription()) return { kind: 'follow-stream', stream, after: from };
+  const resolveLinks = options.getResolveLinks();
+  if (options.hasSubscription()) return { kind: 'follow-stream', stream, after: from, resolveLinks };
   const count = countOf(options);
   const beyondAll = from === 'end' || from === Number.MAX_SAFE_INTEGER;
   if (count === 0 || (direction === 'forwards' && beyondAll)) throw unknownResult('Stream');
-  return { kind: 'read-stream', stream, from, direction, count };
+  return { kind: 'read-stream', stream, from, direction, count, resolveLinks };
 }
 
 function allPlan(options: Options, direction: Direction): AllRead | AllSubscription {
@@ -82,9 +87,10 @@ function allPlan(options: Options, direction: Direction): AllRead | AllSubscript
   const from = at ? toNumber(at.getCommitPosition()) : wanted.hasEnd() ? 'end' : 'start';
   if (at && toNumber(at.getPreparePosition()) > toNumber(at.getCommitPosition())) throw unknownResult('All');
   const filter = filterOf(options);
+  const resolveLinks = options.getResolveLinks();
   return options.hasSubscription()
-    ? { kind: 'follow-all', after: from, filter }
-    : { kind: 'read-all', from, direction, count: countOf(options), filter };
+    ? { kind: 'follow-all', after: from, filter, resolveLinks }
+    : { kind: 'read-all', from, direction, count: countOf(options), filter, resolveLinks };
 }
 
 function filterOf(options: Options): EventFilter | null {

@@ -11,8 +11,9 @@ import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { appendCall, deleteCall } from './append-calls.ts';
+import { appendCall } from './append-calls.ts';
 import { batchAppendCall } from './batch-append-call.ts';
+import { deleteCall, tombstoneCall } from './deletion-calls.ts';
 import { EventLog } from './event-log.ts';
 import type { EventLogOptions } from './event-log.ts';
 import { callError } from './call-errors.ts';
@@ -125,6 +126,7 @@ function addServices({ server, log, calls, port }: NodeParts, options: EventNode
     read: streaming(isSignedIn, readCall(log, calls, options.log)),
     append: answering(isSignedIn, appendCall(log)),
     delete: answering(isSignedIn, deleteCall(log)),
+    tombstone: answering(isSignedIn, tombstoneCall(log)),
     batchAppend: streaming(isSignedIn, batchAppendCall(log, calls)),
   });
   // What the node is, and where, is told without a password, but not to a wrong one: so a client hears of it at once.

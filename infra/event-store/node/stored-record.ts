@@ -14,6 +14,9 @@ export interface StoredRecord {
   encoded?: Buffer;
 }
 
+/** Revision of a tombstone, the last event of a stream for ever. It stands for 2⁶³ − 1, which no number here can be. */
+export const TOMBSTONE_REVISION = Number.MAX_SAFE_INTEGER;
+
 /** What a caller wants stored, checked. */
 export interface ProposedRecord {
   readonly id: string;
@@ -26,7 +29,7 @@ export interface ProposedRecord {
 /** Most bytes of data one append may carry; as on a real server, types and metadata do not count. */
 export const MAX_APPEND_BYTES = 1_048_576;
 
-/** Most bytes of types and metadata of one append: with its data an event still fits the client's 17 MiB message. */
+/** Most bytes of types, metadata and overhead of one append: with its data an event still fits the client's 17 MiB message. */
 export const MAX_UNCOUNTED_BYTES = 15 * 1_048_576;
 
 /** Events a page of a read holds at most. */
@@ -38,8 +41,8 @@ export const PAGE_EVENTS = 1_000;
  */
 export const PAGE_BYTES = 128 * 1_024;
 
-/** Name, id and the rest, counted flat; only growth of the log depends on it. */
-const RECORD_OVERHEAD = 96;
+/** Name, id and the rest, counted flat. */
+export const RECORD_OVERHEAD = 96;
 
 /** How far a record moves the end of the log. */
 export const recordSize = (record: ProposedRecord): number =>

@@ -1,5 +1,6 @@
 /** What the node knows of a stream and its metadata stream: enough to decide every append and bound every read. */
 import { isJsonObject } from '../../../commands/kernel/json-object.ts';
+import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
 
 export interface StreamState {
@@ -87,8 +88,11 @@ export const isMetadataStream = (name: string): boolean => name.startsWith('$$')
 /** The stream whose state holds this one: a metadata stream lives in the state of the stream it describes. */
 export const baseStream = (name: string): string => (isMetadataStream(name) ? name.slice(2) : name);
 
+/** Deleted for ever; its metadata stream is as well. */
+export const isTombstoned = ({ head }: StreamState): boolean => head === TOMBSTONE_REVISION;
+
 /** The state of the named stream seen by itself: a metadata stream shows its last event only. */
 export const ownState = (name: string, base: StreamState): StreamState =>
-  isMetadataStream(name)
+  isMetadataStream(name) && !isTombstoned(base)
     ? { head: base.metaHead, metaHead: -1, metadata: { ...NO_METADATA, maxCount: 1 } }
     : base;

@@ -4,32 +4,40 @@ import { status } from '@grpc/grpc-js';
 import type { AnswerStream } from './answer-stream.ts';
 import type { EventLog } from './event-log.ts';
 import type { EventFilter } from './event-filter.ts';
-import { lowestVisible, refuseInvalidPosition, sendAll } from './finite-reads.ts';
-import {
-  caughtUpAnswer,
-  checkpointAnswer,
-  confirmationAnswer,
-  encodeEvent,
-  eventAnswer,
-} from './read-answers.ts';
+import type { Encode } from './event-encoders.ts';
+import { encoderFor } from './event-encoders.ts';
+import { refuseInvalidPosition, refuseTombstoned, sendAll } from './finite-reads.ts';
+import { caughtUpAnswer, checkpointAnswer, confirmationAnswer, eventAnswer } from './read-answers.ts';
 import type { AllSubscription, StreamSubscription } from './read-plan.ts';
+import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { StoredRecord } from './stored-record.ts';
+import { isTombstoned } from './stream-state.ts';
+import type { StreamState } from './stream-state.ts';
+import { lowestVisible } from './visible-events.ts';
 
 /** Follows a stream from after a revision; a stream that does not exist yet is waited for. */
 export async function followStream(
   log: EventLog,
-  { stream, after }: StreamSubscription,
+  plan: StreamSubscription,
   answers: AnswerStream,
 ): Promise<void> {
+  const { stream, after } = plan;
+  const encode = encoderFor(log, plan);
   using news = log.bells.listen(stream);
   let cursor = typeof after === 'number' ? after : -1;
-  if (after === 'end') cursor = (await log.states.read(stream)).head;
+  const begun = await log.states.read(stream);
+  refuseTombstoned(stream, begun);
+  if (after === 'end') cursor = begun.head;
   // Only now: what is appended after the confirmation lies behind the end.
   answers.send(confirmationAnswer(randomUUID()));
   let live = false;
   while (!answers.gone) {
     news.reset();
     const state = await log.states.read(stream);
+    if (isTombstoned(state)) {
+      await endAtTombstone(log, { plan, cursor, state }, answers);
+      return;
+    }
     if (state.metadata.deleted || cursor >= state.head) {
       if (!live) answers.send(caughtUpAnswer());
       live = true;
@@ -40,14 +48,30 @@ export async function followStream(
     const page = await log.rows.streamFrom(stream, from, 'forwards');
     cursor = page.at(-1)?.revision ?? state.head;
     live = live && cursor >= state.head;
-    await sendAll(answers, page);
+    await sendAll(answers, page, encode);
   }
+}
+
+/** Sends what was appended before the tombstone, the tombstone itself, and throws the status the call ends with. */
+async function endAtTombstone(
+  log: EventLog,
+  { plan, cursor, state }: { plan: StreamSubscription; cursor: number; state: StreamState },
+  answers: AnswerStream,
+): Promise<void> {
+  const { stream } = plan;
+  let page = await log.rows.streamFrom(stream, cursor + 1, 'forwards');
+  while (page.length > 0 && !answers.gone) {
+    await sendAll(answers, page, encoderFor(log, plan));
+    const last = page.at(-1)?.revision ?? TOMBSTONE_REVISION;
+    page = last < TOMBSTONE_REVISION ? await log.rows.streamFrom(stream, last + 1, 'forwards') : [];
+  }
+  refuseTombstoned(stream, state);
 }
 
 /** Follows `$all` from after a position, filtered or not. From beyond the end it stays silent for ever, as really. */
 export async function followAll(
   log: EventLog,
-  { after, filter }: AllSubscription,
+  { after, filter, resolveLinks }: AllSubscription,
   answers: AnswerStream,
 ): Promise<void> {
   answers.send(confirmationAnswer(randomUUID()));
@@ -55,6 +79,9 @@ export async function followAll(
   let cursor = after === 'start' ? 0 : after === 'end' ? log.recent.lastPosition : after;
   const checkpoints = filter ? new Checkpoints(filter, cursor) : null;
   using news = log.bells.listen();
+  const encodeCold = encoderFor(log, { resolveLinks });
+  // Only what is in memory for everybody is encoded once for everybody.
+  const encodeRecent = encoderFor(log, { resolveLinks }, eventAnswer);
   let live = false;
   while (!answers.gone) {
     news.reset();
@@ -63,8 +90,7 @@ export async function followAll(
     const last = page.at(-1);
     if (last) {
       live = live && recent !== null;
-      // Only what is in memory for everybody is encoded once for everybody.
-      const encode = recent === null ? encodeEvent : eventAnswer;
+      const encode = recent === null ? encodeCold : encodeRecent;
       await sendMatching(answers, page, { filter, checkpoints, live, encode });
       cursor = last.position;
       continue;
@@ -83,7 +109,7 @@ interface Sending {
   readonly filter: EventFilter | null;
   readonly checkpoints: Checkpoints | null;
   readonly live: boolean;
-  readonly encode: (record: StoredRecord) => Buffer;
+  readonly encode: Encode;
 }
 
 async function sendMatching(
@@ -94,7 +120,8 @@ async function sendMatching(
   for (const record of page) {
     if (answers.gone) return;
     const matches = !filter || filter.matches(record);
-    let room = !matches || answers.send(encode(record));
+    const answer = matches ? encode(record) : null;
+    let room = answer === null || answers.send(answer instanceof Promise ? await answer : answer);
     const checkpoint = checkpoints?.considered(record.position, matches, live);
     if (checkpoint !== undefined) room = answers.send(checkpointAnswer(checkpoint));
     if (!room) await answers.drained();

@@ -6,6 +6,10 @@ const UUID_FORM = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** Unsigned 64-bit numbers come as text; anything past what the log can reach compares the same. */
 export const toNumber = (text: string): number => Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 
+/** The deadline of a call in milliseconds since the Unix epoch. */
+export const millisOf = (deadline: Date | number): number =>
+  deadline instanceof Date ? deadline.getTime() : deadline;
+
 /** The name inside a stream identifier, empty when there is none. */
 export const streamNameOf = (identifier: shared.StreamIdentifier | undefined): string =>
   identifier ? Buffer.from(identifier.getStreamName_asU8()).toString('utf8') : '';

@@ -25,7 +25,8 @@ export interface Written {
 export type Outcome = Written | Refusal;
 
 export interface WriteRequest {
-  readonly action: 'append' | 'delete';
+  /** A delete hides the stream until somebody appends to it again, a tombstone ends it for ever. */
+  readonly action: 'append' | 'delete' | 'tombstone';
   readonly stream: string;
   readonly expected: Expectation;
   readonly records: readonly ProposedRecord[];

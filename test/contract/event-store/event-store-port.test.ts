@@ -1,5 +1,8 @@
 /** The `EventStore` port over the official client: what the rest of the gateway relies on. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import { WrongExpectedRevision } from '../../../commands/kernel/ports.ts';
@@ -263,6 +266,28 @@ describe('event store port without a store', () => {
     }
     const items = await take(store.subscribeToAll(null, new AbortController().signal), () => false);
     expect(items).to.deep.equal([]);
+  });
+
+  it('says nothing of a subscription that was not confirmed yet when it was given up', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const lines: string[] = [];
+    const note = (line: string): void => {
+      lines.push(line);
+    };
+    const { port } = silent.address() as AddressInfo;
+    const log = { info: note, warn: note, error: note };
+    const store = openEventStore({ url: `esdb://127.0.0.1:${String(port)}?tls=false`, log });
+    const end = new AbortController();
+    const connected = once(silent, 'connection') as Promise<[Socket]>;
+    const following = take(store.subscribeToAll(null, end.signal), caughtUp);
+    const [socket] = await connected;
+    end.abort();
+    expect(await following).to.deep.equal([]);
+    await store.close();
+    expect(lines).to.deep.equal([]);
+    socket.destroy();
+    silent.close();
   });
 
   it('refuses an address that would make the client lie about revisions', () => {

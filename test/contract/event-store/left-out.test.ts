@@ -29,14 +29,6 @@ describeEmbedded('the embedded node leaves out', (store) => {
     expect(types).to.deep.equal([]);
   });
 
-  it('tombstones', async () => {
-    const stream = await given();
-    expect((await rejection(store().client.tombstoneStream(stream))).message).to.match(UNIMPLEMENTED);
-    expect(await store().client.appendToStream(stream, happened(), { expectedRevision: 0n })).to.include({
-      success: true,
-    });
-  });
-
   it('persistent subscriptions', async () => {
     const settings = persistentSubscriptionToStreamSettingsFromDefaults();
     const created = store().client.createPersistentSubscriptionToStream(await given(), 'group', settings);
@@ -45,17 +37,6 @@ describeEmbedded('the embedded node leaves out', (store) => {
 
   it('projections and their category streams', async () => {
     expect((await rejection(store().client.listProjections())).message).to.match(UNIMPLEMENTED);
-  });
-
-  it('links: what a `$>` event points to is not resolved', async () => {
-    const target = await given();
-    const stream = freshStream();
-    await store().client.appendToStream(stream, happened({ to: `0@${target}` }, '$>'), {
-      expectedRevision: NO_STREAM,
-    });
-    for await (const { event, link } of store().client.readStream(stream, { resolveLinkTos: true })) {
-      expect([event?.type, link]).to.deep.equal(['$>', undefined]);
-    }
   });
 
   it('names that a real server takes but Postgres or nobody can use: $$, metadata of metadata, over 2,400 bytes', async () => {
