@@ -177,8 +177,13 @@ class PartReader {
 const keyOf = ({ uid, part }: WantedPart): string => `${String(uid)}/${part.part}`;
 
 /** What is left of short HTML that shows nothing; a picture is something. */
-const withoutTags = (html: string): string =>
-  html.length > 10_000 ? html : html.replaceAll(/<(?!img\b)[^>]*>/gi, '').replaceAll('&nbsp;', ' ');
+function withoutTags(html: string): string {
+  if (html.length > 10_000) return html;
+  // Behind the last `>` no tag ends: each `<` there would be looked at up to the end of the text.
+  const end = html.lastIndexOf('>') + 1;
+  const text = html.slice(0, end).replaceAll(/<(?!img\b)[^>]*>/gi, '') + html.slice(end);
+  return text.replaceAll('&nbsp;', ' ');
+}
 
 async function decodedPart(part: TextPart, bytes: Uint8Array, maxBytes: number): Promise<DecodedPart> {
   const text = await decodeText(part, bytes);

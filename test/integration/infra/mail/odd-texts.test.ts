@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import type { FetchedText } from '../../../../commands/kernel/fetched-text.ts';
 import type { BodySource, FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
@@ -64,6 +65,12 @@ const MESSAGES: Readonly<Record<string, string>> = {
   noboundary:
     'Content-Type: multipart/mixed\r\n\r\n--a\r\nContent-Type: text/plain\r\n\r\nhello there\r\n--a--',
   crowded: `Content-Type: multipart/mixed;; boundary="m"\r\n\r\n--m\r\n\r\nhello there\r\n${'--m\r\n\r\n\r\n'.repeat(3_000)}--m--`,
+  brackets: multipart(
+    'mixed',
+    ...Array.from({ length: 20 }, () =>
+      part('Content-Type: text/html', '', `${'<'.repeat(900)}\r\n`.repeat(11)),
+    ),
+  ),
   nothing: multipart('mixed', part('Content-Type: text/plain', '', '')),
   report: multipart(
     'report; report-type=delivery-status',
@@ -162,6 +169,14 @@ describe('texts that are not as they should be', () => {
     expect(await content('nocharset')).to.equal('Grüße aus Köln');
     expect(await content('meta')).to.equal('Мир');
     expect(await content('korean')).to.equal('한국어');
+  });
+
+  it('holds up nobody while it finds out whether HTML is blank', async () => {
+    const delay = monitorEventLoopDelay({ resolution: 10 });
+    delay.enable();
+    await read('brackets');
+    delay.disable();
+    expect(delay.max / 1e6).to.be.below(1_000);
   });
 
   it('decodes uuencode, in the text and as a part', async () => {
