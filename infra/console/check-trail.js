@@ -69,9 +69,27 @@ function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
       'details',
       null,
       h('summary', null, 'Recorded as ', h('code', null, type)),
-      h('div', { class: 'lines code' }, foreignLines(JSON.stringify(data, null, 2))),
+      h('div', { class: 'lines code' }, foreignLines(JSON.stringify(data, readable, 2))),
     ),
   );
+}
+
+/** Fields that an event keeps as one text of JSON, which the gateway wrote. */
+const JSON_TEXTS = new Set(['manifest', 'warnings']);
+
+/**
+ * Shows those as the JSON they are; any other text stays text, whatever it looks like.
+ * @param {string} key
+ * @param {unknown} value
+ * @returns {unknown}
+ */
+function readable(key, value) {
+  if (typeof value !== 'string' || !JSON_TEXTS.has(key)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 /**

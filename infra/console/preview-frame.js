@@ -18,9 +18,12 @@ const policy = /** @type {WithTrustedTypes} */ (/** @type {unknown} */ (window))
   { createHTML: (html) => html },
 );
 
-/** Before the preview's own, which says the same: a policy is only ever narrowed by the next one. */
+/**
+ * Before the preview's own, which says the same: a policy is only ever narrowed by the next one. The class keeps the list of warnings
+ * out, which stands above the preview; attributes of a root that comes again are not taken over.
+ */
 const POLICY =
-  '<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">';
+  '<!doctype html><html class="warnings-beside"><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">';
 
 const LINE_REM = 2.2;
 const LEAST_REM = 16;

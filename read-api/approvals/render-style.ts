@@ -2,7 +2,7 @@
 
 /**
  * Text on its ground has a contrast of 4.5 at least in both schemes (WCAG 2.2, 1.4.3). `contain: paint` keeps what stands in the
- * fence inside of it, whatever it is. The numbers of its lists are written out, so the browser counts none.
+ * fence inside of it, whatever it is. A page that shows the warnings beside the preview says so by the class `warnings-beside` of the root. The numbers of its lists are written out, so the browser counts none.
  */
 export const PREVIEW_STYLE = `
 :root {
@@ -41,6 +41,7 @@ dd + dd { margin-top: .35rem }
   margin: 0; padding: .4rem .8rem; color: var(--bad); background: var(--bad-ground); border: solid var(--bad-edge);
   border-width: 0 1px;
 }
+.warnings-beside main > .warning { display: none }
 .warning:first-of-type { padding-top: .7rem; border-top-width: 1px; border-radius: .5rem .5rem 0 0 }
 .warning:last-of-type { padding-bottom: .7rem; border-bottom-width: 1px; border-radius: 0 0 .5rem .5rem; margin-bottom: 1rem }
 .warning:only-of-type { border-radius: .5rem }

@@ -30,7 +30,9 @@ export async function showMessages(
 ): Promise<Message[]> {
   const { mailbox, access, view, body } = plain;
   const roles = access.folderRoles?.join() ?? null;
-  // In full a message is shown for somebody who decides by it: what came before it is looked up each time.
+  // In full a message is shown for somebody who decides by it: what came before it is looked up each time. Elsewhere `first_contact` may be
+  // as old as the list: another folder gained or lost an older message of that sender since. Then it says "first" where it need not,
+  // or remembers a message that is gone; nothing rests on it.
   const mayLast = body === null && view !== 'full';
   const before = mayLast ? shownBefore.get(messages) : undefined;
   // Most lists are shown once: only one that came again is worth keeping more of.

@@ -119,6 +119,10 @@ describe('the console before a vote on a send', function () {
     expect(order.filter((at) => at >= 0)).to.deep.equal(
       order.filter((at) => at >= 0).toSorted((a, b) => a - b),
     );
+    const frame = page.frameLocator('.preview-frame');
+    await frame.getByRole('heading', { level: 1 }).waitFor();
+    expect(await frame.locator('.warning').count(), 'they are there for other pages').to.be.greaterThan(0);
+    expect(await frame.locator('.warning:visible').count(), 'and stand once on this one').to.equal(0);
     await page.getByText('Your own agent asks for this.').waitFor();
     await page.getByRole('button', { name: 'Approve…' }).click();
     const dialog = page.getByRole('dialog');
@@ -200,6 +204,17 @@ describe('the console before a vote on a send', function () {
     await page.getByText('This page tries again in a few seconds.').waitFor();
     await page.unroute('**/api/v1/**');
     await heading('Send “Invoice 1187”');
+  });
+
+  it(`shows what an event keeps as one text of JSON as JSON ${verifies('contract:18:console-readable')}`, async () => {
+    const { page } = person;
+    await page.goto(`${gateway.baseUrl}/console#/approvals/${id}`);
+    await heading('Send “Invoice 1187”');
+    const line = page.locator('.trail li').filter({ hasText: 'ApprovalRequested' });
+    await line.locator('summary').click();
+    const shown = JSON.parse(await line.locator('.code.lines, .lines.code').innerText()) as Json;
+    expect(shown.manifest).to.include({ kind: 'send_draft' });
+    expect(shown.warnings[0]).to.include({ severity: 'high' });
   });
 
   it(`asks nothing by itself while nobody looks at the list ${verifies('contract:18:console-list')}`, async () => {

@@ -26,6 +26,10 @@ export const contractConsole = {
     'download_approval_attachment',
     'In the console each attachment of a send can be kept, and text and pictures can be looked at.',
   ],
+  'contract:18:console-readable': [
+    'transport',
+    'The console shows warnings once, above the preview, and the JSON an event keeps as text as JSON.',
+  ],
   'contract:18:console-keyboard': [
     'transport',
     'Everything in the console is reached by keyboard, the preview and all of its text among it.',
