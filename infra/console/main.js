@@ -10,7 +10,7 @@ import { listView } from './list-view.js';
 import { Names } from './names.js';
 import { signOut } from './routes.js';
 import { session } from './session.js';
-import { resetView, setupView, signInView } from './sign-in-views.js';
+import { badLinkView, resetView, setupView, signInView } from './sign-in-views.js';
 import { stepUp } from './step-up.js';
 import { keepTimesTrue } from './times.js';
 
@@ -104,7 +104,7 @@ function retryLater(signal) {
  * @returns {Promise<View>}
  */
 async function viewFor(signal) {
-  if (link !== null) return linkView(link);
+  if (link !== null) return await linkView(link);
   if (session.token === null) return signedOut();
   names ??= await Names.load();
   drawBar(names);
@@ -118,18 +118,26 @@ async function viewFor(signal) {
 }
 
 /** @param {{ word: string, token: string }} given */
-function linkView({ word, token }) {
+async function linkView({ word, token }) {
   drawBar(null);
-  const onDone = () => {
+  const leave = () => {
     link = null;
     names = null;
-    if (word === 'reset') {
-      session.forget();
-      signInAs = { notice: 'Password set. Sign in with it.' };
-    }
     void show();
   };
-  return word === 'setup' ? setupView({ token, onDone }) : resetView({ token, onDone });
+  if (word === 'setup') return setupView({ token, onDone: leave });
+  const onDone = (/** @type {string} */ email) => {
+    session.forget();
+    signInAs = { notice: 'Password set. Sign in with it.', email };
+    leave();
+  };
+  try {
+    return await resetView({ token, onDone });
+  } catch (problem) {
+    if (problem instanceof ApiError && problem.code === 'invalid_credentials')
+      return badLinkView({ problem, onDone: leave });
+    throw problem;
+  }
 }
 
 /** The address stays, so that signing in leads to the same place. */

@@ -144,6 +144,11 @@ export interface SignedIn {
   session_token: string;
 }
 
+export interface PasswordLink {
+  user: { name: string; email: string };
+  org: { name: string } | null;
+}
+
 export interface Monitored {
   cursor: string;
 }

@@ -1,7 +1,7 @@
 /** The routes of the REST face that this page uses, each with what it takes and answers (`contract.md` 17). */
 import { call, download } from './api.js';
 
-/** @import { Approval, Identity, Monitored, Operation, Page, Preview, Session, SignedIn } from './payloads.d.ts' */
+/** @import { Approval, Identity, Monitored, Operation, Page, PasswordLink, Preview, Session, SignedIn } from './payloads.d.ts' */
 
 /**
  * @param {string} id
@@ -20,6 +20,12 @@ export const signIn = (body) => call('POST', '/auth/login', { body });
  * @returns {Promise<unknown>}
  */
 export const setUp = (body) => call('POST', '/auth/setup', { body });
+
+/**
+ * @param {{ token: string }} body
+ * @returns {Promise<PasswordLink>}
+ */
+export const readPasswordLink = (body) => call('POST', '/auth/password/reset/link', { body });
 
 /**
  * @param {{ token: string, password: string }} body

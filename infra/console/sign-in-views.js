@@ -9,7 +9,8 @@ import {
   selectPassword,
   textIn,
 } from './fields.js';
-import { resetPassword, setUp, signIn } from './routes.js';
+import { foreign } from './foreign-text.js';
+import { readPasswordLink, resetPassword, setUp, signIn } from './routes.js';
 import { session } from './session.js';
 
 /** @typedef {import('./child.d.ts').Child} Child */
@@ -91,29 +92,64 @@ export function setupView({ token, onDone }) {
   };
 }
 
+const NEW_LINK = { invalid_credentials: 'Your administrator can make you a new link.' };
+
 /**
- * @param {{ token: string, onDone: () => void }} options
- * @returns {View}
+ * Names whose password it is, before anything is typed. Throws an `ApiError` of the code `invalid_credentials` for a link that is no good.
+ * @param {{ token: string, onDone: (email: string) => void }} options
+ * @returns {Promise<View>}
  */
-export function resetView({ token, onDone }) {
+export async function resetView({ token, onDone }) {
+  const { user, org } = await readPasswordLink({ token });
   return {
     title: 'Choose a password',
     content: [
       card(
         'Choose a password',
+        h(
+          'p',
+          null,
+          'For ',
+          h('strong', null, foreign(user.name)),
+          ' (',
+          foreign(user.email),
+          ')',
+          org === null ? '.' : [' at ', h('strong', null, foreign(org.name)), '.'],
+        ),
         h('p', null, 'The link that led here works once. Other sessions of yours end.'),
-        form(newPasswordFields('password', 'New password'), {
-          button: 'Set the password',
-          next: { invalid_credentials: 'Your administrator can make you a new link.' },
-          act: async (given) => {
-            await resetPassword({ token, password: given('password') });
-            onDone();
+        form(
+          [
+            h('input', { type: 'hidden', name: 'username', autocomplete: 'username', value: user.email }),
+            newPasswordFields('password', 'New password'),
+          ],
+          {
+            button: 'Set the password',
+            next: NEW_LINK,
+            act: async (given) => {
+              await resetPassword({ token, password: given('password') });
+              onDone(user.email);
+            },
           },
-        }),
+        ),
       ),
     ],
   };
 }
+
+/**
+ * @param {{ problem: unknown, onDone: () => void }} options
+ * @returns {View}
+ */
+export const badLinkView = ({ problem, onDone }) => ({
+  title: 'Choose a password',
+  content: [
+    card(
+      'Choose a password',
+      errorNotice(problem, { next: NEW_LINK }),
+      h('button', { type: 'button', class: 'plain', on: { click: onDone } }, 'Sign in'),
+    ),
+  ],
+});
 
 /** @param {{ email: string, password: string }} who */
 async function begin(who) {

@@ -59,4 +59,27 @@ describe('the console of a gateway nobody has set up', function () {
     expect(person.errors).to.deep.equal([]);
     expect(person.foreignRequests).to.deep.equal([]);
   });
+
+  it(`says whose password a link sets, and no form where the link is no good ${verifies('contract:18:link-names')}`, async () => {
+    const { ports } = gateway;
+    const [person] = [...ports.directory.state.people.values()];
+    const [org] = [...ports.directory.state.organisations.values()];
+    if (person === undefined || org === undefined) throw new Error('nobody set the gateway up');
+    const token = await ports.links.make('password', person.id, org.id);
+    const { page, errors } = await browser.newPerson(gateway.baseUrl);
+    await page.goto(`${gateway.baseUrl}/console#reset=${token}`);
+    await page.getByText('For Fanny First (first@example.com) at First Ltd.').waitFor();
+    await page.getByLabel('New password').fill('another long passphrase');
+    await page.getByLabel('The same again').fill('another long passphrase');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('Password set. Sign in with it.').waitFor();
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal('first@example.com');
+    await page.goto('about:blank');
+    await page.goto(`${gateway.baseUrl}/console#reset=${token}`);
+    await page.getByText('Your administrator can make you a new link.').waitFor();
+    expect(await page.getByLabel('New password').count()).to.equal(0);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail').waitFor();
+    expect(errors.filter((text) => !text.includes('401'))).to.deep.equal([]);
+  });
 });

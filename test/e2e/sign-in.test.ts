@@ -251,13 +251,19 @@ describe('signing in', function () {
     expect(line).to.deep.include({ action: 'password.set', data: { by: 'change' } });
   });
 
-  it(`sets a password by a link that counts once, and ends every session ${verifies('contract:17:password-reset', 'contract:18:one-time-links', 'contract:18:password-length')}`, async () => {
+  it(`sets a password by a link that counts once, and ends every session ${verifies('contract:17:password-reset', 'contract:18:one-time-links', 'contract:18:link-names', 'contract:18:password-length')}`, async () => {
     const { token } = await newLink('linked@example.com');
     const reset = (password: string) => open('POST', '/auth/password/reset', { token, password });
     expect(codeOf(await reset('too short'))).to.equal('400 invalid_request');
     expect((await open('GET', `/auth/password/reset?token=${token}`)).status).to.equal(401);
+    const whose = () => open('POST', '/auth/password/reset/link', { token });
+    const named = await whose();
+    expect(named.status, JSON.stringify(named.body)).to.equal(200);
+    expect(named.body.user.email).to.equal('linked@example.com');
+    expect(named.body.org.name).to.be.a('string').and.not.to.equal('');
     const both = await Promise.all([reset(PERSON_PASSWORD), reset(PERSON_PASSWORD)]);
     expect(both.map(({ status }) => status).sort()).to.deep.equal([204, 401]);
+    expect(codeOf(await whose())).to.equal('401 invalid_credentials');
     const person = await signInWith(gateway.baseUrl, 'linked@example.com');
     const again = await newLink('linked@example.com');
     expect(again.userId).to.equal(person.userId);

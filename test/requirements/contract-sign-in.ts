@@ -57,6 +57,10 @@ export const contractSignIn = {
     'A password is changed with the old one; the other sessions end.',
   ],
   'contract:17:password-reset': ['kernel', 'A password is set with the token of a link; every session ends.'],
+  'contract:18:link-names': [
+    'kernel',
+    'A link for a password says whose it is, to whoever holds it, and is not used up by that; the console shows it.',
+  ],
   'contract:18:one-time-links': [
     'kernel',
     'A link counts once and for a day, only its hash is kept, GET uses up none.',
