@@ -212,7 +212,7 @@ describe('the console before a vote on a send', function () {
     await heading('Send “Invoice 1187”');
     const line = page.locator('.trail li').filter({ hasText: 'ApprovalRequested' });
     await line.locator('summary').click();
-    const shown = JSON.parse(await line.locator('.code.lines, .lines.code').innerText()) as Json;
+    const shown = JSON.parse(await line.locator('.code.lines, .lines.code').innerText());
     expect(shown.manifest).to.include({ kind: 'send_draft' });
     expect(shown.warnings[0]).to.include({ severity: 'high' });
   });
