@@ -49,10 +49,12 @@ export function mediaTypeOf(text: string): string {
 }
 
 const MediaType = z.string().refine(isMediaType, 'A media type such as application/pdf.');
-const ContentId = z
-  .string()
-  .regex(/^[\w.+-]{1,100}(?:@[a-zA-Z0-9.-]{1,100})?$/)
-  .describe('Inline part; the HTML names it cid:….');
+const CONTENT_ID = /^[\w.+-]{1,100}(?:@[a-zA-Z0-9.-]{1,100})?$/;
+
+/** Without its brackets; such a one is the same in a header and in a `cid:` address. */
+export const isContentId = (text: string): boolean => CONTENT_ID.test(text);
+
+const ContentId = z.string().regex(CONTENT_ID).describe('Inline part; the HTML names it cid:….');
 
 /** 256 KiB in all are taken inline (`contract.md` 7); this bounds one of them, encoded. */
 const MAX_INLINE_CHARS = 352_000;

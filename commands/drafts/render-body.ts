@@ -49,22 +49,25 @@ const plain = (text: string): string =>
 export interface Appendix {
   readonly intro: string;
   readonly quoted: string;
+  /** The same as clean HTML; then the body has HTML too, whatever was written above. */
+  readonly quotedHtml?: string;
   /** `quote` = as an answer's history, every line marked; `below` = as a forwarded message, as it was. */
   readonly as: 'quote' | 'below';
 }
 
 /** The body with a received text under it, in the plain text and in the HTML alike. */
-export function withAppendix(body: DraftBody, { intro, quoted, as }: Appendix): DraftBody {
+export function withAppendix(body: DraftBody, { intro, quoted, quotedHtml, as }: Appendix): DraftBody {
   const original = plain(quoted).trimEnd();
   const lines = as === 'quote' ? original.split('\n').map(markLine).join('\n') : original;
   const text = [...(body.text === '' ? [] : [body.text.trimEnd()]), `${intro}\n${lines}\n`].join('\n\n');
-  if (body.html === null) return { ...body, text };
-  const content = breaks(original);
+  if (body.html === null && quotedHtml === undefined) return { ...body, text };
+  const above = body.html ?? (body.text === '' ? '' : `<p>${breaks(body.text.trimEnd())}</p>`);
+  const content = quotedHtml ?? breaks(original);
   const below =
     as === 'quote'
       ? `<p>${breaks(intro)}</p>\n<blockquote type="cite">${content}</blockquote>`
       : `<p>${breaks(intro)}</p>\n<div>${content}</div>`;
-  return { ...body, text, html: `${body.html}\n${below}\n` };
+  return { ...body, text, html: `${above}\n${below}\n` };
 }
 
 /** RFC 3676 4.5: a line that is quoted already gets no space. */

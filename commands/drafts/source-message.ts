@@ -142,7 +142,8 @@ export function quotedHistory({ message, text }: SourceMessage): Appendix | null
   return { intro: `On ${when}, ${who ? nameOf(who) : 'somebody'} wrote:`, quoted: text, as: 'quote' };
 }
 
-export function forwardedText({ message, text }: SourceMessage): Appendix {
+/** What a forward hands on below what its writer says; `html` where the text is handed on as HTML too. */
+export function forwardedText({ message, text }: SourceMessage, html: string | null): Appendix {
   const { from, to, cc, subject } = message;
   const lines = [
     '---------- Forwarded message ----------',
@@ -152,5 +153,10 @@ export function forwardedText({ message, text }: SourceMessage): Appendix {
     `To: ${to.map(nameOf).join(', ')}`,
     ...(cc.length > 0 ? [`Cc: ${cc.map(nameOf).join(', ')}`] : []),
   ];
-  return { intro: `${lines.join('\n')}\n`, quoted: text ?? '', as: 'below' };
+  return {
+    intro: `${lines.join('\n')}\n`,
+    quoted: text ?? '',
+    ...(html !== null && { quotedHtml: html }),
+    as: 'below',
+  };
 }

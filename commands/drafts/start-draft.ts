@@ -12,7 +12,8 @@ import { type AttachmentInput, StartDraftInput } from './draft-input.ts';
 import { Draft, draftETag, draftPayload } from './draft-payload.ts';
 import { loadDraft, mailboxFor } from './load-draft.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
-import { forwardedText, prefixed, readSource, type SourceMessage, threadingOf } from './source-message.ts';
+import { readForward } from './read-forward.ts';
+import { prefixed, type SourceMessage, threadingOf } from './source-message.ts';
 import {
   checkHeaders,
   checkRecipients,
@@ -40,36 +41,26 @@ export const scopesToStart = ({
 export async function startDraft(context: Context, input: StartDraftInput, admit: Admit): Promise<Draft> {
   const { mailbox, access } = mailboxFor(context, input.mailbox_id, ['drafts:write']);
   checkHeaders(context, input.headers);
-  const forwarded =
-    input.forward_of === undefined ? null : await readSource(context, mailbox, access, input.forward_of);
-  const subject = input.subject ?? (forwarded ? prefixed('Fwd', forwarded.message.subject) : '');
+  const forward =
+    input.forward_of === undefined ? null : await readForward(context, mailbox, access, input.forward_of);
+  const source = forward?.source ?? null;
+  const subject = input.subject ?? subjectOf(source);
   const fields = fieldsOf(mailbox, { ...input, subject });
   checkRecipients(fields);
   const own = (await renderBody(context.ports.markup, input)) ?? EMPTY_BODY;
   const on = { mailbox, access, draftId: null, present: [] };
-  const named = [
-    ...(input.attachments ?? []),
-    ...(forwarded ? partsOf(context, mailbox.number, forwarded) : []),
-  ];
+  const named = [...(input.attachments ?? []), ...(forward?.attachments ?? [])];
   const attachments: NamedAttachments = await nameAttachments(context, on, named);
   return await writeStart(context, mailbox.id, admit, {
-    kind: forwarded ? 'forward' : 'new',
-    source: forwarded,
-    threading: { inReplyTo: null, references: forwarded ? threadingOf(forwarded).references : [] },
-    parts: { fields, body: forwarded ? withAppendix(own, forwardedText(forwarded)) : own, attachments },
+    kind: source ? 'forward' : 'new',
+    source,
+    threading: { inReplyTo: null, references: source ? threadingOf(source).references : [] },
+    parts: { fields, body: forward ? withAppendix(own, forward.below) : own, attachments },
   });
 }
 
-/** Every attachment of a forwarded message, by reference. */
-const partsOf = (
-  { ports }: Context,
-  mailboxNumber: number,
-  { message: { ref, attachments } }: SourceMessage,
-): readonly AttachmentInput[] => {
-  const { folder, uidValidity, uid } = ref;
-  const place = { mailboxNumber, folderNumber: folder.number, uidValidity, uid };
-  return attachments.map(({ part }) => ({ id: ports.locators.attachment(place, part) }));
-};
+const subjectOf = (forwarded: SourceMessage | null): string =>
+  forwarded ? prefixed('Fwd', forwarded.message.subject) : '';
 
 export interface Start {
   readonly kind: DraftKind;

@@ -1,12 +1,17 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
+import { simpleParser } from 'mailparser';
+import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
+import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
+import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
+import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
+import { verifies } from '../support/verifies.ts';
 import { DraftCalls } from './draft-calls.ts';
 
 const MIB = 1024 * 1024;
@@ -15,17 +20,19 @@ const MIB = 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-describe('large uploads', function () {
+describe('attachments of drafts', function () {
   this.timeout(60_000);
   let dovecot: TestDovecot;
   let gateway: TestGateway;
+  let drafts: DraftCalls;
+  let mailboxId: string;
   let path: string;
 
   before(async function () {
     dovecot = await requireTestDovecot(this);
-    const { gateway: started, mailboxId } = await startWithMailbox(dovecot);
-    gateway = started;
-    const { id } = await new DraftCalls(gateway, mailboxId).started({ subject: 'large' });
+    ({ gateway, mailboxId } = await startWithMailbox(dovecot));
+    drafts = new DraftCalls(gateway, mailboxId);
+    const { id } = await drafts.started({ subject: 'large' });
     path = `${gateway.baseUrl}/api/v1/drafts/${String(id)}/attachments`;
   });
 
@@ -78,5 +85,72 @@ describe('large uploads', function () {
       ['upload'],
     );
     expect(row?.['n'], 'nothing is left of what was cut off').to.equal(1);
+  });
+
+  /** The message as it would be sent. */
+  const frozen = async (draftId: string): Promise<string> => {
+    const { ports } = gateway.gateway;
+    const { state } = await loadAggregate(ports.events, draftAggregate, draftId);
+    const mailbox = ports.directory.state.mailboxes.get(mailboxId);
+    if (!mailbox) throw new Error('no mailbox');
+    const { mime_id } = await freezeDraft(ports, { draftId, operationId: 'opn_1', mailbox, state });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of ports.content.open(mime_id)) pieces.push(piece);
+    return Buffer.concat(pieces).toString();
+  };
+
+  it(`forward HTML with the pictures it shows, which stay inline ${verifies('contract:7:forwarded-pictures')}`, async () => {
+    const picture = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    const part = (name: string, id: string) => [
+      `Content-Type: image/png; name=${name}`, 'Content-Transfer-Encoding: base64', 'Content-Disposition: inline',
+      `Content-ID: <${id}>`, '', picture.toString('base64'), '',
+    ]; // prettier-ignore
+    const html =
+      '<p style="color:red">Look <img src="cid:logo.1@example.org" alt="Logo"> <img src="https://track.example/x.png"></p>';
+    const raw = [
+      'From: Bob <bob@example.org>', 'To: anna@example.com', 'Subject: Picture', 'Message-ID: <picture@example.org>', 'MIME-Version: 1.0',
+      'Content-Type: multipart/related; boundary=r', '', '--r', 'Content-Type: multipart/alternative; boundary=a', '',
+      '--a', 'Content-Type: text/plain', '', 'Look', '--a', 'Content-Type: text/html', '', html, '--a--',
+      '--r', ...part('logo.png', 'logo.1@example.org'), '--r', ...part('other.png', 'other@example.org'), '--r--', '',
+    ].join('\r\n'); // prettier-ignore
+    const { id } = await drafts.receive(dovecot.imap(), 'anna', raw, 'picture');
+    const { body } = await drafts.start({ forward_of: id, to: ['carl@example.org'], text: 'FYI' });
+    expect(
+      body.attachments.map(({ filename, inline, content_id }: Json) => [filename, inline, content_id]),
+    ).to.deep.equal([
+      ['logo.png', true, 'logo.1@example.org'],
+      ['other.png', false, null],
+    ]);
+    const content = await drafts.get(`/drafts/${body.id}/content`);
+    expect(content.html)
+      .to.match(/^<p>FYI<\/p>/)
+      .and.include('src="cid:logo.1@example.org"')
+      .and.not.include('track.example');
+    expect(content.text).to.match(/^FYI\n\n---------- Forwarded message[^]*Look/);
+    const sent = await frozen(body.id);
+    expect(sent)
+      .to.match(/Content-Type: multipart\/related/)
+      .and.match(/Content-ID: <logo\.1@example\.org>/i);
+    const { attachments } = await simpleParser(sent);
+    expect(
+      attachments.map(({ related, content: bytes }) => [related === true, bytes.equals(picture)]),
+    ).to.have.deep.members([
+      [true, true],
+      [false, true],
+    ]);
+    const { body: asked } = await drafts.post(`/drafts/${body.id}/wants_to_send_draft`, {
+      reason: 'A picture.',
+    });
+    const { manifest } = await drafts.get(`/approvals/${asked.approval.id}`);
+    const sha256 = createHash('sha256').update(picture).digest('hex');
+    expect(manifest.attachments.map((each: Json) => [each.filename, each.sha256])).to.deep.equal([
+      ['logo.png', sha256],
+      ['other.png', sha256],
+    ]);
+    const preview = await drafts.get(`/approvals/${asked.approval.id}/preview`);
+    expect(JSON.stringify(preview)).to.include('attached picture').and.include('logo.png');
   });
 });

@@ -43,6 +43,10 @@ export const contractDrafts = {
     'reply_to_thread',
     'Replies build In-Reply-To and References from the stored message.',
   ],
+  'contract:7:forwarded-pictures': [
+    'start_draft',
+    'A forward of HTML that shows pictures of its own keeps its HTML, with the pictures inline under their Content-ID.',
+  ],
   'contract:7:upload': [
     'upload_attachment',
     'The raw body is streamed into the content store, at most 25 MiB.',

@@ -47,6 +47,10 @@ describe('the body of a draft', () => {
       .to.include('Bob &lt;bob@x&gt;')
       .and.include('two &lt;b&gt;')
       .and.include('<blockquote type="cite">one<br>');
+    const html = { ...history, as: 'below', quotedHtml: '<img src="cid:a@b" />' } as const;
+    expect(withAppendix({ text: 'See <b>', html: null, markdown: null }, html).html)
+      .to.match(/^<p>See &lt;b&gt;<\/p>\n<p>/)
+      .and.include('<div><img src="cid:a@b" /></div>');
     const below = withAppendix({ text: '', html: null, markdown: null }, { ...history, as: 'below' });
     expect(below.text).to.equal('On …, Bob <bob@x> wrote:\none\n\n> two <b>\n=?x?=\n');
   });
