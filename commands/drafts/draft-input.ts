@@ -60,19 +60,22 @@ const ContentId = z.string().regex(CONTENT_ID).describe('Inline part; the HTML n
 const MAX_INLINE_CHARS = 352_000;
 
 export const AttachmentInput = z
-  .union([
-    z.strictObject({
-      id: z.string().min(1).max(80),
-      filename: Filename.optional(),
-      content_id: ContentId.optional(),
-    }),
-    z.strictObject({
-      filename: Filename,
-      content_type: MediaType.optional(),
-      content_base64: z.base64().max(MAX_INLINE_CHARS),
-      content_id: ContentId.optional(),
-    }),
-  ])
+  .union(
+    [
+      z.strictObject({
+        id: z.string().min(1).max(80),
+        filename: Filename.optional(),
+        content_id: ContentId.optional(),
+      }),
+      z.strictObject({
+        filename: Filename,
+        content_type: MediaType.optional(),
+        content_base64: z.base64().max(MAX_INLINE_CHARS),
+        content_id: ContentId.optional(),
+      }),
+    ],
+    'must be {"id"} of an upload or of an attachment of a message, or {"filename", "content_base64"}',
+  )
   .describe('An upl_ or att_ id, or a small file as content_base64 (256 KiB in all).');
 export type AttachmentInput = z.output<typeof AttachmentInput>;
 

@@ -1,5 +1,6 @@
 /** A draft for a caller: what he must not see does not exist, a grant without the verb is told so. */
 import type { MailboxAccess } from '../kernel/access.ts';
+import { insufficientScope } from '../kernel/authorise.ts';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
@@ -38,10 +39,7 @@ export function mailboxFor(
 /** Throws `insufficient_scope` with what is missing. */
 export function assertScopes(access: MailboxAccess, needed: readonly MailboxScope[]): void {
   const required = needed.filter((scope) => !access.scopes.has(scope));
-  if (required.length === 0) return;
-  throw new GatewayError('insufficient_scope', `This token lacks the scope ${required.join(' and ')}.`, {
-    details: { required },
-  });
+  if (required.length > 0) throw insufficientScope(required, 'all');
 }
 
 /** Throws `not_found`, also for a draft that lies beyond the folders of the grant, and `insufficient_scope`. */

@@ -16,12 +16,17 @@ export const lacks = (
   if (required.some((scope) => SESSION_ONLY_SCOPES.includes(scope) && ofRole.includes(scope))) {
     return stepUpRequired();
   }
+  return insufficientScope(required, which);
+};
+
+/** Of several scopes `details.match` says whether one of them is enough. */
+export function insufficientScope(required: readonly Scope[], which: 'any' | 'all'): GatewayError {
   const named = required.join(which === 'any' ? ' or ' : ' and ');
   const scopes = which === 'all' && required.length > 1 ? 'scopes' : 'scope';
   return new GatewayError('insufficient_scope', `This token lacks the ${scopes} ${named}.`, {
-    details: { required },
+    details: { required, ...(required.length > 1 ? { match: which } : {}) },
   });
-};
+}
 
 /** True when the caller holds what makes the capability visible: its tool is listed, its route is his. */
 export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
@@ -42,8 +47,8 @@ export function requireAny(
   if (typeof access === 'string' || isFree(caller, access)) return;
   const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
   if (access.any.some((scope) => held.has(scope))) return;
-  const all = needed();
-  throw all.length > 0 ? lacks(caller, all, 'all') : lacks(caller, access.any);
+  const missing = needed().filter((scope) => !held.has(scope));
+  throw missing.length > 0 ? lacks(caller, missing, 'all') : lacks(caller, access.any);
 }
 
 /** What an input needs that can be read and says so; none where it cannot. */

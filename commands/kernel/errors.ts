@@ -56,7 +56,11 @@ export const ERROR_TABLE = {
   token_expired: row(401, 'http', 'The token has expired.'),
   token_revoked: row(401, 'http', 'The token was revoked.'),
   invalid_credentials: row(401, 'http', 'The sign-in was refused.'),
-  insufficient_scope: row(403, 'http', 'The caller lacks a scope; details.required names it.'),
+  insufficient_scope: row(
+    403,
+    'http',
+    'The caller lacks a scope; details.required names it, of several details.match says whether any or all.',
+  ),
   policy_denied: row(403, 'tool', "The organisation's policy denies this; details name the rule."),
   approval_required: row(403, 'tool', "The organisation's policy wants a person's approval first."),
   not_an_approver: row(403, 'tool', 'The caller may not decide this approval.'),

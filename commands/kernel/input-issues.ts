@@ -41,12 +41,16 @@ export function describeIssue(
   return [{ path: at(path), code: issue.code, message: issue.message }];
 }
 
-/** The alternative that the input is nearest to; null where it has the form of none. */
+/**
+ * The alternative that the input is nearest to; null where it has the form of none, or is as near to another: then the union
+ * has to say what it takes. A field only another alternative knows tells more than one that is missing.
+ */
 function meantOf(alternatives: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | null {
   const ofItsForm = alternatives.filter((issues) => !issues.some(isOfAnotherForm));
   const weight = (issues: readonly z.core.$ZodIssue[]): number =>
-    issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
-  return ofItsForm.toSorted((a, b) => weight(a) - weight(b))[0] ?? null;
+    issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? 2 * issue.keys.length : 1), 0);
+  const [nearest, next] = ofItsForm.toSorted((a, b) => weight(a) - weight(b));
+  return nearest === undefined || (next && weight(next) === weight(nearest)) ? null : nearest;
 }
 
 const isOfAnotherForm = ({ code, path }: z.core.$ZodIssue): boolean =>
@@ -77,6 +81,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   date: 'must be a date, e.g. 2026-01-31',
   email: 'must be an e-mail address',
   url: 'must be a URL',
+  base64: 'must be Base64',
 };
 
 const MOST_NAMED = 40;
@@ -158,7 +163,10 @@ const SENTENCES: Sentences = {
   invalid_type: ({ expected }) => `must be ${TYPES[expected] ?? expected}`,
   too_small: sizeOf,
   too_big: sizeOf,
-  invalid_format: ({ format }) => FORMATS[format] ?? 'does not have the expected form',
+  invalid_format: ({ format, prefix }) =>
+    typeof prefix === 'string'
+      ? `must begin with ${prefix}`
+      : (FORMATS[format] ?? 'does not have the expected form'),
   not_multiple_of: ({ divisor }) => `must be a multiple of ${String(divisor)}`,
   invalid_value: ({ values }) => oneOf(values.map(String)),
   unrecognized_keys: unknownField,

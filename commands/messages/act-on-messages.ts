@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability, type ToolHints } from '../kernel/capability.ts';
 import { Cardinality, FolderArgument, MailboxIdParameter, MessageIds } from '../kernel/select.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
-import { type Action, flagFields } from '../operations/actions.ts';
+import { type Action, changesFlags, flagFields, NO_FLAGS } from '../operations/actions.ts';
 import { OperationReply } from '../operations/operation.ts';
 import { submitOperation } from '../operations/submit-operation.ts';
 
@@ -125,7 +125,7 @@ export const setFlags = defineVerb({
   description:
     'Set or clear seen, flagged, answered, and add or remove keywords. Absent fields stay; ids stay valid.',
   scope: 'messages:flag',
-  input: z.strictObject({ ...common, ...flagFields }),
+  input: z.strictObject({ ...common, ...flagFields }).refine(changesFlags, NO_FLAGS),
   action: ({ mailbox_id: _mailbox, message_ids: _ids, cardinality: _cardinality, ...flags }) => ({
     type: 'set_flags',
     ...flags,

@@ -26,6 +26,13 @@ export const flagFields = {
 export const FlagFields = z.strictObject(flagFields);
 export type FlagFields = z.output<typeof FlagFields>;
 
+/** For whatever has the fields of flags: at least one has to say something. */
+export const changesFlags = (fields: FlagFields): boolean => {
+  const { add, remove } = flagsOf(fields);
+  return add.length + remove.length > 0;
+};
+export const NO_FLAGS = 'set_flags needs at least one flag or keyword to change.';
+
 export const Action = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('move'), folder: FolderArgument }),
   z.strictObject({ type: z.literal('copy'), folder: FolderArgument }),
@@ -33,7 +40,7 @@ export const Action = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('spam') }),
   z.strictObject({ type: z.literal('not_spam') }),
   z.strictObject({ type: z.literal('archive') }),
-  z.strictObject({ type: z.literal('set_flags'), ...flagFields }),
+  z.strictObject({ type: z.literal('set_flags'), ...flagFields }).refine(changesFlags, NO_FLAGS),
   z.strictObject({ type: z.literal('expunge') }),
 ]);
 export type Action = z.output<typeof Action>;
@@ -74,9 +81,6 @@ export function checkActions(actions: readonly Action[]): void {
         path,
         `A relocating action (${action.type}) must be the last: afterwards the message is not there any more.`,
       );
-    }
-    if (action.type === 'set_flags' && flagsOf(action).add.length + flagsOf(action).remove.length === 0) {
-      throw invalid(path, 'set_flags needs at least one flag or keyword to change.');
     }
   });
 }

@@ -141,7 +141,23 @@ describe('authorise', () => {
       code: 'insufficient_scope',
       required: ['messages:archive', 'messages:read'],
     });
+    const starting = capabilities.find(({ name }) => name === 'start_draft');
+    if (starting === undefined) throw new Error('no start_draft');
+    const reading = who({ tokenScopes: ['messages:body'] }).caller;
+    const forward = { mailbox_id: 'mbx_0', forward_of: 'msg_1' };
+    expect(
+      refusal(() => {
+        requireAny(reading, starting, () => neededScopes(starting, forward));
+      }),
+      'not the one it holds',
+    ).to.deep.equal({
+      code: 'insufficient_scope',
+      required: ['drafts:write', 'attachments:read'],
+    });
     expect(refusalOf({ unreadable: true })).to.include({ code: 'insufficient_scope' });
+    const either: readonly Scope[] = ['drafts:write', 'messages:body'];
+    expect(lacks(caller, either, 'all').details).to.deep.equal({ required: either, match: 'all' });
+    expect(lacks(caller, either).details).to.deep.equal({ required: either, match: 'any' });
     expect(lacks(caller, ['drafts:write', 'messages:body'], 'all').message).to.contain(
       'the scopes drafts:write and messages:body',
     );

@@ -60,6 +60,41 @@ describe('what is wrong with input', () => {
     expect(told(Action, { type: 'fly' })).to.deep.equal(['type: must be one of move, copy']);
   });
 
+  it(`tells what an attachment or an address may be, and where a set_flags says nothing ${verifies('contract:20:sentences')}`, () => {
+    const toolOf = (name: string): z.ZodType => {
+      const found = capabilities.find((capability) => capability.name === name);
+      if (!found) throw new Error(`no ${name}`);
+      return found.input;
+    };
+    const start = (fields: object) => told(toolOf('start_draft'), { mailbox_id: 'mbx_1', ...fields });
+    const either =
+      'must be {"id"} of an upload or of an attachment of a message, or {"filename", "content_base64"}';
+    for (const item of [5, 'upl_1', null, { filename: 'a.txt' }]) {
+      expect(start({ attachments: [item] }), JSON.stringify(item)).to.deep.equal([
+        `attachments.0: ${either}`,
+      ]);
+    }
+    expect(start({ attachments: [{ filename: 'a', content_base64: '%' }] })).to.deep.equal([
+      'attachments.0.content_base64: must be Base64',
+    ]);
+    expect(start({ attachments: [{ content_base64: 'QQ==' }] })).to.deep.equal([
+      'attachments.0.filename: is missing',
+    ]);
+    expect(start({ to: [5] })).to.deep.equal(['to.0: must be text or an object']);
+    expect(start({ to: [{ name: 'Anna' }] })).to.deep.equal(['to.0.email: is missing']);
+    expect(told(toolOf('set_flags'), { mailbox_id: 'mbx_1', message_ids: ['msg_1'] })).to.deep.equal([
+      ': set_flags needs at least one flag or keyword to change.',
+    ]);
+    const operation = { type: 'message_actions', select: {}, actions: [{ type: 'set_flags' }] };
+    expect(told(toolOf('email_act'), { mailbox_id: 'mbx_1', operation })).to.deep.equal([
+      'operation.actions.0: set_flags needs at least one flag or keyword to change.',
+    ]);
+    const roles = { archive: 'INBOX' };
+    expect(told(toolOf('set_folder_roles'), { mailbox_id: 'mbx_1', roles })).to.deep.equal([
+      'roles.archive: must begin with fld_',
+    ]);
+  });
+
   it('never repeats what was sent, nor speaks as a library does', () => {
     const values = [undefined, null, 'swordfish', 4_711, true, ['swordfish'], { swordfish: 'swordfish' }];
     for (const { name, input } of capabilities) {
