@@ -3,6 +3,7 @@
  * model APIs refuse `oneOf` and its like there.
  */
 import { z } from 'zod';
+import { Draft } from '../commands/kernel/draft-shape.ts';
 import { FilterSchema } from '../commands/kernel/mail-filter.ts';
 import { type JsonSchema, membersOf, type ObjectSchema } from './json-schema.ts';
 
@@ -31,6 +32,7 @@ export function outputSchema(schema: z.ZodType): JsonSchema {
   const open = (context: SchemaContext): void => {
     trim(context);
     delete context.jsonSchema.additionalProperties;
+    if (context.zodSchema === Draft && context.zodSchema !== schema) pointToDraft(context);
   };
   const json = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any', override: open });
   const { $schema: _, ...rest } = membersOf(json).rest;
@@ -47,6 +49,12 @@ function pointToFilter({ jsonSchema }: SchemaContext): void {
   delete jsonSchema.properties;
   delete jsonSchema.additionalProperties;
   jsonSchema.description = 'Keys and values as in the filter of email_query.';
+}
+
+/** The draft beside the outcome of an operation: the tools that answer a draft say what it holds. */
+function pointToDraft({ jsonSchema }: SchemaContext): void {
+  delete jsonSchema.properties;
+  delete jsonSchema.required;
 }
 
 /** No count or offset of mail comes near: a bound above only says that numbers have an end. */

@@ -1,10 +1,11 @@
 /** The answer to a key that was used for a change of a draft before. */
+import type { Draft } from '../kernel/draft-shape.ts';
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type PastFact, readEvent } from '../kernel/event.ts';
 import { draft } from './draft.ts';
 import { DraftDiscarded, DraftEdited } from './draft-events.ts';
-import { type Draft, draftPayload } from './draft-payload.ts';
+import { draftPayload } from './draft-payload.ts';
 import { loadDraft } from './load-draft.ts';
 
 const CHANGES = catalogueOf([DraftEdited, DraftDiscarded]);

@@ -1,6 +1,7 @@
 /** What may happen to a draft (`contract.md` 10). Pure. */
+import type { DraftStatus } from '../kernel/draft-shape.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { DraftFact, DraftState, DraftStatus } from './draft.ts';
+import type { DraftFact, DraftState } from './draft.ts';
 import type { DraftVersion, Release } from './draft-events.ts';
 
 /** A version before it has its number. */

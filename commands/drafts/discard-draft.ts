@@ -1,5 +1,6 @@
 /** discard_draft and DELETE: throws a draft away unsent, and what was stored for it. */
 import { z } from 'zod';
+import { Draft, draftETag } from '../kernel/draft-shape.ts';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
@@ -7,7 +8,7 @@ import { type Admit, admittedAs } from './authorize-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
-import { Draft, draftETag, draftPayload } from './draft-payload.ts';
+import { draftPayload } from './draft-payload.ts';
 import { expectedOf, loadDraft } from './load-draft.ts';
 import { endReview } from './sending/leave-review.ts';
 

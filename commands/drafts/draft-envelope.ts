@@ -1,8 +1,8 @@
 /** What a draft says beside its body: sealed as one JSON text in each version's event. */
 import { z } from 'zod';
+import { SkippedRecipient } from '../kernel/draft-shape.ts';
 import type { Address } from '../kernel/mail-port.ts';
 import type { PersonalData, Sealed } from '../kernel/ports.ts';
-import { SkippedRecipient } from './mail-address.ts';
 import type { AttachmentReference, DraftVersion } from './draft-events.ts';
 
 const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });

@@ -1,15 +1,10 @@
 /** A draft as its own stream tells it: what every edit and every send of it rests on. */
 import { sendEvents } from './sending/send-events.ts';
+import type { DraftKind, DraftStatus } from '../kernel/draft-shape.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
-import { draftEvents, type DraftKind, type DraftVersion, type Threading } from './draft-events.ts';
-
-/** `contract.md` 10. */
-export const DRAFT_STATUSES = [
-  'open', 'in_review', 'sending', 'sent', 'send_failed', 'send_unknown', 'discarded',
-] as const; // prettier-ignore
-export type DraftStatus = (typeof DRAFT_STATUSES)[number];
+import { draftEvents, type DraftVersion, type Threading } from './draft-events.ts';
 
 type DraftEvent = (typeof draftEvents)[number] | (typeof sendEvents)[number];
 export type DraftFact = Fact<DraftEvent>;

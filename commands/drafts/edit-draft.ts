@@ -1,4 +1,5 @@
 /** edit_draft replaces what a draft says, patch_draft changes parts of it. */
+import { Draft, draftETag } from '../kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
@@ -10,7 +11,7 @@ import { type DraftBody, loadBody } from './draft-body.ts';
 import { checkList, nameAttachments, type NamedAttachments } from './draft-attachments.ts';
 import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
-import { Draft, draftETag, draftPayload } from './draft-payload.ts';
+import { draftPayload } from './draft-payload.ts';
 import { expectedOf, loadDraft, type LoadedDraft } from './load-draft.ts';
 import { endReview } from './sending/leave-review.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';

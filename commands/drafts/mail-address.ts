@@ -1,6 +1,7 @@
 /** Addresses as callers write them and as they go over the wire (RFC 5321 4.1.2, RFC 5890, RFC 6531). */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import type { SkippedRecipient } from '../kernel/draft-shape.ts';
 import type { Address } from '../kernel/mail-port.ts';
 import { asHeaderText, headerText } from './header-text.ts';
 
@@ -75,10 +76,6 @@ export function addressOf(input: AddressInput): Address {
   const name = input.name?.trim() ?? '';
   return { name: name === '' ? null : name, email: input.email };
 }
-
-/** A received address that an answer cannot go to, and why. */
-export const SkippedRecipient = z.object({ address: z.string(), reason: z.string() });
-export type SkippedRecipient = z.output<typeof SkippedRecipient>;
 
 const UNUSABLE = 'It is no address that mail servers agree on how to read; nothing is sent there.';
 

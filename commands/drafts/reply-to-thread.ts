@@ -1,13 +1,13 @@
 /** reply_to_thread: an answer to a message, to its sender or to everyone. */
+import { Draft, draftETag, type SkippedRecipient } from '../kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import type { Scope } from '../kernel/scopes.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { nameAttachments } from './draft-attachments.ts';
 import { ReplyInput } from './draft-input.ts';
-import { Draft, draftETag } from './draft-payload.ts';
 import { mailboxFor } from './load-draft.ts';
-import { addressOf, sendable, type SkippedRecipient } from './mail-address.ts';
+import { addressOf, sendable } from './mail-address.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { prefixed, quotedHistory, readSource, replyRecipients, threadingOf } from './source-message.ts';
 import { scopesForAttachments, startedBefore, writeStart } from './start-draft.ts';

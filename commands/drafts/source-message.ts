@@ -1,4 +1,5 @@
 /** The received message a draft answers or forwards. */
+import type { SkippedRecipient } from '../kernel/draft-shape.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
@@ -8,7 +9,7 @@ import type { Markup } from '../kernel/markup.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { staleMessage } from '../operations/stale-message.ts';
 import { asHeaderText } from './header-text.ts';
-import { sameAddress, sendable, type SkippedRecipient, unsendable } from './mail-address.ts';
+import { sameAddress, sendable, unsendable } from './mail-address.ts';
 import type { Appendix } from './render-body.ts';
 
 /** What is quoted of a long message; the rest is in the mailbox. */

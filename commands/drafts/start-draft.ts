@@ -1,4 +1,5 @@
 /** start_draft: a new message, or a forward of one. */
+import { Draft, draftETag, type DraftKind } from '../kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { Scope } from '../kernel/scopes.ts';
@@ -7,9 +8,8 @@ import { startDraft as decideStart } from './decide-draft.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { draft } from './draft.ts';
 import { nameAttachments, type NamedAttachments } from './draft-attachments.ts';
-import type { DraftKind } from './draft-events.ts';
 import { type AttachmentInput, StartDraftInput } from './draft-input.ts';
-import { Draft, draftETag, draftPayload } from './draft-payload.ts';
+import { draftPayload } from './draft-payload.ts';
 import { loadDraft, mailboxFor } from './load-draft.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { readForward } from './read-forward.ts';

@@ -1,11 +1,12 @@
 /** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
+import type { Draft } from '../kernel/draft-shape.ts';
 import type { Context, Replay } from '../kernel/capability.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import { type Admit, admittedAs, type DraftWrite } from '../drafts/authorize-draft.ts';
 import { changedBefore } from '../drafts/changed-before.ts';
 import { assertVersion } from '../drafts/decide-draft.ts';
 import { discardDraft } from '../drafts/discard-draft.ts';
-import { type Draft, draftPayload } from '../drafts/draft-payload.ts';
+import { draftPayload } from '../drafts/draft-payload.ts';
 import { patchDraft } from '../drafts/edit-draft.ts';
 import { expectedOf, loadDraft } from '../drafts/load-draft.ts';
 import { replyToThread } from '../drafts/reply-to-thread.ts';

@@ -65,6 +65,7 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   idempotency: {
     kind: 'operation',
     required: (input) => modeOf(input) !== 'preview',
+    requiredWhen: 'Required unless authorization.mode is preview.',
     claimed: (input) =>
       isOperation(input.operation) || modeOf(input) === 'preview' ? null : replayDraft(input.operation),
   },

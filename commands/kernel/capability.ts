@@ -8,7 +8,7 @@ import type { Scope } from './scopes.ts';
 
 export interface Request {
   readonly id: string;
-  readonly surface: 'rest' | 'mcp';
+  readonly surface: 'rest' | 'mcp' | 'console';
   readonly idempotencyKey: string | null;
   /** The version of an `If-Match` header, without quotes. */
   readonly ifMatch: string | null;
@@ -91,6 +91,8 @@ export type IdempotencyRule<Input, Output> =
   | {
       readonly kind: 'operation';
       readonly required: (input: Input) => boolean;
+      /** Where the input decides: when, in words for the OpenAPI document. */
+      readonly requiredWhen?: string;
       /** For inputs that are no operation but make or change an object: their key is a claim. Null = an operation. */
       readonly claimed?: (input: Input) => Replay<Input, Output> | null;
     }

@@ -5,6 +5,7 @@ import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../ke
 import { withPrefix } from '../kernel/ids.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
 import type { Sealed } from '../kernel/ports.ts';
+import { Draft } from '../kernel/draft-shape.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
 import { APPROVAL_STATUSES } from './approvals/approval-status.ts';
@@ -222,11 +223,16 @@ export const OperationReply = z.object({
       'completed: it ran, see results; awaiting_approval: a person has to decide; pending_commit: it waits for its ' +
         'commit, or is held back; preview: nothing ran.',
     ),
-  operation_id: z.string().optional(),
+  operation_id: z
+    .string()
+    .optional()
+    .describe(
+      'Absent where nothing is left to follow: a preview, or a draft that was created, edited or discarded.',
+    ),
   results: z.array(ReplyResult),
   summary: Summary.optional(),
   draft_id: z.string().optional(),
-  draft: z.record(z.string(), z.unknown()).optional().describe('The draft as it stands now.'),
+  draft: Draft.optional().describe('The draft as it stands now.'),
   approval: z
     .object({
       id: z.string(),

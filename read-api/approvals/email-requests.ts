@@ -75,7 +75,12 @@ export const emailRequests = defineCapability<Input, Output>({
     surface: 'advertised',
     hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
   },
-  idempotency: { kind: 'operation', required: ({ action }) => action === 'commit', claimed: replayOf },
+  idempotency: {
+    kind: 'operation',
+    required: ({ action }) => action === 'commit',
+    requiredWhen: 'Required when action is commit.',
+    claimed: replayOf,
+  },
   input: Input,
   output: Output,
   handle: async (input, context) => {

@@ -1,18 +1,13 @@
 /** Drafts read: one, what it says, and the list. */
 import { z } from 'zod';
+import { Draft, DRAFT_STATUSES, DraftContent, draftETag } from '../../commands/kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
-import { draft, DRAFT_STATUSES, type DraftState } from '../../commands/drafts/draft.ts';
+import { draft, type DraftState } from '../../commands/drafts/draft.ts';
 import { loadBody } from '../../commands/drafts/draft-body.ts';
 import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelope.ts';
 import { DraftId } from '../../commands/drafts/draft-input.ts';
-import {
-  attachmentPayload,
-  Draft,
-  DraftContent,
-  draftETag,
-  draftPayload,
-} from '../../commands/drafts/draft-payload.ts';
+import { attachmentPayload, draftPayload } from '../../commands/drafts/draft-payload.ts';
 import { assertScopes, liesWithin, loadDraft } from '../../commands/drafts/load-draft.ts';
 import { listDraftStates, type ListedDraft } from '../../projections/drafts.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';

@@ -18,7 +18,7 @@ import { withFirstContacts } from './first-contacts.ts';
 import { showMessages } from './show-messages.ts';
 
 /** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
-const ThreadItem = z.object({
+export const ThreadItem = z.object({
   thread_id: z.string().nullable().describe('null: the message has no Message-ID to belong anywhere by.'),
   message_ids: z.array(z.string()),
   latest: Message,

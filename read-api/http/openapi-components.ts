@@ -4,7 +4,7 @@ import { ERROR_TABLE } from '../../commands/kernel/errors.ts';
 
 export type Json = Record<string, unknown>;
 
-const ERROR_SCHEMA: Json = {
+export const ERROR_SCHEMA: Json = {
   type: 'object',
   required: ['error'],
   properties: {
@@ -85,9 +85,9 @@ export const errorResponse = (status: number, codes: readonly string[]): Json =>
   description: codes.join(', '),
 });
 
+/** Without the schemas. */
 export const COMPONENTS: Json = {
   securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-  schemas: { Error: ERROR_SCHEMA },
   responses: errorResponses(),
   headers: Object.fromEntries(
     Object.entries(HEADERS).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),

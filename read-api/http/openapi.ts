@@ -4,23 +4,11 @@ import type { Capability } from '../../commands/kernel/capability.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { SESSION_ONLY_SCOPES } from '../../commands/kernel/scopes.ts';
-import { COMPONENTS, errorResponse, type Json, successHeaders } from './openapi-components.ts';
+import { COMPONENTS, ERROR_SCHEMA, errorResponse, type Json, successHeaders } from './openapi-components.ts';
+import { schemaOf, sharedSchemas } from './openapi-schemas.ts';
 import { keyRuleOf } from '../key-rule.ts';
 import { takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
-
-const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Json => {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: 'any',
-    // Of an answer any object may get more fields; of a request every field is known.
-    override: ({ jsonSchema }) => {
-      if (io === 'output' && jsonSchema.additionalProperties === false)
-        delete jsonSchema.additionalProperties;
-    },
-  });
-  return rest;
-};
 
 /** Codes every route can answer with, and those that come with what a route does. */
 const EVERYWHERE: readonly ErrorCode[] = [
@@ -123,11 +111,19 @@ function parametersOf(capability: Capability): readonly Json[] {
       name,
       in: 'header',
       ...(name === 'Idempotency-Key' && keyRuleOf(capability) === 'required' ? { required: true } : {}),
-      description: REQUEST_HEADERS[name],
+      description: [
+        REQUEST_HEADERS[name],
+        ...(name === 'Idempotency-Key' ? requiredWhen(capability) : []),
+      ].join(' '),
       schema: { type: 'string' },
     })),
   ];
 }
+
+const requiredWhen = ({ idempotency }: Capability): readonly string[] =>
+  idempotency.kind === 'operation' && idempotency.requiredWhen !== undefined
+    ? [idempotency.requiredWhen]
+    : [];
 
 const headersOf = ({ rest, effect, idempotency, ifMatch }: Capability): readonly string[] => [
   ...(idempotency.kind === 'none' ? [] : ['Idempotency-Key']),
@@ -241,6 +237,6 @@ export function openApiDocument(
     servers: [{ url: `${server.baseUrl}${API_PATH}` }],
     security: [{ bearer: [] }],
     paths,
-    components: COMPONENTS,
+    components: { ...COMPONENTS, schemas: { ...sharedSchemas(), Error: ERROR_SCHEMA } },
   };
 }

@@ -38,6 +38,10 @@ export const contractHttp = {
     'transport',
     'The OpenAPI document has required headers, every status met, and open response objects.',
   ],
+  'contract:20:openapi-shared': [
+    'transport',
+    'The OpenAPI document says a schema that several operations share once, under its own name.',
+  ],
   'contract:20:no-space': [
     'transport',
     'No space left: 503 store_unavailable that says so at once, not ready, a line of level error and a metric; over by itself.',

@@ -8,6 +8,7 @@ import { bootstrapOrganisation, type Bootstrapped } from '../../commands/bootstr
 import { loadConfig } from '../../infra/config.ts';
 import { type Gateway, startGateway } from '../../infra/gateway.ts';
 import { PASSWORD, type TestDovecot } from './dovecot.ts';
+import { expectDocumented } from './documented-answer.ts';
 import { testDatabase, type TestDatabase } from './postgres.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -36,7 +37,7 @@ export interface GatewayOptions {
   readonly clock?: Clock;
 }
 
-/** One call of the REST face; the answer's body is parsed where there is one. */
+/** One call of the REST face; the answer's body is parsed where there is one, and held against the OpenAPI document. */
 export async function callRest(
   baseUrl: string,
   [method, path, body]: readonly [method: string, path: string, body?: unknown],
@@ -55,7 +56,9 @@ export async function callRest(
   });
   const text = await response.text();
   const parsed: unknown = text === '' ? null : JSON.parse(text);
-  return { status: response.status, headers: response.headers, body: parsed };
+  const { status, headers: told } = response;
+  expectDocumented(method, path, { status, type: told.get('content-type'), body: parsed });
+  return { status, headers: told, body: parsed };
 }
 
 export class TestGateway {

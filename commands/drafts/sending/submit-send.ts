@@ -1,4 +1,5 @@
 /** The send of a draft from its claim on: operation, intent, first attempt, outcome. */
+import type { DraftStatus } from '../../kernel/draft-shape.ts';
 import type { Context } from '../../kernel/capability.ts';
 import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
@@ -9,7 +10,7 @@ import type { Mode } from '../../operations/authorize-operation.ts';
 import { appendFirst, decidedFact, submittedFact } from '../../operations/first-append.ts';
 import type { OperationFact, OperationReply } from '../../operations/operation.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
-import { draft, type DraftStatus } from '../draft.ts';
+import { draft } from '../draft.ts';
 import { asLoaded, beginSend, type DraftAtRevision, type FrozenData, scheduleSend } from './begin-send.ts';
 import { closeOperation } from './close-operation.ts';
 import { replaySend } from './replay-send.ts';

@@ -6,12 +6,8 @@ import {
   type NextVersion,
   startDraft,
 } from '../../../../commands/drafts/decide-draft.ts';
-import {
-  draft,
-  type DraftFact,
-  type DraftState,
-  type DraftStatus,
-} from '../../../../commands/drafts/draft.ts';
+import { draft, type DraftFact, type DraftState } from '../../../../commands/drafts/draft.ts';
+import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
 import type { Sealed } from '../../../../commands/kernel/ports.ts';
 import { given, stateAfter } from '../../../support/decider-spec.ts';

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { Draft } from '../../../../commands/drafts/draft-payload.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';
@@ -7,6 +6,7 @@ import { rejection } from '../../../support/rejection.ts';
 import { SendRig, type SendRigOptions } from '../../../support/send-rig.ts';
 import { verifies } from '../../../support/verifies.ts';
 import { policyEntry } from '../../../support/policy-entry.ts';
+import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
 
 const NOTES = {
   filename: 'notes.txt',

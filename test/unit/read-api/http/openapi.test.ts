@@ -3,6 +3,7 @@ import { capabilities } from '../../../../read-api/capabilities.ts';
 import { ERROR_TABLE } from '../../../../commands/kernel/errors.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
 import { openApiDocument } from '../../../../read-api/http/openapi.ts';
+import { keyRuleOf } from '../../../../read-api/key-rule.ts';
 import { publicRoutes } from '../../../../read-api/public-routes.ts';
 import { getOpenapi } from '../../../../read-api/http/get-openapi.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
@@ -12,7 +13,13 @@ import { verifies } from '../../../support/verifies.ts';
 interface Operation {
   readonly operationId: string;
   readonly security?: readonly object[];
-  readonly parameters: readonly { name: string; in: string; required?: boolean; schema: object }[];
+  readonly parameters: readonly {
+    name: string;
+    in: string;
+    required?: boolean;
+    description?: string;
+    schema: object;
+  }[];
   readonly requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> };
   readonly responses: Record<string, Record<string, unknown>>;
 }
@@ -167,6 +174,53 @@ describe('the OpenAPI document', () => {
       Object.values(methods).flatMap(({ responses }) => Object.values(responses)),
     );
     expect(JSON.stringify(answers)).not.to.contain('"additionalProperties":false');
+  });
+
+  it(`says when a key is required where that depends on the request ${verifies('contract:20:openapi')}`, () => {
+    const { paths } = documentOf([...capabilities]);
+    const told = (path: string): string =>
+      String(paths[path]?.['post']?.parameters.find(({ name }) => name === 'Idempotency-Key')?.description);
+    expect(told('/mailboxes/{mailbox_id}/email.act')).to.contain(
+      'Required unless authorization.mode is preview.',
+    );
+    expect(told('/approvals/email.requests')).to.contain('Required when action is commit.');
+    const conditional = capabilities.filter((capability) => keyRuleOf(capability) === 'conditional');
+    expect(conditional.filter(({ idempotency }) => !('requiredWhen' in idempotency))).to.deep.equal([]);
+  });
+
+  it(`says what several operations share once, by its name ${verifies('contract:20:openapi-shared')}`, () => {
+    const { paths, components } = documentOf([...capabilities]);
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    const users = new Map<string, Set<string>>();
+    const note = (part: unknown, by: string, isRoot = false): void => {
+      if (typeof part !== 'object' || part === null) return;
+      const text = JSON.stringify(part);
+      if ('properties' in part && !isRoot && text.length > 250)
+        users.set(text, (users.get(text) ?? new Set()).add(by));
+      for (const below of Object.values(part)) note(below, by);
+    };
+    for (const { operationId, requestBody, responses } of operations) {
+      // A body as a whole is the route's own: what its path names is left out of it.
+      note(requestBody?.content['application/json']?.schema, operationId, true);
+      for (const { content } of Object.values(responses)) note(content, operationId);
+    }
+    for (const [name, schema] of Object.entries(components['schemas'] ?? {})) note(schema, name);
+    const repeated = [...users].flatMap(([text, by]) => (by.size > 1 ? [[...by, text.slice(0, 80)]] : []));
+    expect(repeated, 'name these in openapi-schemas.ts').to.deep.equal([]);
+  });
+
+  it(`types the draft of a reply as drafts are ${verifies('contract:20:openapi-shared')}`, () => {
+    const { components, paths } = documentOf([...capabilities]);
+    const { OperationReply, Draft } = components['schemas'] as Record<string, { properties: object }>;
+    expect(OperationReply?.properties).to.have.deep.nested.property(
+      'draft.$ref',
+      '#/components/schemas/Draft',
+    );
+    expect(Draft?.properties).to.include.all.keys('id', 'status', 'version', 'content_hash');
+    const answer = paths['/drafts/{draft_id}/send_draft']?.['post']?.responses['200'];
+    expect(answer).to.have.deep.nested.property('content.application/json.schema', {
+      $ref: '#/components/schemas/OperationReply',
+    });
   });
 
   it(`declares the statuses that were met ${verifies('contract:20:openapi')}`, () => {

@@ -1,11 +1,12 @@
 /** The send part of the draft's table (`contract.md` 10) against random histories of servers, crashes and people. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { DraftStatus } from '../../../../../commands/kernel/draft-shape.ts';
 import { GatewayError } from '../../../../../commands/kernel/errors.ts';
 import { decideAndAppend } from '../../../../../commands/kernel/decide-and-append.ts';
 import type { NewEvent, Ports } from '../../../../../commands/kernel/ports.ts';
 import { discardDraft } from '../../../../../commands/drafts/decide-draft.ts';
-import { draft, type DraftState, type DraftStatus } from '../../../../../commands/drafts/draft.ts';
+import { draft, type DraftState } from '../../../../../commands/drafts/draft.ts';
 import { fileSentCopy } from '../../../../../commands/drafts/sending/file-sent-copy.ts';
 import { resolveSend } from '../../../../../commands/drafts/sending/resolve-send.ts';
 import { settleSend } from '../../../../../commands/drafts/sending/settle-send.ts';

@@ -1,0 +1,161 @@
+/** JSON Schemas of the OpenAPI document: what several operations share is a component, to which they refer. */
+import { z } from 'zod';
+import { Session } from '../../commands/accounts/session-payload.ts';
+import { AttachmentInput, Headers, PatchFields } from '../../commands/drafts/draft-input.ts';
+import { AddressInput } from '../../commands/drafts/mail-address.ts';
+import { ActOperation } from '../../commands/email/act-operations.ts';
+import { Attachment, Draft, DraftContent, SkippedRecipient } from '../../commands/kernel/draft-shape.ts';
+import { GrantQuotas } from '../../commands/kernel/grant-quotas.ts';
+import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
+import { PolicyCondition, PolicyEffect, PolicyRule } from '../../commands/kernel/policy-document.ts';
+import { Cardinality } from '../../commands/kernel/select.ts';
+import { Grant } from '../../commands/mailboxes/grant-payload.ts';
+import { FolderRoleMap } from '../../commands/mailboxes/folder-roles-payload.ts';
+import { Auth, HostSettingsField, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
+import { Approval, ListedApproval } from '../../commands/operations/approvals/approval-payload.ts';
+import { ApprovalWarning } from '../../commands/operations/approvals/approval-warnings.ts';
+import { Confirmation } from '../../commands/operations/approvals/confirmation.ts';
+import { ActionsManifest, Manifest, SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { Action } from '../../commands/operations/actions.ts';
+import { Summary } from '../../commands/operations/operation-events.ts';
+import { OperationReply } from '../../commands/operations/operation.ts';
+import { Agent } from '../../commands/organisation/agent-payload.ts';
+import { Token } from '../../commands/organisation/token-payload.ts';
+import { OrgPolicy } from '../../commands/policy/policy-payload.ts';
+import { ApprovalPreview } from '../approvals/approval-preview.ts';
+import { AuditLine } from '../audit/audit-line.ts';
+import { Body } from '../email/message-body.ts';
+import { Message } from '../email/message-view.ts';
+import { MessagePage, ThreadItem } from '../email/read-messages.ts';
+import { Folder } from '../messages/list-folders.ts';
+import { Operation, OperationListed } from '../operations/operation-view.ts';
+import { Page } from '../page.ts';
+import type { Json } from './openapi-components.ts';
+
+type Direction = 'input' | 'output';
+type Named = Readonly<Record<string, z.core.$ZodType>>;
+
+/** The operations of email.act, which a policy is tried with too. */
+const actOperations = (): Named =>
+  Object.fromEntries(ActOperation.options.map((option) => [nameOf(option.shape.type.value), option]));
+
+const nameOf = (type: string): string =>
+  type.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** What requests share. One that is in answers as well has another name there: of a request every field is known. */
+const REQUESTS: Named = {
+  Action,
+  AddressInput,
+  AttachmentInput,
+  Cardinality,
+  Filter: FilterSchema,
+  GrantQuotas,
+  HeadersInput: Headers,
+  HostSettings: HostSettingsField,
+  MailboxAuth: Auth,
+  ...actOperations(),
+  DraftAttachmentChanges: PatchFields.attachments.unwrap().unwrap(),
+  PolicyConditionInput: PolicyCondition,
+  PolicyEffectInput: PolicyEffect,
+  PolicyRuleInput: PolicyRule,
+};
+
+const ANSWERS: Named = {
+  ActionsManifest,
+  Agent,
+  Approval,
+  ApprovalConfirmation: Confirmation,
+  ApprovalEnd: ListedApproval.shape.invalidated.unwrap(),
+  ApprovalExecution: ListedApproval.shape.execution.unwrap(),
+  ApprovalListed: ListedApproval,
+  ApprovalOfOperation: OperationReply.shape.approval.unwrap(),
+  ApprovalPrevious: ApprovalPreview.shape.previous.unwrap(),
+  ApprovalQuorum: ListedApproval.shape.quorum,
+  ApprovalRunBy: ListedApproval.shape.run_by.unwrap(),
+  ApprovalVote: ListedApproval.shape.votes.element,
+  ApprovalWarning,
+  AuditLine,
+  Body,
+  Draft,
+  DraftAttachment: Attachment,
+  DraftContent,
+  Folder,
+  FolderRoleMap,
+  Grant,
+  Mailbox,
+  MailPage: MessagePage.shape.page,
+  Manifest,
+  Message,
+  Operation,
+  OperationCounts: Summary,
+  OperationError: Operation.shape.error.unwrap(),
+  OperationListed,
+  OperationPreview: OperationReply.shape.preview.unwrap(),
+  OperationReply,
+  OperationResult: OperationReply.shape.results.element,
+  OrgPolicy,
+  Page,
+  PolicyCondition,
+  PolicyEffect,
+  PolicyRule,
+  SendManifest,
+  Session,
+  SkippedRecipient,
+  Thread: ThreadItem,
+  Token,
+};
+
+/** The descriptions of the schemas, and the ids under which zod tells some of them apart. */
+class Names extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  constructor(named: Named) {
+    super();
+    for (const [id, schema] of Object.entries(named)) this.add(schema, { id });
+  }
+
+  override get<Schema extends z.core.$ZodType>(
+    schema: Schema,
+  ): z.core.$replace<z.core.GlobalMeta, Schema> | undefined {
+    const own = super.get(schema);
+    return own === undefined ? z.globalRegistry.get(schema) : { ...z.globalRegistry.get(schema), ...own };
+  }
+}
+
+const NAMES: Readonly<Record<Direction, Names>> = { input: new Names(REQUESTS), output: new Names(ANSWERS) };
+
+const REF = '#/$defs/';
+
+/** References into the schema itself, turned into ones to the components of the document. */
+const referring = (schema: unknown): Json =>
+  JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === '$ref' && typeof value === 'string' ? value.replace(REF, '#/components/schemas/') : value,
+  ) as Json;
+
+function convert(schema: z.core.$ZodType, io: Direction): { readonly own: Json; readonly shared: Json } {
+  const {
+    $schema: _dialect,
+    $defs = {},
+    ...own
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    metadata: NAMES[io],
+    // Of an answer any object may get more fields; of a request every field is known.
+    override: ({ jsonSchema }) => {
+      if (io === 'output' && jsonSchema.additionalProperties === false)
+        delete jsonSchema.additionalProperties;
+    },
+  });
+  return { own: referring(own), shared: referring($defs) };
+}
+
+/** The schema, with references where it holds what is shared. */
+export const schemaOf = (schema: z.core.$ZodType, io: Direction): Json => convert(schema, io).own;
+
+const componentsOf = (named: Named, io: Direction): Json =>
+  Object.assign({}, ...Object.values(named).map((schema) => convert(schema, io).shared)) as Json;
+
+/** Every schema that is referred to, by its name. */
+export const sharedSchemas = (): Json => ({
+  ...componentsOf(REQUESTS, 'input'),
+  ...componentsOf(ANSWERS, 'output'),
+});
