@@ -16,7 +16,7 @@ export function memberOf({ roles }: DirectoryState, userId: string): Member | nu
 
 /** `orgId` is null for somebody who is of none. */
 export async function personAuthor(
-  { requestId, sealClient }: PublicContext,
+  { requestId, surface, sealClient }: PublicContext,
   { userId, orgId }: { readonly userId: string; readonly orgId: string | null },
   sessionId: string | null = null,
 ): Promise<Author> {
@@ -29,7 +29,7 @@ export async function personAuthor(
       session_id: sessionId,
       client: await sealClient(userId),
     },
-    surface: 'rest',
+    surface,
     requestId,
     correlationId: requestId,
     causationId: requestId,

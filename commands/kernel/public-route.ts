@@ -14,6 +14,7 @@ export interface PublicContext {
   readonly ports: Ports;
   readonly routes: Routes;
   readonly requestId: string;
+  readonly surface: 'rest' | 'console';
   /** Tells addresses apart, as an HMAC. */
   readonly source: string;
   /** Address and user agent under a principal's key. */

@@ -1,5 +1,6 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
-import type { Caller } from '../../commands/kernel/access.ts';
+import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
+import type { Request } from '../../commands/kernel/capability.ts';
 import { isSessionId } from '../../commands/kernel/credential-ids.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
 import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
@@ -33,6 +34,8 @@ export interface Credentials {
   readonly authorization: string | undefined;
   readonly surface: Surface;
   readonly requestId: string;
+  /** The surface that a refusal is recorded on: that of a person may be the console. */
+  readonly recordedAs: (actor: ActorKind) => Request['surface'];
   /** Asked when the refusal is of nobody known. */
   readonly source: () => string;
   /** Address and user agent under the key of whom the token turns out to be of. */
@@ -121,9 +124,10 @@ export class Authenticator {
       accessLog.countRefusal(error.code, credentials.source());
       return;
     }
-    const { surface, requestId, seal } = credentials;
+    const { recordedAs, requestId, seal } = credentials;
     // Without the key of its principal the refusal is still worth its event.
     const client = await seal(presented.principalId).catch(() => null);
+    const surface = recordedAs(presented.actor);
     await recordRefusal(this.#ports, { credential: presented, client, surface, requestId }, error);
   }
 }

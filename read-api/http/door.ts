@@ -7,6 +7,7 @@ import type { Surface } from './presented-credential.ts';
 import { Clients } from './clients.ts';
 import { Origins } from './origin.ts';
 import { type Effect, RateLimits } from './rate-limits.ts';
+import { surfaceOf } from './request-surface.ts';
 import { factsOf } from './request-facts.ts';
 
 export interface Visitor {
@@ -73,6 +74,7 @@ export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<S
         authorization: request.headers.authorization,
         surface,
         requestId,
+        recordedAs: (actor) => (surface === 'mcp' ? surface : surfaceOf(request, actor === 'person')),
         source: () => clients.sourceOf(request),
         seal: (principalId) => clients.seal(principalId, request),
       });

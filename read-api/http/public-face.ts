@@ -7,6 +7,7 @@ import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.
 import { Clients } from './clients.ts';
 import { factsOf } from './request-facts.ts';
 import { RequestInput } from './request-input.ts';
+import { surfaceOf } from './request-surface.ts';
 import { sendOutcome } from './rest-answer.ts';
 
 /** What anybody may have the gateway hold in memory for each connection, before it is known who they are. */
@@ -31,6 +32,8 @@ export function answerPublicRoute({ ports, ...routes }: RoutesAndPorts, route: A
         ports,
         routes,
         requestId,
+        // Nobody else comes here from a page of ours but a person.
+        surface: surfaceOf(request, true),
         source,
         afterAnswer: (work) => {
           response.once('close', work);

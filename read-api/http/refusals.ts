@@ -1,5 +1,6 @@
 /** Refusals that never reach a capability, told to the audit trail (`contract.md` 12). */
 import { refusalEntry } from '../../commands/kernel/access-events.ts';
+import type { Request } from '../../commands/kernel/capability.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import type { ActorKind } from '../../commands/kernel/access.ts';
 import { credentialIds } from '../../commands/kernel/credential-ids.ts';
@@ -17,7 +18,7 @@ export interface KnownCredential {
 export interface RefusedRequest {
   readonly credential: KnownCredential;
   readonly client: Sealed | null;
-  readonly surface: 'rest' | 'mcp';
+  readonly surface: Request['surface'];
   readonly requestId: string;
 }
 

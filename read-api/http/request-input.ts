@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
+import type { InputIssue } from '../../commands/kernel/input-issues.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { isJsonObject } from '../../commands/kernel/json-object.ts';
 import { readBody, uploadOf } from './request-body.ts';
@@ -116,6 +117,23 @@ export function keyOf(
     throw refuse('idempotency_key', 'The header Idempotency-Key names another key; give it once.');
   }
   return { key, input: others };
+}
+
+/** Where the whole body is one field, issues name what was written in it: the field itself nobody wrote. */
+export async function withBodyPaths<Result>({ rest }: Shape, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const field = rest?.bodyField;
+    if (field === undefined || !(error instanceof GatewayError) || !Array.isArray(error.details['issues']))
+      throw error;
+    const issues = (error.details['issues'] as readonly InputIssue[]).map((issue) => ({
+      ...issue,
+      path: issue.path === field ? '' : issue.path.replace(`${field}.`, ''),
+    }));
+    const { code, message, details, replayed } = error;
+    throw new GatewayError(code, message, { details: { ...details, issues }, replayed, cause: error });
+  }
 }
 
 /** A text the schema then refuses stays a text. */

@@ -14,7 +14,8 @@ import { answerPublicRoute } from './public-face.ts';
 import { recordRefusal } from './refusals.ts';
 import { factsOf } from './request-facts.ts';
 import { ClientGone } from './request-body.ts';
-import { keyOf, RequestInput } from './request-input.ts';
+import { keyOf, RequestInput, withBodyPaths } from './request-input.ts';
+import { surfaceOf } from './request-surface.ts';
 import { sendError, sendOutcome } from './rest-answer.ts';
 import { sendBytes } from './send-bytes.ts';
 
@@ -89,19 +90,23 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
       const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
       const effect = effectOf(capability, keyed.input);
       if (effect !== leastEffectOf(capability)) door.count(visitor, effect, response);
-      const outcome = await invokeCapability({
-        capability,
-        registry,
-        ports,
-        // Asked anew: a body may take minutes to arrive, and rights end within a second.
-        ...(await door.authenticate(request, requestId)),
-        input: keyed.input,
-        request: {
-          ...requestOf(request, requestId, capability, ports.server.logId),
-          idempotencyKey: keyed.key,
-          ...(capability.waits ? { gone: goneSignal(response) } : {}),
-        },
-      });
+      // Asked anew: a body may take minutes to arrive, and rights end within a second.
+      const present = await door.authenticate(request, requestId);
+      const outcome = await withBodyPaths(capability, () =>
+        invokeCapability({
+          capability,
+          registry,
+          ports,
+          ...present,
+          input: keyed.input,
+          request: {
+            ...requestOf(request, requestId, capability, ports.server.logId),
+            surface: surfaceOf(request, present.caller.actor === 'person'),
+            idempotencyKey: keyed.key,
+            ...(capability.waits ? { gone: goneSignal(response) } : {}),
+          },
+        }),
+      );
       if (capability.rest?.answerBytes === undefined)
         sendOutcome(response, capability, outcome, ports.server.logId);
       else await sendBytes(request, response, outcome.output as ByteAnswer);
@@ -128,7 +133,8 @@ function unknownRoute({ ports, door }: RestOptions): Handle {
     const refusal = notFound('route');
     const { caller, client } = visitor;
     const credential = { ...caller.token, actor: caller.actor };
-    await recordRefusal(ports, { credential, client, surface: 'rest', requestId }, refusal);
+    const surface = surfaceOf(request, caller.actor === 'person');
+    await recordRefusal(ports, { credential, client, surface, requestId }, refusal);
     throw refusal;
   };
 }
@@ -152,12 +158,11 @@ function requestOf(
   id: string,
   { effect, ifMatch }: Capability,
   logId: string,
-): Omit<Request, 'idempotencyKey'> {
+): Omit<Request, 'idempotencyKey' | 'surface'> {
   const matched = header(request, 'if-match');
   if (matched !== null && effect === 'write' && !ifMatch) throw versionIsNotHeld();
   return {
     id,
-    surface: 'rest',
     ifMatch: versionOf(matched),
     ifPosition: positionOf(header(request, 'if-position'), logId),
     mcpSessionId: null,

@@ -7,7 +7,7 @@ import { systemClock } from '../../infra/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
 import { lowContrasts, namelessControls, outline } from '../support/page-checks.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';
 
 import { PERSON_PASSWORD, signInOwner, signInWith, type SignedInPerson } from '../support/sign-in.ts';
@@ -161,6 +161,19 @@ describe('the console', function () {
     const approval = await approvalOf(id);
     expect(approval.votes[0]).to.include({ decision: 'reject', reason: 'Still needed.' });
     expect(approval.votes[0].content_hash).to.equal(approval.content_hash);
+  });
+
+  it(`is the surface of what people do in it, and of nothing else ${verifies('contract:20:console-surface')}`, async () => {
+    const surfacesOf = async (type: string): Promise<unknown[]> => {
+      const { body } = await gateway.rest('GET', `/audit?type=${type}`);
+      return [...new Set(body.items.map(({ surface }: { surface: unknown }) => surface))];
+    };
+    for (const type of ['SessionStarted', 'ApprovalRejected']) {
+      await eventually(async () => {
+        expect(await surfacesOf(type), type).to.deep.equal(['console']);
+      });
+    }
+    expect(await surfacesOf('ApprovalRequested'), 'of an agent').to.deep.equal(['rest']);
   });
 
   async function approveDeletion(): Promise<void> {

@@ -273,6 +273,7 @@ describe('signing in', function () {
   });
 
   const publicContext = (ports: Ports): PublicContext => ({
+    surface: 'rest',
     ports,
     routes: { registry: [], publicRoutes: [] },
     requestId: ports.ids.newId('req'),

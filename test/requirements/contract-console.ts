@@ -18,6 +18,10 @@ export const contractConsole = {
     'decide_approval',
     'The session is in memory and sessionStorage, never in a cookie; when it ends, the sign-in leads back.',
   ],
+  'contract:20:console-surface': [
+    'transport',
+    'What a person does in the console has the surface console in events and audit lines.',
+  ],
   'contract:18:console-confirmation': [
     'decide_approval',
     'Headline, row and question name To, Cc, Bcc and who is outside; the question repeats the warnings, and serious ones want a second look.',

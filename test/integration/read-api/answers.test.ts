@@ -156,6 +156,26 @@ describe('answers on REST', () => {
     expect(client).to.equal(`sealed:${stage.memory.org.userId}:{"ip":"127.0.0.1","user_agent":"probe"}`);
   });
 
+  it(`notes the console where a page of this origin asks in a session, and nowhere else ${verifies('contract:20:console-surface')}`, async () => {
+    const { memory, notes, recorded } = stage;
+    const { token: session, hash } = memory.ports.tokens.newSessionToken(memory.org.orgId);
+    await memory.signIn(undefined, hash);
+    const surfaceOf = async (bearer: string, site: string | null): Promise<unknown> => {
+      const headers = site === null ? {} : { 'sec-fetch-site': site };
+      expect((await stage.call('GET', '/notes/n', { bearer, headers })).status).to.equal(200);
+      return notes.requests.at(-1)?.surface;
+    };
+    expect(await surfaceOf(session, 'same-origin')).to.equal('console');
+    for (const site of ['same-site', 'cross-site', 'none', null]) {
+      expect(await surfaceOf(session, site), String(site)).to.equal('rest');
+    }
+    expect(await surfaceOf(memory.org.restToken, 'same-origin'), 'no session').to.equal('rest');
+    const headers = { 'sec-fetch-site': 'same-origin' };
+    await stage.call('GET', '/nowhere', { bearer: session, headers });
+    await stage.call('GET', '/nowhere', { headers });
+    expect(recorded.map(({ metadata }) => metadata['surface'])).to.deep.equal(['console', 'rest']);
+  });
+
   describe('to browsers', () => {
     const preflight = {
       'access-control-request-method': 'POST',

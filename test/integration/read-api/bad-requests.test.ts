@@ -153,6 +153,13 @@ describe('bad requests on REST', () => {
     invalid(await stage.call('PUT', '/notes/n/labels', { body: '[]' }));
   });
 
+  it(`names what was written in a body that is one field as a whole ${verifies('contract:13:issues')}`, async () => {
+    const label = 'a'.repeat(21);
+    const body = { [label]: 1, short: 2 };
+    expect(invalid(await stage.call('PUT', '/notes/n/labels', { body }))).to.deep.equal([label]);
+    expect((await stage.call('PUT', '/notes/n/labels', { body: { short: 2 } })).status).to.equal(200);
+  });
+
   it('refuses deep JSON before it is built, and brackets in texts are none', async () => {
     expect((await stage.call('POST', '/notes', { body: nested(32) })).status).to.equal(201);
     invalid(await stage.call('POST', '/notes', { body: nested(33) }));

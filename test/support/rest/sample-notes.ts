@@ -130,7 +130,7 @@ export function sampleNotes(): SampleNotes {
   const label = sample(requests, {
     name: 'put_labels',
     rest: { method: 'put', path: '/notes/:note_id/labels', bodyField: 'labels' },
-    input: z.strictObject({ note_id: noteId, labels: z.record(z.string(), z.unknown()) }),
+    input: z.strictObject({ note_id: noteId, labels: z.record(z.string().max(20), z.unknown()) }),
   });
   const closed = sample(requests, {
     ...reading,

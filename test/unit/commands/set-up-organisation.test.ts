@@ -28,6 +28,7 @@ describe('the first setup', () => {
 
   const setUp = (with_: Partial<Ports> = {}) => {
     const context: PublicContext = {
+      surface: 'rest',
       ports: { ...ports, ...with_ },
       routes: { registry: [], publicRoutes: [] },
       requestId: 'req_1',

@@ -51,6 +51,7 @@ describe('a token made from a session', () => {
     const caller = await new Authenticator(ports).callerOf({
       authorization: `Bearer ${bearer}`,
       surface: 'rest',
+      recordedAs: () => 'rest',
       requestId: 'req_1',
       source: () => 'somewhere',
       seal: async () => 'sealed' as Sealed,

@@ -26,6 +26,7 @@ describe('sessions', () => {
       ports: gateway.ports,
       routes: { registry: [], publicRoutes: [] },
       requestId: 'req_1',
+      surface: 'console',
       source: 'somewhere',
       sealClient: async (id) => `sealed:${id}:{"ip":"192.0.2.1","user_agent":"a browser"}` as Sealed,
       afterAnswer: (work) => {

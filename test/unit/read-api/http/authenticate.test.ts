@@ -42,6 +42,7 @@ describe('authentication', () => {
       authorization,
       surface,
       requestId: 'req_1',
+      recordedAs: () => surface,
       source: () => 'somewhere',
       seal: async (principalId) => `sealed for ${principalId}` as Sealed,
     });
