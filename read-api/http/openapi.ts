@@ -14,14 +14,14 @@ import { API_PATH } from './rest-answer.ts';
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_request', 'unauthenticated', 'token_expired', 'token_revoked', 'insufficient_scope', 'origin_not_allowed',
   'not_found', 'method_not_allowed', 'payload_too_large', 'unsupported_media_type', 'rate_limited', 'internal_error',
-  'store_unavailable', 'overloaded',
+  'store_unavailable', 'overloaded', 'request_timeout', 'header_fields_too_large',
 ]; // prettier-ignore
 const WITH_KEY: readonly ErrorCode[] = ['idempotency_key_reused', 'idempotency_in_progress', 'conflict'];
 const WITH_ETAG: readonly ErrorCode[] = ['version_conflict'];
 const WITH_CURSOR: readonly ErrorCode[] = ['cursor_invalid'];
 const WITH_MAIL: readonly ErrorCode[] = [
   'mailbox_unavailable', 'mailbox_auth_failed', 'folder_role_missing', 'filter_unsupported', 'target_blocked',
-  'provider_rejected', 'provider_timeout',
+  'provider_rejected', 'provider_timeout', 'index_building',
 ]; // prettier-ignore
 const WITH_WAIT: readonly ErrorCode[] = ['cursor_expired'];
 const WITH_EFFECT: readonly ErrorCode[] = [
@@ -40,6 +40,7 @@ const WITH_PASSWORD: readonly ErrorCode[] = ['invalid_credentials'];
 const WITH_STEP_UP: readonly ErrorCode[] = ['step_up_required'];
 const WITH_OPERATION: readonly ErrorCode[] = [
   'policy_denied', 'approval_required', 'cardinality_violation', 'operation_unsupported', 'idempotency_key_required',
+  'approval_rejected', 'approval_cancelled', 'approval_expired', 'approval_superseded', 'approval_invalidated',
 ]; // prettier-ignore
 
 /** The error codes a route may answer with, by status. */

@@ -240,6 +240,20 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it(`tells every code that REST answers with ${verifies('contract:20:openapi')}`, () => {
+    const real = documentOf([...capabilities]);
+    const responses = Object.values(real.paths).flatMap((methods) =>
+      Object.values(methods).flatMap((one) => Object.values(one.responses)),
+    );
+    const told = new Set(responses.flatMap(({ description }) => String(description).split(', ')));
+    const untold = Object.keys(ERROR_TABLE).filter((code) => !told.has(code));
+    // Of MCP, and of what is not there yet.
+    expect(untold).to.have.members([
+      'protocol_version_unsupported', 'session_not_found', 'not_acceptable', 'email_unverified',
+      'recipient_not_allowed', 'endpoint_disabled', 'last_owner',
+    ]); // prettier-ignore
+  });
+
   it('is made once for as long as a gateway runs, and needs nobody to be known', async () => {
     const documentIn = async ({ ports }: MemoryGateway) => {
       const routes = { registry: capabilities, publicRoutes };
