@@ -5,7 +5,8 @@ import { allSelectable, effectiveRoles } from '../../kernel/folders.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { visible } from '../../kernel/visible-text.ts';
 import { type ApprovalWarning, low, medium } from '../../operations/approvals/approval-warnings.ts';
-import { sameAddress, type SkippedRecipient } from '../mail-address.ts';
+import type { SkippedRecipient } from '../../kernel/draft-shape.ts';
+import { sameAddress } from '../mail-address.ts';
 import { named } from './send-warnings.ts';
 
 /** Whom an answer should have gone to and does not. */
