@@ -3,7 +3,7 @@
  * doing what each of them replaces, alternating.
  */
 import { ImapFlow } from 'imapflow';
-import type { MailQuery } from '../commands/kernel/mail-port.ts';
+import type { MailQuery } from '../commands/mail/query.ts';
 import { createEgressGuard } from '../infra/mail/egress-guard.ts';
 import { ImapGateway } from '../infra/mail/imap-gateway.ts';
 import type { Figure } from './figures.ts';

@@ -1,7 +1,8 @@
 /** Sets up the first organisation, its owner, an agent and their tokens. Not a capability: there is no caller yet. */
 import { foundOrganisation, type FoundingPorts } from './found-organisation.ts';
 import { type Author, decideAndAppend } from './kernel/decide-and-append.ts';
-import type { Ports, Position } from './kernel/ports.ts';
+import type { Ports } from './kernel/ports.ts';
+import type { Position } from './kernel/position.ts';
 import { MAILBOX_SCOPES, PRESETS, type Scope } from './kernel/scopes.ts';
 import { systemAuthor } from './kernel/system-author.ts';
 import { mintToken } from './organisation/mint-token.ts';

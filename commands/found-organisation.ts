@@ -8,7 +8,8 @@ import { isLongEnough, MIN_PASSWORD_LENGTH } from './accounts/password-field.ts'
 import { type Author, decideAndAppend, loadAggregate } from './kernel/decide-and-append.ts';
 import { GatewayError } from './kernel/errors.ts';
 import { holdLease } from './kernel/hold-lease.ts';
-import type { Ports, Position } from './kernel/ports.ts';
+import type { Ports } from './kernel/ports.ts';
+import type { Position } from './kernel/position.ts';
 import type { HashedPassword } from './kernel/secrets.ts';
 import { systemAuthor } from './kernel/system-author.ts';
 import { agent, createAgent } from './organisation/agent.ts';

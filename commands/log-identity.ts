@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { appendFacts, type Writer } from './kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, readEvent } from './kernel/event.ts';
-import { type EventStore, WrongExpectedRevision } from './kernel/ports.ts';
+import { type EventStore, WrongExpectedRevision } from './ports/event-store.ts';
 import { systemAuthor } from './kernel/system-author.ts';
 
 const STREAM = 'eventLog-identity';

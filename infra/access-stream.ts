@@ -6,16 +6,12 @@ import { GatewayError } from '../commands/kernel/errors.ts';
 import { PolicyDenied, RequestRefused } from '../commands/kernel/access-events.ts';
 import { EventMetadata } from '../commands/kernel/event.ts';
 import { newEvents } from '../commands/kernel/new-events.ts';
+import type { AccessEntry, AccessLog, Clock, Ids, Log } from '../commands/kernel/ports.ts';
 import {
-  type AccessEntry,
-  type AccessLog,
-  type Clock,
   type EventStore,
   type ExpectedRevision,
-  type Ids,
-  type Log,
   WrongExpectedRevision,
-} from '../commands/kernel/ports.ts';
+} from '../commands/ports/event-store.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
 /** Recorded so often per credential and minute, the others counted (`contract.md` 12). */

@@ -3,7 +3,8 @@
  * position here before the change is answered, and every process reads it twice a second (`architecture.md` 5). What is
  * read now was true when it was asked for, so an answer given before that moment is never missed.
  */
-import type { Log, Position, Sql } from '../commands/kernel/ports.ts';
+import type { Log, Sql } from '../commands/kernel/ports.ts';
+import type { Position } from '../commands/kernel/position.ts';
 
 const READ_EVERY_MS = 400;
 /** A process that has not read the epoch for so long answers no more. */

@@ -3,16 +3,10 @@
  * of its own, so that no request asks the database who its caller is.
  */
 import { GatewayError } from '../commands/kernel/errors.ts';
-import type {
-  Clock,
-  EventStore,
-  Log,
-  PersonalData,
-  Position,
-  Sql,
-  StoredEvent,
-  SubscriptionItem,
-} from '../commands/kernel/ports.ts';
+import type { Clock, Log, PersonalData, Sql } from '../commands/kernel/ports.ts';
+import type { EventStore, SubscriptionItem } from '../commands/ports/event-store.ts';
+import type { StoredEvent } from '../commands/kernel/event.ts';
+import type { Position } from '../commands/kernel/position.ts';
 import type { Directory, DirectoryState, MailboxEntry } from '../commands/kernel/directory.ts';
 import { type DirectorySnapshot, readDirectory } from '../projections/directory.ts';
 import {

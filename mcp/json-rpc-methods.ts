@@ -13,7 +13,8 @@ import {
 import type { Caller } from '../commands/kernel/access.ts';
 import { routeKey } from '../commands/kernel/ids.ts';
 import { GatewayError } from '../commands/kernel/errors.ts';
-import type { McpSession, Sealed } from '../commands/kernel/ports.ts';
+import type { McpSession } from '../commands/kernel/ports.ts';
+import type { Sealed } from '../commands/kernel/sealed.ts';
 import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
 import { callTool, INVALID_PARAMS, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
 import { startTask } from './tasks/start-task.ts';

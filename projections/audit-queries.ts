@@ -5,7 +5,7 @@ import { storableText } from './audit.ts';
 import type { AuditOutcome, AuditResource } from './audit-facts.ts';
 import type { Open } from './projection.ts';
 import { openSealedFields, withoutVerifiers } from './sealed-fields.ts';
-import type { Sealed } from '../commands/kernel/ports.ts';
+import type { Sealed } from '../commands/kernel/sealed.ts';
 
 export interface AuditFilter {
   /** RFC 3339; `from` is included, `to` is not. */

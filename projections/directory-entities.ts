@@ -1,5 +1,5 @@
 /** The directory's entities, and how each event changes the one or two it is about. Pure but for opening sealed texts. */
-import type { PastFact } from '../commands/kernel/event.ts';
+import type { PastFact, StoredEvent } from '../commands/kernel/event.ts';
 import type {
   AgentEntry,
   GrantEntry,
@@ -11,7 +11,7 @@ import type {
   TokenEntry,
 } from '../commands/kernel/directory.ts';
 import type { Role } from '../commands/kernel/scopes.ts';
-import type { Sealed, StoredEvent } from '../commands/kernel/ports.ts';
+import type { Sealed } from '../commands/kernel/sealed.ts';
 import { openText } from '../commands/kernel/sealed-json.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { UNREADABLE } from '../commands/policy/built-in-policy.ts';

@@ -2,7 +2,7 @@
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { PersonSessionsEntry, SessionEntry } from '../commands/kernel/directory.ts';
 import type { PastFact } from '../commands/kernel/event.ts';
-import type { Sealed } from '../commands/kernel/ports.ts';
+import type { Sealed } from '../commands/kernel/sealed.ts';
 import { openText } from '../commands/kernel/sealed-json.ts';
 import type { Open } from './projection.ts';
 

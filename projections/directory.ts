@@ -1,5 +1,6 @@
 /** `read.directory`: one row per entity, from which every process fills its copy. */
-import type { Position, Sql } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/kernel/ports.ts';
+import type { Position } from '../commands/kernel/position.ts';
 import {
   changesOf,
   type DirectoryChange,

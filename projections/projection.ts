@@ -1,6 +1,9 @@
 /** A read model: tables of its own version, filled from events, and the view its queries use. */
 import { type PastFact, readEvent } from '../commands/kernel/event.ts';
-import type { Position, Sealed, Sql, StoredEvent } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/kernel/ports.ts';
+import type { StoredEvent } from '../commands/kernel/event.ts';
+import type { Sealed } from '../commands/kernel/sealed.ts';
+import type { Position } from '../commands/kernel/position.ts';
 import { type AnyEvent, eventCatalogue } from '../commands/event-catalogue.ts';
 
 /** A stored event, upcast and checked, with its place. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { allEvents } from '../commands/event-catalogue.ts';
 import { sealedText, sealedVerifier } from '../commands/kernel/event-fields.ts';
-import type { Sealed } from '../commands/kernel/ports.ts';
+import type { Sealed } from '../commands/kernel/sealed.ts';
 import type { Open } from './projection.ts';
 
 /** Names from the top of the data down to a sealed text; `*` stands for each item of a list. */

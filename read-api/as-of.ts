@@ -4,7 +4,8 @@ import { type Aggregate, streamOf } from '../commands/kernel/decide-and-append.t
 import { GatewayError } from '../commands/kernel/errors.ts';
 import { type EventDefinition, type PastFact, readEvent } from '../commands/kernel/event.ts';
 import { InstantField } from '../commands/kernel/future-instant.ts';
-import type { Clock, EventStore } from '../commands/kernel/ports.ts';
+import type { Clock } from '../commands/kernel/ports.ts';
+import type { EventStore } from '../commands/ports/event-store.ts';
 
 /** The input field of every read that takes `?as_of=`. */
 export const AsOfField: z.ZodOptional<typeof InstantField> = InstantField.optional().describe(

@@ -4,7 +4,8 @@ import type { Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, defineEvent, type Fact } from '../kernel/event.ts';
 import { sealedText } from '../kernel/event-fields.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { Ports, Sealed } from '../kernel/ports.ts';
+import type { Ports } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 
 export const AccountRegistered = defineEvent({
   type: 'AccountRegistered',

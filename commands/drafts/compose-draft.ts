@@ -1,7 +1,7 @@
 /** A version of a draft as the message it would be. */
 import { GatewayError } from '../kernel/errors.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
-import type { Address } from '../kernel/mail-port.ts';
+import type { Address } from '../mail/message.ts';
 import type { ComposedAttachment, MessageToCompose } from '../kernel/message-composer.ts';
 import { receivedBytes } from './received-attachment.ts';
 import { openJson } from '../kernel/sealed-json.ts';

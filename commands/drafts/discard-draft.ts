@@ -10,7 +10,7 @@ import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
 import { expectedOf, loadDraft } from './load-draft.ts';
-import { endReview } from './sending/leave-review.ts';
+import { endReview } from './supersede-approval.ts';
 
 /** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {

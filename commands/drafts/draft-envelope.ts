@@ -1,8 +1,9 @@
 /** What a draft says beside its body: sealed as one JSON text in each version's event. */
 import { z } from 'zod';
 import { SkippedRecipient } from '../kernel/draft-shape.ts';
-import type { Address } from '../kernel/mail-port.ts';
-import type { PersonalData, Sealed } from '../kernel/ports.ts';
+import type { Address } from '../mail/message.ts';
+import type { PersonalData } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import type { AttachmentReference, DraftVersion } from './draft-events.ts';
 
 const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });
@@ -71,3 +72,9 @@ export const attachmentsOf = (
     const sha256 = reference.sha256 ?? label?.sha256 ?? null;
     return { ...erased, ...label, ...reference, sha256 };
   });
+
+/** `contract.md` 15: of the encoded message. */
+export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
+
+/** `contract.md` 15: To, Cc and Bcc together. */
+export const MAX_RECIPIENTS = 100;

@@ -13,7 +13,7 @@ import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelop
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
 import { expectedOf, loadDraft, type LoadedDraft } from './load-draft.ts';
-import { endReview } from './sending/leave-review.ts';
+import { endReview } from './supersede-approval.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';
 import {

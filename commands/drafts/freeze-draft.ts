@@ -6,15 +6,11 @@ import type { SmtpEnvelope } from '../kernel/submission-port.ts';
 import type { DraftFrozen } from './draft-events.ts';
 import type { DraftState } from './draft.ts';
 import { messageOf, newMessageId } from './compose-draft.ts';
-import { recipientsOf } from './draft-envelope.ts';
+import { MAX_MESSAGE_BYTES, recipientsOf } from './draft-envelope.ts';
 import type { DraftPorts } from './draft-ports.ts';
 import { needsSmtpUtf8, wireAddress } from './mail-address.ts';
 import { type FrozenMessage, measured } from './sending/build-send-manifest.ts';
 
-/** `contract.md` 15: of the encoded message. */
-export const MAX_MESSAGE_BYTES = 25 * 1024 * 1024;
-/** `contract.md` 15: To, Cc and Bcc together. */
-export const MAX_RECIPIENTS = 100;
 /** A frozen message that no send keeps by then is erased; the one that froze it begins its send within minutes. */
 const UNUSED_FOR_MS = 24 * 3_600_000;
 

@@ -2,7 +2,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import type { SkippedRecipient } from '../kernel/draft-shape.ts';
-import type { Address } from '../kernel/mail-port.ts';
+import type { Address } from '../mail/message.ts';
 import { asHeaderText, headerText } from './header-text.ts';
 
 /** RFC 5321 4.5.3.1: octets. */

@@ -3,7 +3,7 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { MAX_HTML_CHARS } from '../kernel/html/read-html.ts';
-import type { AttachmentPart } from '../kernel/mail-port.ts';
+import type { AttachmentPart } from '../mail/message.ts';
 import { type AttachmentInput, isContentId } from './draft-input.ts';
 import type { Appendix } from './render-body.ts';
 import { forwardedText, readSource, type SourceMessage } from './source-message.ts';

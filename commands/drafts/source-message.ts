@@ -4,7 +4,7 @@ import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { Address, FetchedMessage } from '../kernel/mail-port.ts';
+import type { Address, FetchedMessage } from '../mail/message.ts';
 import type { Markup } from '../kernel/markup.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { staleMessage } from '../operations/stale-message.ts';

@@ -4,14 +4,13 @@ import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
 import { unlistedHeaders } from '../kernel/header-names.ts';
-import type { Address } from '../kernel/mail-port.ts';
+import type { Address } from '../mail/message.ts';
 import type { Ids } from '../kernel/ports.ts';
 import { policyInForce } from '../policy/decide-for-caller.ts';
 import type { NextVersion } from './decide-draft.ts';
 import { type DraftBody, storeBody } from './draft-body.ts';
 import { type NamedAttachments, storeAttachments } from './draft-attachments.ts';
-import { type DraftEnvelope, recipientsOf, sealEnvelope } from './draft-envelope.ts';
-import { MAX_RECIPIENTS } from './freeze-draft.ts';
+import { type DraftEnvelope, MAX_RECIPIENTS, recipientsOf, sealEnvelope } from './draft-envelope.ts';
 import { type AddressInput, addressOf, sameAddress } from './mail-address.ts';
 
 /** The envelope before its attachments are known. */

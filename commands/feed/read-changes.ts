@@ -1,9 +1,9 @@
 /** A stored event of a mailbox's feed as the changes it tells. */
 import { catalogueOf, readEvent } from '../kernel/event.ts';
 import type { ObservedChange } from '../kernel/observed-change.ts';
-import type { Locators, StoredEvent } from '../kernel/ports.ts';
+import type { Locators } from '../kernel/ports.ts';
+import type { PastFact, StoredEvent } from '../kernel/event.ts';
 import { type FeedEvent, feedEvents } from './feed-events.ts';
-import type { PastFact } from '../kernel/event.ts';
 
 const catalogue = catalogueOf(feedEvents);
 

@@ -22,7 +22,7 @@ import {
   type Scope,
   SESSION_ONLY_SCOPES,
 } from './scopes.ts';
-import type { FolderRole } from './mail-port.ts';
+import type { FolderRole } from '../values/folder-roles.ts';
 
 /** Where the request came from decides how policy sees the caller; an agent's credential is always `agent`. */
 export type ActorKind = 'person' | 'delegated' | 'agent' | 'system';

@@ -1,6 +1,6 @@
 /** The last step of every change to who may do what: it is answered when the directory knows of it. */
 import type { Context } from './capability.ts';
-import type { Position } from './ports.ts';
+import type { Position } from './position.ts';
 
 /**
  * `position` is where the stream stands after the decision, also when nothing was left to add: an earlier try may have

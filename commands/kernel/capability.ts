@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import type { Caller } from './access.ts';
 import type { Author, Writer } from './decide-and-append.ts';
 import type { IdPrefix } from './ids.ts';
-import type { Ports, Position } from './ports.ts';
+import type { Ports } from './ports.ts';
+import type { Position } from './position.ts';
 import type { Scope } from './scopes.ts';
 
 export interface Request {

@@ -10,14 +10,14 @@ import {
 } from './event.ts';
 import { GatewayError } from './errors.ts';
 import { newEvents } from './new-events.ts';
+import type { Ids } from './ports.ts';
 import {
   type Appended,
   type EventStore,
   type ExpectedRevision,
-  type Ids,
-  type Position,
   WrongExpectedRevision,
-} from './ports.ts';
+} from '../ports/event-store.ts';
+import type { Position } from './position.ts';
 
 /** Who writes, and why: everything of the envelope that is the same for all events of one request. */
 export interface Author {

@@ -2,7 +2,8 @@
  * Who may do what, as this process knows it: an in-memory copy of `read.directory`, followed by the process's own
  * subscription (`architecture.md` 5). Read at each request, never from a token's claims.
  */
-import type { FolderRole, HostSettings } from './mail-port.ts';
+import type { HostSettings } from './mail-port.ts';
+import type { FolderRole } from '../values/folder-roles.ts';
 import type { Policy } from './policy-document.ts';
 import type { Position } from './position.ts';
 import type { Sealed } from './sealed.ts';

@@ -1,8 +1,8 @@
 /** Pieces of event data that several aggregates share. */
 import { z } from 'zod';
 import type { Upcaster } from './event.ts';
-import { FOLDER_ROLES } from './mail-port.ts';
-import type { Sealed } from './ports.ts';
+import { FOLDER_ROLES } from '../values/folder-roles.ts';
+import type { Sealed } from './sealed.ts';
 import { MAILBOX_SCOPES, SCOPES } from './scopes.ts';
 
 /** A text readable only while its owner's key exists. */

@@ -1,6 +1,6 @@
 /** Events: one definition per type, its schema versions, and the envelope every stored event carries. */
 import { z } from 'zod';
-import type { StoredEvent } from './ports.ts';
+import type { Position } from './position.ts';
 
 export interface EventDefinition<Type extends string = string, Data extends z.ZodType = z.ZodType> {
   /** Past tense, PascalCase; never renamed once stored. */
@@ -96,4 +96,23 @@ export function readEvent(catalogue: EventCatalogue, stored: StoredEvent): PastF
     .slice(meta.v - 1)
     .reduce<Readonly<Record<string, unknown>>>((data, step) => step(data), stored.data);
   return { type: stored.type, data: definition.data.parse(upcast), meta };
+}
+
+export interface NewEvent {
+  /** UUIDv5(stream, attempt id, index): the identical append may be resent, nothing else repeats it. */
+  readonly id: string;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly streamName: string;
+  readonly revision: bigint;
+  readonly position: Position;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly storedAt: Date;
 }

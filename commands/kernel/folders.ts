@@ -1,7 +1,8 @@
 /** Folder arguments and roles, resolved against what the directory knows of a mailbox (`contract.md` 4). Pure. */
 import type { FolderEntry, MailboxEntry } from './directory.ts';
 import { GatewayError } from './errors.ts';
-import { FOLDER_ROLES, type FolderRef, type FolderRole } from './mail-port.ts';
+import type { FolderRef } from '../mail/message.ts';
+import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
 import type { Locators } from './ports.ts';
 
 type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;

@@ -4,7 +4,8 @@
  */
 import type { MailboxEntry } from './directory.ts';
 import { effectiveRoles } from './folders.ts';
-import type { FolderRef, FolderRole } from './mail-port.ts';
+import type { FolderRef } from '../mail/message.ts';
+import type { FolderRole } from '../values/folder-roles.ts';
 
 /** Views of what lies elsewhere too: to take a message out of one of them is not what people mean by moving it. */
 const LAST: readonly FolderRole[] = ['important', 'flagged', 'all_mail'];

@@ -9,13 +9,10 @@ import { appendFacts } from './decide-and-append.ts';
 import { catalogueOf, defineEvent, readEvent } from './event.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
 import { sealedText } from './event-fields.ts';
-import {
-  type PersonalData,
-  type Ports,
-  type Sealed,
-  type StoredEvent,
-  WrongExpectedRevision,
-} from './ports.ts';
+import type { PersonalData, Ports } from './ports.ts';
+import { WrongExpectedRevision } from '../ports/event-store.ts';
+import type { StoredEvent } from './event.ts';
+import type { Sealed } from './sealed.ts';
 
 export const RequestClaimed = defineEvent({
   type: 'RequestClaimed',

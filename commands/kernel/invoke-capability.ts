@@ -14,7 +14,9 @@ import { mentionedIn } from './mentioned.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
 import { credentialIds } from './credential-ids.ts';
 import { requireFreshPassword } from './step-up.ts';
-import type { Ports, Position, Sealed } from './ports.ts';
+import type { Ports } from './ports.ts';
+import type { Sealed } from './sealed.ts';
+import type { Position } from './position.ts';
 
 export interface Invocation {
   readonly capability: Capability;

@@ -1,5 +1,5 @@
 /** What the gateway keeps of mailboxes' messages, as commands and reads need to know it: how far it is, and its end. */
-import type { FetchedMessage, MessageRef } from './mail-port.ts';
+import type { FetchedMessage, MessageRef } from '../mail/message.ts';
 
 export interface SyncStatus {
   /** When the feed of the mailbox last grew; null when it never did. */

@@ -2,18 +2,20 @@
  * The mail side as the rest of the gateway sees it: folders and messages by number and UID, typed refusals instead of
  * an IMAP client's odd results. Paths and credentials stay behind it.
  */
-import type { AuthenticationResults } from './authentication-results.ts';
 import type { ConnectionReport } from './connection-report.ts';
-import type { FetchedText } from './fetched-text.ts';
 import type { Filter } from './mail-filter.ts';
 import type { Position } from './position.ts';
 import type { ServerCapabilities } from './server-capabilities.ts';
-
-/** Listed words of `contract.md` 4; `spam` is read as `junk`. */
-export const FOLDER_ROLES = [
-  'inbox', 'drafts', 'sent', 'trash', 'junk', 'archive', 'flagged', 'important', 'all_mail',
-] as const; // prettier-ignore
-export type FolderRole = (typeof FOLDER_ROLES)[number];
+import type { FolderRole } from '../values/folder-roles.ts';
+import type {
+  FolderRef,
+  MessageRef,
+  Identified,
+  FetchedMessage,
+  BodySource,
+  PartDescription,
+} from '../mail/message.ts';
+import type { MailQuery, MailQueryAnswer } from '../mail/query.ts';
 
 export type ConnectionSecurity = 'tls' | 'starttls' | 'none';
 
@@ -31,19 +33,6 @@ export type MailLogin =
 /** Two lanes per mailbox, so that a long query never keeps an action waiting. */
 export type Lane = 'interactive' | 'bulk';
 
-export interface FolderRef {
-  readonly number: number;
-  readonly path: string;
-  /** The last list of the folders did not name it. */
-  readonly isMissing?: boolean;
-}
-
-export interface MessageRef {
-  readonly folder: FolderRef;
-  readonly uidValidity: number;
-  readonly uid: number;
-}
-
 export interface FolderListing {
   readonly path: string;
   readonly name: string;
@@ -54,123 +43,6 @@ export interface FolderListing {
   readonly total: number | null;
   readonly unseen: number | null;
   readonly uidValidity: number | null;
-}
-
-/** As much of a message as tells it from others. */
-export type Identified = Pick<FetchedMessage, 'messageId' | 'subject'>;
-
-export interface Address {
-  readonly name: string | null;
-  readonly email: string;
-}
-
-export interface AttachmentPart {
-  /** Ordinal among the leaves of the message, from 1: what an attachment id names beside the message's place. */
-  readonly part: number;
-  readonly filename: string | null;
-  readonly contentType: string;
-  /** Decoded octets; without `sizeExact` computed from the encoded size, and off by as much as its lines differ from the usual. */
-  readonly size: number;
-  /** Absent in copies from before it was told: not known. */
-  readonly sizeExact?: boolean;
-  readonly inline: boolean;
-  readonly contentId: string | null;
-}
-
-/** One message as fetched, every text decoded. Times are UTC. */
-export interface FetchedMessage {
-  readonly ref: MessageRef;
-  readonly seen: boolean;
-  readonly flagged: boolean;
-  readonly answered: boolean;
-  readonly draft: boolean;
-  readonly keywords: readonly string[];
-  readonly size: number;
-  readonly receivedAt: Date;
-  readonly sentAt: Date | null;
-  readonly messageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
-  readonly subject: string | null;
-  readonly from: readonly Address[];
-  readonly to: readonly Address[];
-  readonly cc: readonly Address[];
-  readonly bcc: readonly Address[];
-  readonly replyTo: readonly Address[];
-  /** Where the sender of a list's mail wants answers to everybody (Mail-Followup-To); absent = not said, or no list. */
-  readonly followUpTo?: readonly Address[];
-  readonly autoSubmitted: string | null;
-  readonly hasAttachments: boolean;
-  readonly attachments: readonly AttachmentPart[];
-  /** Topmost first; absent = not known. */
-  readonly authenticationResults?: readonly AuthenticationResults[];
-  /** Root Message-ID of the thread: first of References, else In-Reply-To, else its own. */
-  readonly threadRoot: string | null;
-  /** Id of its thread; absent while the index of the mailbox is not complete, and where it has no Message-ID to belong anywhere by. */
-  readonly threadId?: string;
-  /** Ids of other threads that this message, which is not in the index yet, makes one with its own. */
-  readonly mergedThreads?: readonly string[];
-  /** The provider's id of a message that it may show in several folders (X-GM-MSGID); absent on other servers. */
-  readonly providerId?: string;
-  /** Numbers of the other folders it lies in, ascending; with `providerId` only. */
-  readonly alsoIn?: readonly number[];
-  readonly text?: FetchedText;
-}
-
-/** Which alternative of a message is read first; the other one where it has no such. */
-export type BodySource = 'plain' | 'html';
-
-/** One leaf of a message, before its bytes are read. */
-export interface PartDescription extends AttachmentPart {
-  /** How the mail server names it (RFC 3501 6.4.5). */
-  readonly path: string;
-  readonly encoding: 'identity' | 'base64' | 'quoted-printable' | 'uuencode';
-  readonly charset: string | null;
-  /** Bytes as they lie on the server. */
-  readonly encodedSize: number;
-}
-
-export const ORDERS = [
-  'received_desc', 'received_asc', 'sent_desc', 'sent_asc', 'size_desc', 'size_asc', 'subject_asc', 'from_asc',
-] as const; // prettier-ignore
-export type Order = (typeof ORDERS)[number];
-
-/** A keyset: the sort value of the last item handed out, and where it lies. */
-export interface Keyset {
-  readonly value: string | number;
-  readonly folderNumber: number;
-  readonly uid: number;
-}
-
-export interface MailQuery {
-  /** In home order (`home-folder.ts`): of a message that lies in several, only the one in the first of them is found. */
-  readonly folders: readonly FolderRef[];
-  readonly filter: Filter;
-  readonly order: Order;
-  readonly limit: number;
-  readonly after: Keyset | null;
-  /** How much is fetched of each hit: only its place, the envelope, everything, or the text too. */
-  readonly depth: 'place' | 'envelope' | 'structure';
-  readonly textChars: number | null;
-  /** Where the text is taken from; `plain` when absent. */
-  readonly bodySource?: BodySource;
-  /** Only count the hits. */
-  readonly countOnly: boolean;
-  /** Whole threads instead of messages, in the order of their first hit; `limit` and `after` count threads. */
-  readonly byThread?: boolean;
-}
-
-export interface MailQueryAnswer {
-  readonly messages: readonly FetchedMessage[];
-  readonly next: Keyset | null;
-  /** Hits in all; only with `countOnly`. */
-  readonly count: number | null;
-  /** False where the mail server tells of changed flags only when it is asked for all of them, and was not just now. */
-  readonly isExact?: boolean;
-  /** `mail_server` when a filter was evaluated by the server (`body_contains`, `header`). */
-  readonly evaluatedBy: 'gateway' | 'mail_server';
-  /** With `byThread`, instead of `messages`: the hits of each thread, newest first; of the others only the place counts. */
-  readonly threads?: readonly (readonly FetchedMessage[])[];
 }
 
 /** A query's answer, and from where in the log a wait goes on: nothing the answer shows comes again, nothing is missed. */

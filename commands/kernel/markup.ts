@@ -3,18 +3,7 @@
  * bounded in time and memory.
  */
 import type { ReadAs, ReadHtml } from './html/read-html.ts';
-
-/** A body as a caller wrote it. */
-export interface WrittenMarkup {
-  readonly format: 'html' | 'markdown';
-  readonly source: string;
-}
-
-/** The same as it may be sent: clean HTML, and its plain text. */
-export interface RenderedMarkup {
-  readonly html: string;
-  readonly text: string;
-}
+import { type WrittenMarkup, type RenderedMarkup } from './html/written-markup.ts';
 
 /** A body as an approver is shown it: safe HTML, and the same as text. */
 export interface ShownBody {
@@ -58,16 +47,4 @@ export interface Markup {
   readonly read: (html: string, as: ReadAs, images: InlineImages) => Promise<ReadHtml>;
   /** What an approver is shown of a body. Throws `MarkupRefused` for one that takes too long or too much memory. */
   readonly show: (parts: { readonly html: string | null; readonly text: string }) => Promise<ShownParts>;
-}
-
-export const MARKUP_REFUSALS = ['too_deep', 'too_large', 'too_costly'] as const;
-
-/** The markup asks for more than anybody reads; nothing came of it. */
-export class MarkupRefused extends Error {
-  readonly reason: (typeof MARKUP_REFUSALS)[number];
-  constructor(reason: MarkupRefused['reason'], message: string) {
-    super(message);
-    this.name = 'MarkupRefused';
-    this.reason = reason;
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { containsFolded } from './fold-text.ts';
 import type { Filter } from './mail-filter.ts';
-import type { Address, FetchedMessage } from './mail-port.ts';
+import type { Address, FetchedMessage } from '../mail/message.ts';
 
 /** A condition whose truth only the mail server knows. */
 export type ServerLeaf =

@@ -1,5 +1,5 @@
 /** Turning what a draft says into the exact bytes of an Internet message (RFC 5322, RFC 2045). */
-import type { Address } from './mail-port.ts';
+import type { Address } from '../mail/message.ts';
 
 export interface ComposedAttachment {
   readonly filename: string | null;

@@ -1,6 +1,7 @@
 /** The orders of a collection: what a message is sorted by, and how two places compare (`contract.md` 4). */
 import { foldText } from './fold-text.ts';
-import type { FetchedMessage, Keyset, Order } from './mail-port.ts';
+import type { Keyset, Order } from '../mail/query.ts';
+import type { FetchedMessage } from '../mail/message.ts';
 
 type OrderField = 'received' | 'sent' | 'size' | 'subject' | 'from';
 

@@ -19,9 +19,10 @@ import type { Directory } from './directory.ts';
 import type { Secrets } from './secrets.ts';
 import type { Position } from './position.ts';
 import type { Sealed } from './sealed.ts';
-import type { AccessTokenClaims, Tokens } from './access-tokens.ts';
+import type { Tokens } from './access-tokens.ts';
 import type { AttemptLimits, OneTimeLinks, SessionUse } from './sign-in-port.ts';
 import type { SubmissionPort } from './submission-port.ts';
+import type { EventStore } from '../ports/event-store.ts';
 
 export interface Clock {
   now(): Date;
@@ -42,83 +43,6 @@ export interface Ids {
   idForKey(prefix: IdPrefix, orgId: string, principalId: string, key: string): string;
   /** HMAC-SHA-256 of `text` as hex, for stream names that must not tell what they reserve. */
   reservationName(text: string): string;
-}
-
-export interface NewEvent {
-  /** UUIDv5(stream, attempt id, index): the identical append may be resent, nothing else repeats it. */
-  readonly id: string;
-  readonly type: string;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
-export interface StoredEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly streamName: string;
-  readonly revision: bigint;
-  readonly position: Position;
-  readonly data: Readonly<Record<string, unknown>>;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly storedAt: Date;
-}
-
-/** Exact revision of the last event known, or that the stream must not exist. ANY is never used. */
-export type ExpectedRevision = bigint | 'no-stream';
-
-export interface Appended {
-  readonly revision: bigint;
-  readonly position: Position;
-}
-
-export type SubscriptionItem =
-  | { readonly kind: 'event'; readonly event: StoredEvent }
-  | { readonly kind: 'checkpoint'; readonly position: Position }
-  | { readonly kind: 'caught-up' };
-
-export interface EventFilter {
-  /** Stream name prefixes such as `mailbox-`; system streams are always left out. */
-  readonly streamPrefixes: readonly string[];
-}
-
-export interface EventStore {
-  /**
-   * Appends all events or none. Throws `WrongExpectedRevision`, or `GatewayError` `store_unavailable` when the store
-   * does not answer in time; an unknown outcome is settled by resending the identical append.
-   */
-  append(streamName: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>;
-  /** The events of a stream in order, empty when it does not exist. Throws `store_unavailable`. */
-  readStream(streamName: string, from?: bigint): Promise<readonly StoredEvent[]>;
-  /** The newest event of a stream, or null. */
-  readLast(streamName: string): Promise<StoredEvent | null>;
-  /** The position of the last event in `$all`, or -1n when it is empty. */
-  headPosition(): Promise<Position>;
-  /**
-   * Events of `$all` after a position (null = from the start), oldest first, without system events: at most `most`,
-   * and fewer only near the end of the log. Throws `store_unavailable`.
-   */
-  readAll(after: Position | null, most: number): Promise<readonly StoredEvent[]>;
-  /**
-   * Every event after `from` (null = from the start), for ever, resubscribing by itself from the last item handed out.
-   * Ends only when the signal aborts.
-   */
-  subscribeToAll(
-    from: Position | null,
-    signal: AbortSignal,
-    filter?: EventFilter,
-  ): AsyncIterable<SubscriptionItem>;
-}
-
-/** The stream is not at the revision the append expected. `actual` is null when the store did not say. */
-export class WrongExpectedRevision extends Error {
-  readonly streamName: string;
-  readonly actual: bigint | 'no-stream' | null;
-  constructor(streamName: string, actual: bigint | 'no-stream' | null) {
-    super(`stream ${streamName} is not at the expected revision`);
-    this.name = 'WrongExpectedRevision';
-    this.streamName = streamName;
-    this.actual = actual;
-  }
 }
 
 export type Row = Record<string, unknown>;
@@ -290,5 +214,3 @@ export interface Ports {
   readonly log: Log;
   readonly server: ServerInfo;
 }
-
-export type { AccessTokenClaims, Position, Sealed, Tokens };

@@ -5,7 +5,8 @@
  */
 import { GatewayError } from './errors.ts';
 import { Handover } from './handover.ts';
-import type { MailPort, MessageRef, PartDescription } from './mail-port.ts';
+import type { MailPort } from './mail-port.ts';
+import type { MessageRef, PartDescription } from '../mail/message.ts';
 import { decodePiece } from './transfer-decoding.ts';
 
 /** Large enough for few commands, small enough that 25 downloads at once stay far below 64 MiB. */

@@ -17,7 +17,8 @@ import {
   writeSettled,
 } from './idempotency.ts';
 import type { IdPrefix } from './ids.ts';
-import type { PersonalData, Ports, StoredEvent } from './ports.ts';
+import type { PersonalData, Ports } from './ports.ts';
+import type { StoredEvent } from './event.ts';
 
 interface Claimant {
   readonly capability: string;

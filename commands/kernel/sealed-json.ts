@@ -1,6 +1,7 @@
 /** A text, or structured data as one JSON text, sealed where older events hold it in clear. */
 import type { z } from 'zod';
-import type { PersonalData, Sealed } from './ports.ts';
+import type { PersonalData } from './ports.ts';
+import type { Sealed } from './sealed.ts';
 
 /** What `sealedOr` reads. */
 export type SealedOr<Clear> = Sealed | { readonly clear: Clear };

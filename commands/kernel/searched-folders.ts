@@ -3,7 +3,7 @@ import type { MailboxAccess } from './access.ts';
 import type { MailboxEntry } from './directory.ts';
 import { allSelectable, assertFoldersKnown, effectiveRoles, resolveFolder, roleOfFolder } from './folders.ts';
 import { inHomeOrder } from './home-folder.ts';
-import type { FolderRef } from './mail-port.ts';
+import type { FolderRef } from '../mail/message.ts';
 import type { Locators } from './ports.ts';
 
 type Reach = Pick<MailboxAccess, 'folderRoles'>;

@@ -1,6 +1,7 @@
 /** Messages by conversation (`contract.md` 4): the filter `thread_id` and the view `threads`. */
 import type { Filter } from './mail-filter.ts';
-import type { FetchedMessage, Keyset, MailQuery, Order } from './mail-port.ts';
+import type { Keyset, MailQuery, Order } from '../mail/query.ts';
+import type { FetchedMessage } from '../mail/message.ts';
 import { compareKeysets, keysetOf } from './message-order.ts';
 
 export interface Thread {

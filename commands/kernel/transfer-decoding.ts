@@ -1,5 +1,5 @@
 /** Content-Transfer-Encodings (RFC 2045 6) undone piece by piece, in constant memory. Never fails: bad input is skipped. */
-import type { PartDescription } from './mail-port.ts';
+import type { PartDescription } from '../mail/message.ts';
 
 export type TransferEncoding = PartDescription['encoding'];
 

@@ -2,7 +2,7 @@
 import { GatewayError } from '../kernel/errors.ts';
 import { hostsOf } from '../kernel/mail-logins.ts';
 import { type MailProvider, PROVIDER_NAMES } from '../kernel/mail-providers.ts';
-import type { Sealed } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import { assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /** Throws `not_found`, or `conflict` for a mailbox that is removed or does not log in with this provider. */

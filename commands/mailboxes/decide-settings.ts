@@ -2,7 +2,7 @@
 import { GatewayError } from '../kernel/errors.ts';
 import type { HostSettings } from '../kernel/mail-port.ts';
 import type { MailProvider } from '../kernel/mail-providers.ts';
-import type { Sealed } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import { MAILBOX_SCOPES } from '../kernel/scopes.ts';
 import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
 import { folderRole } from '../kernel/event-fields.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
-import { FOLDER_ROLES } from '../kernel/mail-port.ts';
+import { FOLDER_ROLES } from '../values/folder-roles.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { entryOf } from './change-mailbox.ts';
 

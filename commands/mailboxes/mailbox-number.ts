@@ -2,7 +2,8 @@
 import { appendFacts, type Author } from '../kernel/decide-and-append.ts';
 import { catalogueOf, readEvent } from '../kernel/event.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import { type Ports, WrongExpectedRevision } from '../kernel/ports.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { WrongExpectedRevision } from '../ports/event-store.ts';
 import { MailboxNumberReserved } from './mailbox-events.ts';
 
 const catalogue = catalogueOf([MailboxNumberReserved]);

@@ -4,7 +4,8 @@ import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } fr
 import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import type { Quotas } from '../kernel/grant-quotas.ts';
-import type { FolderRole, HostSettings } from '../kernel/mail-port.ts';
+import type { HostSettings } from '../kernel/mail-port.ts';
+import type { FolderRole } from '../values/folder-roles.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
 import { type MailboxEvent, mailboxEvents } from './mailbox-events.ts';
 

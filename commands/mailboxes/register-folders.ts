@@ -2,8 +2,10 @@
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import { FOLDER_ROLES, type FolderListing, type FolderRole } from '../kernel/mail-port.ts';
-import type { Ports, Sealed } from '../kernel/ports.ts';
+import type { FolderListing } from '../kernel/mail-port.ts';
+import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
+import type { Ports } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import { type KnownPaths, type ListedFolder, numberFolders, recordFolders } from './decide-folders.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
 

@@ -6,7 +6,7 @@ import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
 import { folderRole } from '../kernel/event-fields.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import { folderOfId } from '../kernel/folders.ts';
-import type { FolderRole } from '../kernel/mail-port.ts';
+import type { FolderRole } from '../values/folder-roles.ts';
 import { MailboxIdParameter } from '../kernel/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { setFolderRoles } from './decide-folders.ts';

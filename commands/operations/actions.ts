@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { folderOfRole, resolveFolder } from '../kernel/folders.ts';
-import type { FolderRef } from '../kernel/mail-port.ts';
+import type { FolderRef } from '../mail/message.ts';
 import type { Locators } from '../kernel/ports.ts';
 import type { MailboxScope } from '../kernel/scopes.ts';
 import { FolderArgument } from '../kernel/select.ts';

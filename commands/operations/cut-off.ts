@@ -1,6 +1,6 @@
 /** A cut-off operation as it is looked up: its items, and what lies where their messages were. */
 import type { MailboxEntry } from '../kernel/directory.ts';
-import type { MessageRef } from '../kernel/mail-port.ts';
+import type { MessageRef } from '../mail/message.ts';
 import type { Locators } from '../kernel/ports.ts';
 import { relocates } from './actions.ts';
 import type { ActionStep, ItemResult, OperationTarget } from './operation-events.ts';

@@ -1,6 +1,7 @@
 /** Finds, in the targets of a cut-off operation, the messages that its copies and moves brought there. */
 import { GatewayError } from '../kernel/errors.ts';
-import type { FolderRef, MailSession } from '../kernel/mail-port.ts';
+import type { MailSession } from '../kernel/mail-port.ts';
+import type { FolderRef } from '../mail/message.ts';
 import { relocates, takesAway } from './actions.ts';
 import { type CutOff, isInPlace, type Item } from './cut-off.ts';
 

@@ -1,7 +1,7 @@
 /** The first append of an operation: what was asked and what policy said. Expecting no stream, it claims the key. */
 import type { Context } from '../kernel/capability.ts';
 import { appendFacts, foldFacts, streamOf } from '../kernel/decide-and-append.ts';
-import { type Appended, WrongExpectedRevision } from '../kernel/ports.ts';
+import { type Appended, WrongExpectedRevision } from '../ports/event-store.ts';
 import { sealJson } from '../kernel/sealed-json.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { Mode } from './authorize-operation.ts';

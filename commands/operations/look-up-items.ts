@@ -1,5 +1,6 @@
 /** What became of the open items of a cut-off operation, judged by source and target as they are now. Only looks. */
-import type { MailSession, MessageRef } from '../kernel/mail-port.ts';
+import type { MailSession } from '../kernel/mail-port.ts';
+import type { MessageRef } from '../mail/message.ts';
 import { relocates } from './actions.ts';
 import { type CutOff, isInPlace, type Item } from './cut-off.ts';
 import { type Arrivals, findArrivals, validityOf } from './find-arrivals.ts';

@@ -4,7 +4,7 @@ import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../kernel/event.ts';
 import { withPrefix } from '../kernel/ids.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
-import type { Sealed } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import { Draft } from '../kernel/draft-shape.ts';
 import type { ApprovalEvent } from './approvals/approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';

@@ -1,6 +1,7 @@
 /** Settles what a cut-off operation left open by looking at source and target, never by repeating. */
 import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
-import { type Ports, WrongExpectedRevision } from '../kernel/ports.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { WrongExpectedRevision } from '../ports/event-store.ts';
 import { commitOutcome } from './approvals/commit-outcome.ts';
 import { lookUpItems } from './look-up-items.ts';
 import { aboutOperation, operation, type OperationState, summarise } from './operation.ts';

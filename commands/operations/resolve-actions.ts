@@ -1,7 +1,7 @@
 /** A person's word about message actions of which nobody could tell whether they happened. Pure. */
 import { GatewayError } from '../kernel/errors.ts';
 import type { Fact } from '../kernel/event.ts';
-import type { Sealed } from '../kernel/ports.ts';
+import type { Sealed } from '../kernel/sealed.ts';
 import { commitOutcome } from './approvals/commit-outcome.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { ItemResult, OperationResolved } from './operation-events.ts';

@@ -1,7 +1,8 @@
 /** Performs the steps of an operation on its targets and says what became of each. */
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError } from '../kernel/errors.ts';
-import type { ActionOutcome, FolderRef, MailSession } from '../kernel/mail-port.ts';
+import type { ActionOutcome, MailSession } from '../kernel/mail-port.ts';
+import type { FolderRef } from '../mail/message.ts';
 import type { Locators } from '../kernel/ports.ts';
 import type { ActionStep, ItemResult } from './operation-events.ts';
 import type { Target } from './selection.ts';

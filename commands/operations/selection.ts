@@ -3,14 +3,9 @@ import { looksIntoText } from '../kernel/matches.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
-import type {
-  FetchedMessage,
-  Identified,
-  MailAnswer,
-  MailQuery,
-  MailSession,
-  MessageRef,
-} from '../kernel/mail-port.ts';
+import type { MailAnswer, MailSession } from '../kernel/mail-port.ts';
+import type { MailQuery } from '../mail/query.ts';
+import type { FetchedMessage, Identified, MessageRef } from '../mail/message.ts';
 import type { Locators, MessagePlace } from '../kernel/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../kernel/select.ts';

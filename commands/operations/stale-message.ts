@@ -2,7 +2,8 @@
 import type { MailboxEntry } from '../kernel/directory.ts';
 import { GatewayError, notFound } from '../kernel/errors.ts';
 import { catalogueOf, readEvent } from '../kernel/event.ts';
-import type { MailAnswer, MessageRef } from '../kernel/mail-port.ts';
+import type { MailAnswer } from '../kernel/mail-port.ts';
+import type { MessageRef } from '../mail/message.ts';
 import type { MessageMove } from '../kernel/message-moves.ts';
 import type { Ports } from '../kernel/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';

@@ -4,7 +4,7 @@ import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../kernel/errors.ts';
 import { awaitClaim } from '../kernel/idempotency.ts';
 import type { MailSession } from '../kernel/mail-port.ts';
-import type { StoredEvent } from '../kernel/ports.ts';
+import type { StoredEvent } from '../kernel/event.ts';
 import { type CheckMode, termsFor } from '../policy/approval-terms.ts';
 import { checkActions, neverDirect } from './actions.ts';
 import { answerInTime } from './answer-in-time.ts';

@@ -1,5 +1,5 @@
 /** What a person has to know of an address before anything goes to it. */
-import type { Address } from '../kernel/mail-port.ts';
+import type { Address } from '../mail/message.ts';
 import { foreignLetters, lookAtDomain, mixesScripts } from '../kernel/look-alikes.ts';
 import type { Policy } from '../kernel/policy-document.ts';
 import { isInternal } from './decide-for-caller.ts';

@@ -4,8 +4,9 @@
  */
 import { NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import type { AppendResult, EventStoreDBClient, JSONEventData } from '@eventstore/db-client';
-import { WrongExpectedRevision } from '../../commands/kernel/ports.ts';
-import type { ExpectedRevision, Log } from '../../commands/kernel/ports.ts';
+import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { ExpectedRevision } from '../../commands/ports/event-store.ts';
 import { Backoff } from './backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';

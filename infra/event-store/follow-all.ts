@@ -1,5 +1,7 @@
 /** A subscription that outlives its connections. */
-import type { EventFilter, Log, Position, SubscriptionItem } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import { Backoff } from './backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';

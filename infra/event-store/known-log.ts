@@ -4,7 +4,9 @@
  * event known tells: a log only grows, so whoever still holds it holds everything before it too.
  */
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Log, Position, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import type { StoreConnection } from './store-connection.ts';
 import type { StreamReader } from './stream-reader.ts';
 

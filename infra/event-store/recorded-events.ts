@@ -2,7 +2,7 @@
 import { jsonEvent } from '@eventstore/db-client';
 import type { AllStreamRecordedEvent, JSONEventData, RecordedEvent } from '@eventstore/db-client';
 import { isJsonObject } from '../../commands/kernel/json-object.ts';
-import type { NewEvent, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { NewEvent, StoredEvent } from '../../commands/kernel/event.ts';
 
 /** To be sent; checked by `requireEvents` before. */
 export const toJsonEvent = ({ id, type, data, metadata }: NewEvent): JSONEventData =>

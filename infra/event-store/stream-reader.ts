@@ -13,7 +13,9 @@ import type {
   ResolvedEvent,
   StreamingRead,
 } from '@eventstore/db-client';
-import type { Log, Position, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import { Backoff } from './backoff.ts';
 import { toStoredEvent } from './recorded-events.ts';
 import { Slots } from './slots.ts';

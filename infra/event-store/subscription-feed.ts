@@ -11,7 +11,9 @@ import type {
   Filter,
   Position as StorePosition,
 } from '@eventstore/db-client';
-import type { EventFilter, Log, StoredEvent, SubscriptionItem } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/kernel/ports.ts';
+import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
 import { toStoredEvent } from './recorded-events.ts';
 
 /** Events read ahead of the consumer. */

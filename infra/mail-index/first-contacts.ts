@@ -1,5 +1,5 @@
 /** Whether anything came from a sender before a message did (`contract.md` 4, `first_contact`). */
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { keysetOf } from '../../commands/kernel/message-order.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { SAME_MESSAGE, valueOf } from './page-ask.ts';

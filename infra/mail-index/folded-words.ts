@@ -3,7 +3,7 @@
  * and their elements are told apart by control characters, which no fetched text holds.
  */
 import { foldText } from '../../commands/kernel/fold-text.ts';
-import type { Address, FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { Address, FetchedMessage } from '../../commands/mail/message.ts';
 import { domainOf } from '../../commands/kernel/matches.ts';
 import { cleanText } from '../../commands/kernel/clean-text.ts';
 

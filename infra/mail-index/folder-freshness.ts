@@ -1,7 +1,6 @@
 /** Whether copies of folders are what the mail server has now: one look at most per folder and second (STATUS). */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import { BoundedMap } from '../bounded-map.ts';
-import type { FolderCounts } from '../mail/folder-counts.ts';
 import type { FolderState } from './folder-mirror.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -69,4 +68,12 @@ export function isTrueOf(state: FolderState, counts: FolderCounts | null): boole
   const { highestModseq: theirs } = counts;
   if (ours !== null && theirs !== null && ours !== theirs) return ours > theirs;
   return state.messages === counts.messages;
+}
+
+export interface FolderCounts {
+  readonly uidValidity: number;
+  readonly uidNext: number;
+  readonly messages: number;
+  /** Null where the server has no CONDSTORE (RFC 7162): changed flags do not show. */
+  readonly highestModseq: bigint | null;
 }

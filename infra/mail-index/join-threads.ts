@@ -1,5 +1,5 @@
 /** Which threads messages belong to: the connected components of the names they have and refer to. Pure. */
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { namesOf } from '../../commands/kernel/threads.ts';
 import { keyOfText } from './index-keys.ts';
 

@@ -2,7 +2,7 @@
  * First pages answered lately: who asks the same again, as pollers do, gets the same messages without their being read, as
  * long as the copies say that they hold the same. Never older than the copies: each use asks for their state.
  */
-import type { MailQuery, MailQueryAnswer } from '../../commands/kernel/mail-port.ts';
+import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import { type StateRow, statesOf } from './copy-states.ts';

@@ -1,5 +1,5 @@
 /** A message as two rows of the mirror, and back. */
-import type { FetchedMessage, FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { bareMessageId } from '../../commands/kernel/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
 import { foldedWords } from './folded-words.ts';

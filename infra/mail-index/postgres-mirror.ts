@@ -1,5 +1,5 @@
 /** The `MailIndex` on schema `mirror`. */
-import type { MailQuery } from '../../commands/kernel/mail-port.ts';
+import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Locators, Sql } from '../../commands/kernel/ports.ts';
 import { threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
 import {

@@ -1,5 +1,6 @@
 /** Answers a query from the copy: SQL narrows and orders, the one `matches` decides (`contract.md` 4). */
-import type { FetchedMessage, Keyset, MailQuery, MailQueryAnswer } from '../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { matches } from '../../commands/kernel/matches.ts';
 import { keysetOf } from '../../commands/kernel/message-order.ts';
 import { newestFirst, type Thread, threadsOf } from '../../commands/kernel/threads.ts';

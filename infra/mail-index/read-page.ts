@@ -1,5 +1,6 @@
 /** Runs the statements of a query: rows to messages, and the state of the copies they came from. */
-import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import type { Sql } from '../../commands/kernel/ports.ts';
 import { leafKeys } from '../../commands/kernel/matches.ts';
 import { threadIdsOf } from '../../commands/kernel/threads.ts';

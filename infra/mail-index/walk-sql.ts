@@ -1,5 +1,5 @@
 /** Candidates taken off the index of their order, one after the other, and no further than the page needs. */
-import type { Keyset, Order } from '../../commands/kernel/mail-port.ts';
+import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, type Parameters } from './filter-sql.ts';
 import {
   beyond,

@@ -2,7 +2,7 @@
  * What a worker does beside its watch on INBOX: looks at other folders, the first pass, comparisons. In the bulk lane, on a
  * connection that is ended when there is nothing more to do.
  */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';

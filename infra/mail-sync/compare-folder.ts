@@ -1,5 +1,5 @@
 /** Holds the whole copy of a folder against the mail server: what went unnoticed is mended. */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';

@@ -5,7 +5,8 @@
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
 import { catalogueOf, type Fact } from '../../commands/kernel/event.ts';
 import { type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
-import { type ExpectedRevision, type Ports, WrongExpectedRevision } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import { type ExpectedRevision, WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/kernel/position.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
 

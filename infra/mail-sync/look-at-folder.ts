@@ -1,5 +1,5 @@
 /** One look at a folder: the copy is brought to what the mail server has now. */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from '../mail/imap-connection.ts';
 import { folderStatus } from '../mail/look-at-folder.ts';
 import { openIfThere } from '../mail/open-folder.ts';

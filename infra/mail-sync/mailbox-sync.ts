@@ -3,7 +3,7 @@ import type { FeedEvent } from '../../commands/feed/feed-events.ts';
 import type { Fact } from '../../commands/kernel/event.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import type { Position } from '../../commands/kernel/position.ts';
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { FolderKey, FolderMirror, FolderUpdate, MailIndex, Vouch } from '../mail-index/folder-mirror.ts';
 import type { FeedWriter } from './feed-writer.ts';

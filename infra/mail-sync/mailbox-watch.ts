@@ -2,7 +2,7 @@
  * One connection's life: it idles on INBOX, asks after it where the server does not tell in time and, in rounds, after the other
  * folders. Whatever is found is brought into feed and copy; when the connection ends, the worker makes another.
  */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';

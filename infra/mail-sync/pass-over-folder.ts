@@ -1,5 +1,5 @@
 /** The first pass over a folder: newest first, in bounded steps, resumed where it was cut off. */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import { searchUids } from '../mail/search-uids.ts';

@@ -1,6 +1,6 @@
 /** What a mail server tells of a folder since the copy was brought forward last. */
 import type { FetchMessageObject } from 'imapflow';
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import { fetchEnvelopes } from '../mail/fetch-envelopes.ts';
 import { FETCH_ITEMS, isDeleted, toFetchedMessage } from '../mail/fetched-message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';

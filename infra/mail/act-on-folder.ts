@@ -1,6 +1,7 @@
 /** What every action shares: the folder opened for writing, the messages that are there, and honest outcomes. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { ActionOutcome, FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ActionOutcome } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { refusalText } from './mail-errors.ts';
 import { openIfThere } from './open-folder.ts';

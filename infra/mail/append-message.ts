@@ -1,5 +1,5 @@
 /** Puts a message into a folder (APPEND). */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
 /** 25 MiB over a slow line take longer than a command may; at 1 Mbit/s this is enough for them. */

@@ -6,7 +6,7 @@ import type {
   MessageComposer,
   MessageToCompose,
 } from '../../commands/kernel/message-composer.ts';
-import type { Address } from '../../commands/kernel/mail-port.ts';
+import type { Address } from '../../commands/mail/message.ts';
 
 /** Streams in pieces of this size; also what waits in front of a slow reader. */
 const PIECE_BYTES = 64 * 1024;

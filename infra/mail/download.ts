@@ -1,5 +1,5 @@
 /** Raw bytes of messages and parts, a piece at a time. */
-import type { MessageRef, PartDescription } from '../../commands/kernel/mail-port.ts';
+import type { MessageRef, PartDescription } from '../../commands/mail/message.ts';
 import { partOf } from './body-structure.ts';
 import { isDeleted } from './fetched-message.ts';
 import type { ImapConnection } from './imap-connection.ts';

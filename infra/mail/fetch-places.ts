@@ -1,5 +1,5 @@
 /** Messages by place, wherever they lie. */
-import type { FetchedMessage, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import type { Depth } from './fetched-message.ts';
 import { fetchUids } from './folder-candidates.ts';
 import type { ImapConnection } from './imap-connection.ts';

@@ -8,7 +8,8 @@ import type {
 import { parseAddressHeader } from 'mailparser';
 import { authenticationResultsOf } from '../../commands/kernel/authentication-results.ts';
 import { cleanText } from '../../commands/kernel/clean-text.ts';
-import type { Address, FetchedMessage, MailQuery, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { MailQuery } from '../../commands/mail/query.ts';
+import type { Address, FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import { attachmentsOf } from './body-structure.ts';
 import { headerLines } from './header-lines.ts';
 import { type LabelledFolder, sharedBy } from './labelled-folders.ts';

@@ -1,6 +1,7 @@
 /** What may match in one folder: the server's search, its answers to server-defined conditions, and the dates. */
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { compareKeysets } from '../../commands/kernel/message-order.ts';
 import { leafName, matches, type ServerLeaf } from '../../commands/kernel/matches.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';

@@ -1,15 +1,8 @@
 /** What the server says of a folder without opening it: enough to tell whether a copy of it is still true. */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
-
-export interface FolderCounts {
-  readonly uidValidity: number;
-  readonly uidNext: number;
-  readonly messages: number;
-  /** Null where the server has no CONDSTORE (RFC 7162): changed flags do not show. */
-  readonly highestModseq: bigint | null;
-}
+import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 
 /** STATUS (RFC 3501 6.3.10). Null when the folder is gone, or the server does not tell. */
 export async function folderCounts(

@@ -1,6 +1,6 @@
 /** The messages an action is meant for, found with as few questions as it takes. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Identified, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { Identified, MessageRef } from '../../commands/mail/message.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { isDeleted, messageIdOf, subjectOf } from './fetched-message.ts';
 import type { ImapConnection } from './imap-connection.ts';

@@ -7,9 +7,9 @@ import type {
   MailAnswer,
   MailLogin,
   MailPort,
-  MailQuery,
   MailSession,
 } from '../../commands/kernel/mail-port.ts';
+import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
 import type { Log } from '../../commands/kernel/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';

@@ -2,19 +2,20 @@
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type {
   ActionOutcome,
-  BodySource,
-  FetchedMessage,
   FlagChange,
   FolderListing,
-  FolderRef,
-  Identified,
-  MailQuery,
-  MailQueryAnswer,
   MailSession,
-  MessageRef,
-  PartDescription,
   Sighting,
 } from '../../commands/kernel/mail-port.ts';
+import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
+import type {
+  BodySource,
+  FetchedMessage,
+  FolderRef,
+  Identified,
+  MessageRef,
+  PartDescription,
+} from '../../commands/mail/message.ts';
 import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
 import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
 import { appendMessage } from './append-message.ts';
@@ -23,7 +24,8 @@ import type { Lease } from './connection-pool.ts';
 import { describePart, readBytes } from './download.ts';
 import { prepareExpunge } from './expunge-messages.ts';
 import { fetchPlaces } from './fetch-places.ts';
-import { type FolderCounts, folderCounts } from './folder-counts.ts';
+import { folderCounts } from './folder-counts.ts';
+import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 import { identifyMessages } from './identify-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './list-folders.ts';

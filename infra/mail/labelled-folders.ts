@@ -1,12 +1,8 @@
 /** Gmail shows one message in a folder per label: which folders those are (X-GM-EXT-1, Google's "IMAP extensions"). */
 import type { FetchMessageObject } from 'imapflow';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
-import {
-  type FetchedMessage,
-  FOLDER_ROLES,
-  type FolderRef,
-  type FolderRole,
-} from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
+import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 
 /** A folder of the mailbox with the role that the server itself gives it. */
 export interface LabelledFolder extends FolderRef {

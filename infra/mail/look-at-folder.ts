@@ -1,6 +1,7 @@
 /** What a reconciler looks at: what is there now, and what arrived. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { FolderRef, Sighting } from '../../commands/kernel/mail-port.ts';
+import type { Sighting } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ActionTarget } from './act-on-folder.ts';
 import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';

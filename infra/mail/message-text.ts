@@ -3,7 +3,7 @@ import type { MessageStructureObject } from 'imapflow';
 import type { FetchedText, TextNote } from '../../commands/kernel/fetched-text.ts';
 import { escapeText } from '../../commands/kernel/html/html-markup.ts';
 import { MAX_HTML_CHARS, type ReadHtml, upToLastTag } from '../../commands/kernel/html/read-html.ts';
-import type { BodySource } from '../../commands/kernel/mail-port.ts';
+import type { BodySource } from '../../commands/mail/message.ts';
 import { markupThreads } from '../markup/markup-threads.ts';
 import { isHollow, substitutePartsOf, type TextPart, textPartsOf } from './body-structure.ts';
 import { decodeText } from './decode-text.ts';

@@ -1,6 +1,6 @@
 /** Opening folders that may be gone from the server since the directory learned of them. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder, OpenMode } from './imap-connection.ts';
 import { refusalCode } from './mail-errors.ts';
 import { isRefusedSearch } from './search-uids.ts';

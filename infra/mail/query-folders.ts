@@ -1,5 +1,6 @@
 /** A query while it runs: its folders searched, and messages fetched from them wherever they lie. */
-import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { isHome } from '../../commands/kernel/home-folder.ts';
 import { threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';

@@ -1,5 +1,6 @@
 /** Answers a query live: the server narrows, the one `matches` decides (`contract.md` 4). */
-import type { FetchedMessage, Keyset, MailQuery, MailQueryAnswer } from '../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { compareKeysets, keysetOf, orderField } from '../../commands/kernel/message-order.ts';
 import { newestFirst, threadsOf } from '../../commands/kernel/threads.ts';
 import { deeper, type Depth } from './fetched-message.ts';

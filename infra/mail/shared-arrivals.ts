@@ -2,7 +2,7 @@
  * Where messages went on a server that may have had them there already: what it does not tell (COPYUID, RFC 4315) is found
  * by the provider's id, which a message keeps in every folder (X-GM-MSGID).
  */
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import type { Outcomes } from './act-on-folder.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { openIfThere } from './open-folder.ts';

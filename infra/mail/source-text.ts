@@ -1,6 +1,6 @@
 /** The text of a message whose parts its mail server could not tell apart, from the source. */
 import { simpleParser } from 'mailparser';
-import type { BodySource } from '../../commands/kernel/mail-port.ts';
+import type { BodySource } from '../../commands/mail/message.ts';
 import { decodeUndeclared } from './charsets.ts';
 import type { ImapConnection } from './imap-connection.ts';
 

@@ -1,5 +1,5 @@
 /** The event store with its appends measured. */
-import { type EventStore, WrongExpectedRevision } from '../../commands/kernel/ports.ts';
+import { type EventStore, WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The same store; every append is told to the metrics, however it ends. */

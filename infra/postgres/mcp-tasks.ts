@@ -8,7 +8,8 @@ import type {
   TaskOwner,
   TaskPlace,
 } from '../../commands/kernel/mcp-tasks.ts';
-import type { Leases, Log, Row, Sealed, Sql } from '../../commands/kernel/ports.ts';
+import type { Leases, Log, Row, Sql } from '../../commands/kernel/ports.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 
 const MOST_WORKING = 20;
 /** Kept ones too; an answer each of at most the size of an MCP result. */

@@ -1,6 +1,8 @@
 /** One batch, one transaction: the rows of every projection and their checkpoints, or nothing. */
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Position, Sql, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import {
   type Batch,
   checkpointKey,

@@ -1,5 +1,5 @@
 /** Reads a subscription ahead, so that whoever applies events takes as many at once as have arrived meanwhile. */
-import type { SubscriptionItem } from '../../commands/kernel/ports.ts';
+import type { SubscriptionItem } from '../../commands/ports/event-store.ts';
 
 export class ItemBuffer {
   readonly #capacity: number;

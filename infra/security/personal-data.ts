@@ -7,7 +7,8 @@ import { BoundedMap } from '../bounded-map.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import { isOwnerId, openText, readSealed, sealText } from './sealed-text.ts';
 import type { KeyObject } from 'node:crypto';
-import type { Clock, PersonalData, Sealed, Sql } from '../../commands/kernel/ports.ts';
+import type { Clock, PersonalData, Sql } from '../../commands/kernel/ports.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 
 const CACHED_KEYS = 5_000;
 /** An erasure by another process holds here after this at the latest. */

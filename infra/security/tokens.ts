@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { BoundedMap } from '../bounded-map.ts';
 import { hashBearer, newBearer } from './rest-tokens.ts';
-import type { AccessTokenClaims, Clock, Tokens } from '../../commands/kernel/ports.ts';
+import type { Clock } from '../../commands/kernel/ports.ts';
+import type { AccessTokenClaims, Tokens } from '../../commands/kernel/access-tokens.ts';
 import type { SigningKey } from './vault.ts';
 
 const TYPE = 'at+jwt';

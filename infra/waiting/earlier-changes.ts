@@ -2,7 +2,9 @@
 import { feedStream } from '../../commands/feed/feed-events.ts';
 import { FEED_DAYS } from '../../commands/kernel/change-feed.ts';
 import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/kernel/observed-change.ts';
-import type { Clock, EventStore, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Clock } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -5,7 +5,10 @@
 import { changesOf } from '../../commands/feed/read-changes.ts';
 import type { ChangeFeed, ChangesSoFar, FeedWatch } from '../../commands/kernel/change-feed.ts';
 import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
-import type { Clock, EventStore, Locators, Log, Position, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Clock, Locators, Log } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import { readEarlierChanges } from './earlier-changes.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { SharedRead } from './shared-read.ts';

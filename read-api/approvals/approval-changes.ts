@@ -1,7 +1,8 @@
 /** What is different in a send since the check before it: the two manifests compared, and the two texts line by line. */
 import { z } from 'zod';
 import { escapeText } from '../../commands/kernel/html/html-markup.ts';
-import { type Markup, MarkupRefused } from '../../commands/kernel/markup.ts';
+import type { Markup } from '../../commands/kernel/markup.ts';
+import { MarkupRefused } from '../../commands/kernel/html/written-markup.ts';
 import type { DraftBody } from '../../commands/drafts/draft-body.ts';
 import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
 import { lineDiff } from './line-diff.ts';

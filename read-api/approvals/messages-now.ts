@@ -1,7 +1,7 @@
 /** The messages of a check as they lie in the mailbox now. */
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { FetchedMessage, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { isSameMessage } from '../../commands/operations/approvals/build-actions-manifest.ts';
 import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';

@@ -1,6 +1,6 @@
 /** What a check of message actions will do, in words, and the messages it will do it to as they are now. Pure. */
 import { counted } from '../../commands/kernel/counted.ts';
-import type { Address } from '../../commands/kernel/mail-port.ts';
+import type { Address } from '../../commands/mail/message.ts';
 import type { Domains } from '../../commands/policy/address-look.ts';
 import { type ApprovalWarning, high, medium } from '../../commands/operations/approvals/approval-warnings.ts';
 import { flagsTold } from '../../commands/operations/approvals/flags-told.ts';

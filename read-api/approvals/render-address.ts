@@ -1,5 +1,5 @@
 /** Addresses as a person has to see them before anything goes out: the real one first, and what is odd about it. */
-import type { Address } from '../../commands/kernel/mail-port.ts';
+import type { Address } from '../../commands/mail/message.ts';
 import { type Domains, lookAtAddress } from '../../commands/policy/address-look.ts';
 import type { Fact } from './render-document.ts';
 

@@ -1,7 +1,7 @@
 /** The input fields that ask for message text, shared by every route that hands it out. */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
-import type { BodySource } from '../../commands/kernel/mail-port.ts';
+import type { BodySource } from '../../commands/mail/message.ts';
 import { pageLimit } from '../page.ts';
 
 export const DEFAULT_BODY_CHARS = 32_768;

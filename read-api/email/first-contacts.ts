@@ -1,7 +1,7 @@
 /** Adds to messages that are shown whether their sender wrote for the first time. */
 import type { Context } from '../../commands/kernel/capability.ts';
 import { allSelectable } from '../../commands/kernel/folders.ts';
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { Viewing } from './message-view.ts';
 
 /** Every view with text shows it, while the index is complete. Throws `store_unavailable`. */

@@ -4,13 +4,9 @@ import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import { AUTHENTICATION_RESULTS, trustedVerdicts } from '../../commands/kernel/authentication-results.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { roleOfFolder } from '../../commands/kernel/folders.ts';
-import {
-  type FetchedMessage,
-  FOLDER_ROLES,
-  type FolderRef,
-  type MailQuery,
-  type MessageRef,
-} from '../../commands/kernel/mail-port.ts';
+import type { MailQuery } from '../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef, MessageRef } from '../../commands/mail/message.ts';
+import { FOLDER_ROLES } from '../../commands/values/folder-roles.ts';
 import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
 import { safeFilename } from '../../commands/kernel/safe-filename.ts';
 import { readLength } from '../messages/read-parts.ts';

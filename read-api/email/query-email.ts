@@ -4,7 +4,7 @@ import { type Context, defineCapability } from '../../commands/kernel/capability
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { looksIntoText } from '../../commands/kernel/matches.ts';
 import type { Scope } from '../../commands/kernel/scopes.ts';
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { MailboxIdParameter } from '../../commands/kernel/select.ts';
 import { placeIn } from '../../commands/operations/selection.ts';
 import { cursorAfter, encodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
-import { ORDERS } from '../../commands/kernel/mail-port.ts';
+import { ORDERS } from '../../commands/mail/query.ts';
 import type { Scope } from '../../commands/kernel/scopes.ts';
 import { FolderArgument, MessageIds } from '../../commands/kernel/select.ts';
 import { DraftItem, DraftStatus, readDrafts } from '../drafts/read-drafts.ts';

@@ -2,7 +2,7 @@
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { markLasting } from '../../commands/kernel/lasting-items.ts';
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { withFirstContacts } from './first-contacts.ts';
 import { type Message, type View, type Viewing, viewOf } from './message-view.ts';
 import { showTexts } from './show-texts.ts';

@@ -1,5 +1,5 @@
 /** The texts of a page, made readable one after the other so that no request holds the process for all of them. */
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { InlineImages, Markup } from '../../commands/kernel/markup.ts';
 import { placeOf, type Viewing } from './message-view.ts';
 import { type ShownText, showText } from './message-body.ts';

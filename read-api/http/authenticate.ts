@@ -3,7 +3,8 @@ import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
 import { isSessionId } from '../../commands/kernel/credential-ids.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 import {
   type Presented,
   presentedSession,

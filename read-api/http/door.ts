@@ -1,7 +1,8 @@
 /** What both faces ask of a request before they look at what it wants: origin, bearer, rate. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../commands/kernel/access.ts';
-import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 import { Authenticator } from './authenticate.ts';
 import type { Surface } from './presented-credential.ts';
 import { Clients } from './clients.ts';

@@ -7,7 +7,7 @@ import {
   callerBehind,
   callerSignedIn,
 } from '../../commands/kernel/live-caller.ts';
-import type { AccessTokenClaims } from '../../commands/kernel/ports.ts';
+import type { AccessTokenClaims } from '../../commands/kernel/access-tokens.ts';
 import { type Scope, SCOPES } from '../../commands/kernel/scopes.ts';
 
 export type Surface = 'rest' | 'mcp';

@@ -2,7 +2,8 @@
 import type { Request, Response } from 'express';
 import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
 import { invokePublicRoute } from '../../commands/kernel/invoke-public-route.ts';
-import type { Ports, Position } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
 import { Clients } from './clients.ts';
 import { factsOf } from './request-facts.ts';

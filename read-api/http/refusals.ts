@@ -5,7 +5,8 @@ import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import type { ActorKind } from '../../commands/kernel/access.ts';
 import { credentialIds } from '../../commands/kernel/credential-ids.ts';
 import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports, Sealed } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 
 /** What a request came with: known here, whatever is wrong with it. */
 export interface KnownCredential {

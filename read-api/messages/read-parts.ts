@@ -1,5 +1,5 @@
 /** Parts of received mail that were read lately: where to go on reading, and how long they turned out to be. */
-import type { PartDescription } from '../../commands/kernel/mail-port.ts';
+import type { PartDescription } from '../../commands/mail/message.ts';
 import { ReceivedPart } from '../../commands/kernel/received-part.ts';
 
 /** By attachment id, the one used last at the end; a message never changes, so they hold for ever. */

@@ -3,7 +3,7 @@ import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { MessageRef } from '../../commands/mail/message.ts';
 import { placeIn } from '../../commands/operations/selection.ts';
 import { staleMessage } from '../../commands/operations/stale-message.ts';
 import { mailboxOf } from '../email/read-messages.ts';

@@ -1,7 +1,7 @@
 /** Which changes count for who waits for messages. Pure: the same change has the same verdict in every process, at any time. */
 import { isHome } from '../../commands/kernel/home-folder.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import type { FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { asksForFlags, matches, type MatchContext } from '../../commands/kernel/matches.ts';
 import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
 

@@ -1,5 +1,6 @@
 /** Messages for whoever wakes at the same time: one change is fetched once, however many wait for it. */
-import type { FetchedMessage, MailPort, MessageRef } from '../../commands/kernel/mail-port.ts';
+import type { MailPort } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
 import type { Clock } from '../../commands/kernel/ports.ts';
 

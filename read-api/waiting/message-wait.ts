@@ -4,7 +4,7 @@ import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import type { FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import { serverLeaves } from '../../commands/kernel/matches.ts';
 import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
 import { searchedFolders } from '../../commands/kernel/searched-folders.ts';

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { WrongExpectedRevision } from '../../commands/kernel/ports.ts';
+import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import { readManifest, type Manifest } from '../../infra/backup/manifest.ts';
 import { loadConfig } from '../../infra/config.ts';
 import { type Gateway, startGateway } from '../../infra/gateway.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ORDERS } from '../../commands/kernel/mail-port.ts';
+import { ORDERS } from '../../commands/mail/query.ts';
 import { decodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Client } from 'pg';
 import type { FeedChange } from '../../commands/feed/feed-events.ts';
-import type { EventStore } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { readRunFile } from '../../infra/run-file.ts';

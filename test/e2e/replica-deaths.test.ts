@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { StoredEvent } from '../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { readRunFile } from '../../infra/run-file.ts';

@@ -6,7 +6,7 @@ import type {
   MailboxEntry,
   TokenEntry,
 } from '../../commands/kernel/directory.ts';
-import { FOLDER_ROLES, type FolderRole } from '../../commands/kernel/mail-port.ts';
+import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 import {
   MAILBOX_SCOPES,
   type MailboxScope,

@@ -5,7 +5,7 @@ import { discardDraftCapability } from '../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../commands/drafts/edit-draft.ts';
 import { sendDraftCapability } from '../../commands/drafts/sending/send-draft-capability.ts';
 import type { PolicyEffect } from '../../commands/kernel/policy-document.ts';
-import type { StoredEvent } from '../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
 import { POLICIES } from './approval-terms-model.ts';
 import type { Side } from './races.ts';
 import type { Race, Raced, RaceWorld, Replica, Scene, Verdict } from './approval-races.ts';

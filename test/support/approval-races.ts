@@ -2,7 +2,9 @@
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../commands/kernel/errors.ts';
 import type { PolicyEffect, PolicyRule } from '../../commands/kernel/policy-document.ts';
-import type { Ports, Position, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import { ApprovalCalls } from './approval-calls.ts';
 import { brokenApprovalRules, statusInStream } from './approval-invariants.ts';
 import { ApprovalWorld, type Asked, DECIDERS, MAILBOX, type PersonId } from './approval-world.ts';

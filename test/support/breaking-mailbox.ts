@@ -1,5 +1,6 @@
 /** A mailbox whose connection or whose caller is lost at a chosen command, and that knows what truly happened. */
-import type { ActionOutcome, FlagChange, FolderRef } from '../../commands/kernel/mail-port.ts';
+import type { ActionOutcome, FlagChange } from '../../commands/kernel/mail-port.ts';
+import type { FolderRef } from '../../commands/mail/message.ts';
 import { FakeMailbox } from './fake-mailbox.ts';
 
 /** `connection`: the session goes on without a server; `process`: nobody is left to hear of it. */

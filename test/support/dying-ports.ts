@@ -1,5 +1,6 @@
 /** The ports of a process that dies right before, or right after, the append that holds an event of some type. */
-import type { NewEvent, Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/kernel/ports.ts';
+import type { NewEvent } from '../../commands/kernel/event.ts';
 import { ProcessGone } from './breaking-mailbox.ts';
 
 /** Nothing that comes after is written either. */

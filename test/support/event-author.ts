@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { eventCatalogue } from '../../commands/event-catalogue.ts';
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
 import { uuidToId } from '../../commands/kernel/ids.ts';
-import type { Appended, EventStore, Ids, Sealed } from '../../commands/kernel/ports.ts';
+import type { Ids } from '../../commands/kernel/ports.ts';
+import type { Appended, EventStore } from '../../commands/ports/event-store.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
 import type { Fact } from '../../commands/kernel/event.ts';
 

@@ -1,14 +1,7 @@
 /** A mailbox in memory with the port's manners, and a connection that breaks where a test wants it to. */
-import type {
-  ActionOutcome,
-  FetchedMessage,
-  FlagChange,
-  FolderRef,
-  MailQueryAnswer,
-  MailSession,
-  MessageRef,
-  Sighting,
-} from '../../commands/kernel/mail-port.ts';
+import type { ActionOutcome, FlagChange, MailSession, Sighting } from '../../commands/kernel/mail-port.ts';
+import type { MailQueryAnswer } from '../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef, MessageRef } from '../../commands/mail/message.ts';
 
 interface StoredMessage {
   readonly messageId: string | null;

@@ -1,9 +1,11 @@
 /** A mailbox in memory whose feed a test writes, and processes that follow it. */
-import type { FetchedMessage, MailPort, MailSession } from '../../commands/kernel/mail-port.ts';
+import type { MailPort, MailSession } from '../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { type FeedChange, feedStream } from '../../commands/feed/feed-events.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
-import type { Clock, Ports, Position } from '../../commands/kernel/ports.ts';
+import type { Clock, Ports } from '../../commands/kernel/ports.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import { createMailbox } from '../../commands/mailboxes/create-mailbox.ts';
 import type { Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
 import { systemClock } from '../../infra/system-clock.ts';

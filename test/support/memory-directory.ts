@@ -2,7 +2,8 @@
 import type { Directory, DirectoryState } from '../../commands/kernel/directory.ts';
 import { readEvent } from '../../commands/kernel/event.ts';
 import type { PastFact } from '../../commands/kernel/event.ts';
-import type { PersonalData, Position } from '../../commands/kernel/ports.ts';
+import type { PersonalData } from '../../commands/kernel/ports.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 import { type AnyEvent, eventCatalogue } from '../../commands/event-catalogue.ts';
 import type { MailboxListener } from '../../infra/directory-copy.ts';
 import { DirectoryMaps } from '../../infra/directory-maps.ts';

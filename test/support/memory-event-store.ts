@@ -5,12 +5,11 @@ import {
   type EventFilter,
   type EventStore,
   type ExpectedRevision,
-  type NewEvent,
-  type Position,
-  type StoredEvent,
   type SubscriptionItem,
   WrongExpectedRevision,
-} from '../../commands/kernel/ports.ts';
+} from '../../commands/ports/event-store.ts';
+import type { NewEvent, StoredEvent } from '../../commands/kernel/event.ts';
+import type { Position } from '../../commands/kernel/position.ts';
 
 /** Positions are byte offsets in a real log: growing, with gaps. */
 const POSITION_STEP = 64n;

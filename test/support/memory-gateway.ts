@@ -9,7 +9,8 @@ import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-cap
 import type { MailCopies } from '../../commands/kernel/mail-copies.ts';
 import type { MailEchoes } from '../../commands/kernel/mail-echoes.ts';
 import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
-import type { Leases, PersonalData, Ports, Sealed } from '../../commands/kernel/ports.ts';
+import type { Leases, PersonalData, Ports } from '../../commands/kernel/ports.ts';
+import type { Sealed } from '../../commands/kernel/sealed.ts';
 import type { HashedPassword, Secrets, VerifiedPassword } from '../../commands/kernel/secrets.ts';
 import { type Bootstrapped, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';

@@ -1,7 +1,7 @@
 /** Fetched messages and filters at random, over few words so that filters meet messages. */
 import fc from 'fast-check';
 import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import type { Address, FetchedMessage } from '../../commands/kernel/mail-port.ts';
+import type { Address, FetchedMessage } from '../../commands/mail/message.ts';
 
 const words = ['alpha', 'Äpfel', 'naïve', 'Straße', 'ΟΔΟΣ', 'beta', 'Zürich', 'x'];
 export const wordArbitrary = fc.constantFrom(...words);

@@ -1,7 +1,8 @@
 /** Every kind of work at once through two replicas and beside them, and a record of all that was acknowledged. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EventStore, type StoredEvent, WrongExpectedRevision } from '../../commands/kernel/ports.ts';
+import { type EventStore, WrongExpectedRevision } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
 import type { LoadClient } from './load-client.ts';
 import type { ToldAnswer, ToldResult } from './log-invariants.ts';
 import type { WatchedMailbox } from './watched-mailbox.ts';

@@ -3,7 +3,7 @@ import { type Caller, callerOf } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/kernel/directory.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
-import type { FolderRole } from '../../commands/kernel/mail-port.ts';
+import type { FolderRole } from '../../commands/values/folder-roles.ts';
 import type { Ports } from '../../commands/kernel/ports.ts';
 import { MAILBOX_SCOPES, type MailboxScope, SCOPES } from '../../commands/kernel/scopes.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';

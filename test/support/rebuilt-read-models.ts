@@ -1,5 +1,6 @@
 /** The read models as they stand, and as a build from nothing makes them: both as text to be compared byte by byte. */
-import type { EventStore, Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';

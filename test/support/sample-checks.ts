@@ -1,7 +1,7 @@
 /** Checks in a log: an operation that waits, asked for by somebody on some mailbox. */
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
 import type { Fact } from '../../commands/kernel/event.ts';
-import type { EventStore } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import { happened, sampleAuthor, sealSample } from './event-author.ts';
 import { AGENT, MAILBOX, ORG } from './sample-history.ts';

@@ -1,5 +1,5 @@
 /** A small organisation's log: people, a token, a mailbox with folders and grants, operations, refusals. */
-import type { EventStore } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
 import type { Fact } from '../../commands/kernel/event.ts';
 import { happened, sampleAuthor, sealSample } from './event-author.ts';

@@ -1,4 +1,5 @@
-import type { EventStore, StoredEvent } from '../../commands/kernel/ports.ts';
+import type { EventStore } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/kernel/event.ts';
 
 const PAGE = 500;
 

@@ -7,7 +7,8 @@ import {
   streamOf,
 } from '../../kernel/decide-and-append.ts';
 import type { HeldLease } from '../../kernel/hold-lease.ts';
-import { type ExpectedRevision, type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import { type ExpectedRevision, WrongExpectedRevision } from '../../ports/event-store.ts';
 import { aboutDraft, draft, type DraftFact, type DraftState, type Send } from '../draft.ts';
 import { startAttempt } from './decide-send.ts';
 import type { Attempt } from './run-attempt.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { canonicalJson } from '../../kernel/idempotency.ts';
-import type { Address } from '../../kernel/mail-port.ts';
+import type { Address } from '../../mail/message.ts';
 import type { ComposedAttachment } from '../../kernel/message-composer.ts';
 import type { SmtpEnvelope } from '../../kernel/submission-port.ts';
 import type { SendManifest } from '../../operations/approvals/manifest.ts';

@@ -1,9 +1,10 @@
 /** Records the outcome of a send in its operation, and with it the end of its check. */
 import { type Author, decideAndAppend, loadAggregate } from '../../kernel/decide-and-append.ts';
-import type { Ports, Position } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import type { Position } from '../../kernel/position.ts';
 import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
 import type { SendOutcome } from '../../operations/operation-events.ts';
-import { giveQuotaBack } from './send-quota.ts';
+import { giveBack } from './send-quota.ts';
 
 export interface Closed {
   readonly state: OperationState;
@@ -25,18 +26,6 @@ export async function closeOperation(
     id: operationId,
     decide: (state) => factsOf(state, outcome),
   });
-}
-
-/** A send that surely did not happen counts no longer. Harmless when none was begun. */
-export async function giveBack(
-  ports: Ports,
-  author: Author,
-  operationId: string,
-  { send, submitted }: OperationState,
-): Promise<void> {
-  if (send === null || submitted === null) return;
-  const intendedAt = new Date(send.intendedAt);
-  await giveQuotaBack(ports, author, submitted.by.id, { id: operationId, intendedAt });
 }
 
 function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {

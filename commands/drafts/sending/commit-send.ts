@@ -20,7 +20,7 @@ import { draftPayload } from '../draft-payload.ts';
 import { liesWithin } from '../load-draft.ts';
 import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
 import { concludeSend } from './conclude-send.ts';
-import { endCheck } from './leave-review.ts';
+import { endCheck } from '../supersede-approval.ts';
 import { runAttempt } from './run-attempt.ts';
 import { attachmentFactsOf } from './send-content.ts';
 import { outcomeOf } from './send-outcome.ts';

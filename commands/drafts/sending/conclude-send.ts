@@ -6,9 +6,11 @@ import { attemptFailed } from '../../operations/approvals/commit-outcome.ts';
 import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
 import { isFrozenFor } from '../decide-draft.ts';
 import type { DraftState } from '../draft.ts';
-import { type Closed, closeOperation, giveBack } from './close-operation.ts';
+import { type Closed, closeOperation } from './close-operation.ts';
+import { giveBack } from './send-quota.ts';
 import { isCommitUnbegun } from './next-step.ts';
 import { ALTERED_CODE, outcomeOf } from './send-outcome.ts';
+import { overtaken, invalidated } from '../supersede-approval.ts';
 
 /** Nothing is written while the send is not over and no commit of its check has ended. */
 export async function concludeSend(
@@ -70,17 +72,6 @@ const putOffBy = ({ send }: DraftState): Failure => ({
 const nextCommit = ({ send }: DraftState): OperationFact => ({
   type: 'CommitScheduled',
   data: { commit_at: send?.retryAt ?? '', why: 'retry' },
-});
-
-/** What the check of a draft becomes that is not frozen for it any more: edited, or thrown away. */
-export const overtaken = ({ status, current }: DraftState): OperationFact =>
-  status === 'discarded'
-    ? invalidated('draft_discarded')
-    : { type: 'ApprovalSuperseded', data: { draft_version: current?.version ?? 0 } };
-
-export const invalidated = (reason: 'draft_discarded' | 'manifest_mismatch'): OperationFact => ({
-  type: 'ApprovalInvalidated',
-  data: { reason, policy: null },
 });
 
 const ALTERED = {

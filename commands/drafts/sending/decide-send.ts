@@ -1,6 +1,7 @@
 /** What is decided about a send, from the state of its draft alone (`contract.md` 7 and 10). Pure. */
 import type { RefusedRecipient, SubmissionFailureFacts } from '../../kernel/submission-port.ts';
-import type { Sealed, SendTimes } from '../../kernel/ports.ts';
+import type { SendTimes } from '../../kernel/ports.ts';
+import type { Sealed } from '../../kernel/sealed.ts';
 import type { DraftFact, DraftState, Send } from '../draft.ts';
 import type { RejectedRecipient } from './send-events.ts';
 

@@ -3,7 +3,8 @@ import { decideAndAppend, loadAggregate } from '../../kernel/decide-and-append.t
 import type { MailboxEntry } from '../../kernel/directory.ts';
 import { folderOfRole } from '../../kernel/folders.ts';
 import { type HeldLease, holdLease } from '../../kernel/hold-lease.ts';
-import type { MailSession, MessageRef } from '../../kernel/mail-port.ts';
+import type { MailSession } from '../../kernel/mail-port.ts';
+import type { MessageRef } from '../../mail/message.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { systemAuthor } from '../../kernel/system-author.ts';
 import { draft, type DraftFact, type Send } from '../draft.ts';

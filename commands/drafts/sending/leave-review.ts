@@ -6,16 +6,15 @@ import { type Author, decideAndAppend, loadAggregate } from '../../kernel/decide
 import { holdLease } from '../../kernel/hold-lease.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { systemAuthor } from '../../kernel/system-author.ts';
-import { isOver } from '../../operations/approvals/approval-status.ts';
 import type { ApprovalEnd } from '../../operations/approvals/approval-state.ts';
 import { decideNow } from '../../operations/approvals/decide-now.ts';
 import { expireCheck } from '../../operations/approvals/end-check.ts';
-import { operation, type OperationFact, type OperationState } from '../../operations/operation.ts';
+import { operation, type OperationState } from '../../operations/operation.ts';
 import { isFrozenFor, releaseDraft } from '../decide-draft.ts';
 import { draft, type DraftState } from '../draft.ts';
 import type { Release } from '../draft-events.ts';
-import { giveBack } from './close-operation.ts';
-import { overtaken } from './conclude-send.ts';
+import { giveBack } from './send-quota.ts';
+import { endCheck, eraseFrozen } from '../supersede-approval.ts';
 
 /** What a draft becomes whose check ended; null where the send itself says so. */
 const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
@@ -79,41 +78,6 @@ async function release(
     id: draftId,
     decide: (now) => releaseDraft(now, operationId, why),
   });
-}
-
-const eraseFrozen = async ({ content }: Ports, { send }: DraftState): Promise<void> => {
-  if (send !== null) await content.erase([send.frozen.mime_id]);
-};
-
-/** Ends the check that the draft was in review for before it was edited or discarded. */
-export async function endReview(
-  ports: Ports,
-  author: Author,
-  { before, after }: { readonly before: DraftState; readonly after: DraftState },
-): Promise<void> {
-  if (before.status !== 'in_review' || before.send === null || after.status === 'in_review') return;
-  await eraseFrozen(ports, before);
-  await endCheck(ports, author, before.send.frozen.operation_id, after);
-}
-
-/**
- * A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. The draft is
- * another one, so nothing can be sent for this check, and what was counted is given back first: a crash in between costs nothing.
- */
-export async function endCheck(
-  ports: Ports,
-  author: Author,
-  operationId: string,
-  after: DraftState,
-): Promise<void> {
-  const loaded = await loadAggregate(ports.events, operation, operationId);
-  const decide = ({ approval }: OperationState): readonly OperationFact[] =>
-    approval?.end !== null || approval.committing || isOver(approval, ports.clock.now())
-      ? []
-      : [overtaken(after)];
-  if (decide(loaded.state).length === 0) return;
-  await giveBack(ports, author, operationId, loaded.state);
-  await decideAndAppend(ports, author, operation, { id: operationId, loaded, decide });
 }
 
 /** Whoever freezes a draft asks for the check under the same lease. */

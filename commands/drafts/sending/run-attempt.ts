@@ -4,7 +4,9 @@ import { appendFacts, type Author, decideAndAppend, streamOf } from '../../kerne
 import { GatewayError } from '../../kernel/errors.ts';
 import { ContentAltered } from '../../kernel/content-store.ts';
 import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
-import { type ExpectedRevision, type Ports, type Sealed, WrongExpectedRevision } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import { type ExpectedRevision, WrongExpectedRevision } from '../../ports/event-store.ts';
+import type { Sealed } from '../../kernel/sealed.ts';
 import {
   type Acceptance,
   type RefusedRecipient,

@@ -11,6 +11,7 @@ import { GatewayError } from '../../kernel/errors.ts';
 import { catalogueOf, defineEvent, type Fact } from '../../kernel/event.ts';
 import { quotasOn } from '../../kernel/grant-quotas.ts';
 import type { Ports } from '../../kernel/ports.ts';
+import { type OperationState } from '../../operations/operation.ts';
 
 export const QuotaTaken = defineEvent({
   type: 'QuotaTaken',
@@ -200,4 +201,16 @@ function exceeded(now: Date, message: string, limit: number): GatewayError {
     details: { quota: 'sends_per_hour', limit },
     retryAfterSeconds: Math.ceil(left / 1_000),
   });
+}
+
+/** A send that surely did not happen counts no longer. Harmless when none was begun. */
+export async function giveBack(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  { send, submitted }: OperationState,
+): Promise<void> {
+  if (send === null || submitted === null) return;
+  const intendedAt = new Date(send.intendedAt);
+  await giveQuotaBack(ports, author, submitted.by.id, { id: operationId, intendedAt });
 }

@@ -2,7 +2,8 @@
 import { GatewayError } from '../../kernel/errors.ts';
 import type { MailboxEntry } from '../../kernel/directory.ts';
 import { folderOfRole } from '../../kernel/folders.ts';
-import type { FolderRef, MailSession, MessageRef } from '../../kernel/mail-port.ts';
+import type { MailSession } from '../../kernel/mail-port.ts';
+import type { FolderRef, MessageRef } from '../../mail/message.ts';
 import type { PersonalData } from '../../kernel/ports.ts';
 import { openText } from '../../kernel/sealed-json.ts';
 import { type DraftState, rfcMessageIdOf } from '../draft.ts';

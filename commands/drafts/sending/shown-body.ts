@@ -1,5 +1,6 @@
 /** A body as an approver is shown it, or why it is not. */
-import { type Markup, MarkupRefused, type ShownParts } from '../../kernel/markup.ts';
+import type { Markup, ShownParts } from '../../kernel/markup.ts';
+import { MarkupRefused } from '../../kernel/html/written-markup.ts';
 
 /** `too_costly` for one that takes too long or too much memory. Throws `overloaded`. */
 export async function shownBody(

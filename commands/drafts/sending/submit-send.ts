@@ -5,7 +5,7 @@ import { loadAggregate } from '../../kernel/decide-and-append.ts';
 import { GatewayError } from '../../kernel/errors.ts';
 import { type HeldLease, LeaseLost } from '../../kernel/hold-lease.ts';
 import { keyInProgress } from '../../kernel/idempotency.ts';
-import type { Position } from '../../kernel/ports.ts';
+import type { Position } from '../../kernel/position.ts';
 import type { Mode } from '../../operations/authorize-operation.ts';
 import { appendFirst, decidedFact, submittedFact } from '../../operations/first-append.ts';
 import type { OperationFact, OperationReply } from '../../operations/operation.ts';

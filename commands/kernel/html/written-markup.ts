@@ -2,7 +2,6 @@
 import { Parser } from 'htmlparser2';
 import { Marked } from 'marked';
 import sanitize from 'sanitize-html';
-import { MarkupRefused, type RenderedMarkup, type WrittenMarkup } from '../markup.ts';
 import { htmlToText } from './html-text.ts';
 import { isMailFont, mailStyle } from './mail-style.ts';
 
@@ -140,4 +139,28 @@ function assertShallow(html: string): void {
     },
   });
   parser.end(html);
+}
+
+/** A body as a caller wrote it. */
+export interface WrittenMarkup {
+  readonly format: 'html' | 'markdown';
+  readonly source: string;
+}
+
+/** The same as it may be sent: clean HTML, and its plain text. */
+export interface RenderedMarkup {
+  readonly html: string;
+  readonly text: string;
+}
+
+export const MARKUP_REFUSALS = ['too_deep', 'too_large', 'too_costly'] as const;
+
+/** The markup asks for more than anybody reads; nothing came of it. */
+export class MarkupRefused extends Error {
+  readonly reason: (typeof MARKUP_REFUSALS)[number];
+  constructor(reason: MarkupRefused['reason'], message: string) {
+    super(message);
+    this.name = 'MarkupRefused';
+    this.reason = reason;
+  }
 }

@@ -1,6 +1,7 @@
 /** Where a commit begins: the append that is the lock against every other end of its check. */
 import { appendFacts, streamOf } from '../../kernel/decide-and-append.ts';
-import { type Ports, WrongExpectedRevision } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import { WrongExpectedRevision } from '../../ports/event-store.ts';
 import { aboutOperation, operation, type OperationFact } from '../operation.ts';
 import { isOver } from './approval-status.ts';
 import type { Committable } from './commit-kind.ts';

@@ -1,7 +1,7 @@
 /** The manifest of message actions: built when a check is asked for, compared with the mailbox when it is committed. Pure. */
 import { createHmac } from 'node:crypto';
 import type { MailboxEntry } from '../../kernel/directory.ts';
-import type { FetchedMessage } from '../../kernel/mail-port.ts';
+import type { FetchedMessage } from '../../mail/message.ts';
 import type { ActionStep } from '../operation-events.ts';
 import type { Target } from '../selection.ts';
 import type { ActionsManifest, ManifestItem } from './manifest.ts';

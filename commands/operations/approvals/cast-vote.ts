@@ -1,6 +1,6 @@
 /** A person's vote on a check, and what follows from it (`contract.md` 9 and 10). Pure. */
 import { GatewayError } from '../../kernel/errors.ts';
-import type { Sealed } from '../../kernel/ports.ts';
+import type { Sealed } from '../../kernel/sealed.ts';
 import type { Role } from '../../kernel/scopes.ts';
 import type { OperationFact, OperationState } from '../operation.ts';
 import type { ApprovalState } from './approval-state.ts';

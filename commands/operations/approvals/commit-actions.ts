@@ -2,7 +2,8 @@
 import { foldFacts } from '../../kernel/decide-and-append.ts';
 import type { FolderEntry } from '../../kernel/directory.ts';
 import { GatewayError } from '../../kernel/errors.ts';
-import type { MailSession, MessageRef } from '../../kernel/mail-port.ts';
+import type { MailSession } from '../../kernel/mail-port.ts';
+import type { MessageRef } from '../../mail/message.ts';
 import type { Ports } from '../../kernel/ports.ts';
 import { isFolderAllowed } from '../../kernel/searched-folders.ts';
 import { policyInForce } from '../../policy/decide-for-caller.ts';

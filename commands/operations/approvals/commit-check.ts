@@ -4,7 +4,9 @@
  */
 import { appendFacts, type Loaded, loadAggregate, streamOf } from '../../kernel/decide-and-append.ts';
 import { GatewayError, notFound } from '../../kernel/errors.ts';
-import { type Ports, type Position, WrongExpectedRevision } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import { WrongExpectedRevision } from '../../ports/event-store.ts';
+import type { Position } from '../../kernel/position.ts';
 import {
   aboutOperation,
   operation,

@@ -1,7 +1,9 @@
 /** What the commits of all checks share, and what each kind of check says of its own. */
 import type { Author, Loaded } from '../../kernel/decide-and-append.ts';
 import type { GatewayError } from '../../kernel/errors.ts';
-import type { ExpectedRevision, Ports, Position } from '../../kernel/ports.ts';
+import type { Ports } from '../../kernel/ports.ts';
+import type { ExpectedRevision } from '../../ports/event-store.ts';
+import type { Position } from '../../kernel/position.ts';
 import type { MailboxScope } from '../../kernel/scopes.ts';
 import type { Acting } from '../../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';

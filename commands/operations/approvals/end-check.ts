@@ -1,5 +1,5 @@
 /** The ends of a check before anything of it ran (`contract.md` 10). Pure. */
-import type { Sealed } from '../../kernel/ports.ts';
+import type { Sealed } from '../../kernel/sealed.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from '../operation.ts';
 import type { Invalidation } from './approval-events.ts';

@@ -1,6 +1,6 @@
 /** A request becomes a check: what would happen is fixed, and the first append of its operation says so and nothing else. */
 import type { Context } from '../../kernel/capability.ts';
-import type { Sealed } from '../../kernel/ports.ts';
+import type { Sealed } from '../../kernel/sealed.ts';
 import type { PolicyDecision } from '../../policy/decide-policy.ts';
 import { appendFirst, decidedFact, type Submitted, submittedFact } from '../first-append.ts';
 import type { OperationFact, OperationReply } from '../operation.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
-import type { NewEvent } from '../../../commands/kernel/ports.ts';
+import type { NewEvent } from '../../../commands/kernel/event.ts';
 import { isLong } from '../../support/long.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';
 import { ScriptedNode } from '../../support/scripted-node.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import type { NewEvent } from '../../../commands/kernel/ports.ts';
+import type { NewEvent } from '../../../commands/kernel/event.ts';
 import { systemClock } from '../../../infra/system-clock.ts';
 import type { ScriptedAppend } from '../../support/scripted-node-append.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
-import type { NewEvent, Position, SubscriptionItem } from '../../../commands/kernel/ports.ts';
+import type { SubscriptionItem } from '../../../commands/ports/event-store.ts';
+import type { NewEvent } from '../../../commands/kernel/event.ts';
+import type { Position } from '../../../commands/kernel/position.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
 import { CheckpointNotInLog } from '../../../infra/event-store/follow-all.ts';
 import type { ScriptedRead } from '../../support/scripted-node-read.ts';

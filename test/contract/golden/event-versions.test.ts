@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { allEvents, eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { readEvent, versionOf } from '../../../commands/kernel/event.ts';
-import type { StoredEvent } from '../../../commands/kernel/ports.ts';
+import type { StoredEvent } from '../../../commands/kernel/event.ts';
 import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 
 const FOLDER = 'test/golden/events';

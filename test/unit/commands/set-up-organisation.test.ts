@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { PublicContext } from '../../../commands/kernel/public-route.ts';
-import type { EventStore, Ports, Sealed } from '../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../commands/kernel/ports.ts';
+import type { EventStore } from '../../../commands/ports/event-store.ts';
+import type { Sealed } from '../../../commands/kernel/sealed.ts';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
 import { setUpOrganisation } from '../../../commands/set-up-organisation.ts';
 import { memoryPorts, OWNER } from '../../support/memory-gateway.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { PersonSessionsEntry } from '../../../commands/kernel/directory.ts';
-import type { Sealed } from '../../../commands/kernel/ports.ts';
+import type { Sealed } from '../../../commands/kernel/sealed.ts';
 import { changeSessions } from '../../../projections/directory-sessions.ts';
 import { openSample, sealSample } from '../../support/event-author.ts';
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../commands/kernel/errors.ts';
-import { type NewEvent, WrongExpectedRevision } from '../../../commands/kernel/ports.ts';
+import { WrongExpectedRevision } from '../../../commands/ports/event-store.ts';
+import type { NewEvent } from '../../../commands/kernel/event.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { rejection } from '../../support/rejection.ts';
 

@@ -2,12 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type {
-  EventStore,
-  ExpectedRevision,
-  NewEvent,
-  StoredEvent,
-} from '../../../../commands/kernel/ports.ts';
+import type { EventStore, ExpectedRevision } from '../../../../commands/ports/event-store.ts';
+import type { NewEvent, StoredEvent } from '../../../../commands/kernel/event.ts';
 
 export const freshStream = (): string => `load-${randomUUID()}`;
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FetchedMessage, FolderRef, Keyset, MailQuery } from '../../../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery } from '../../../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/kernel/matches.ts';
 import { withThreadIds } from '../../../../commands/kernel/threads.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';

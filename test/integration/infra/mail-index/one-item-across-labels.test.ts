@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FetchedMessage, Keyset, MailQuery } from '../../../../commands/kernel/mail-port.ts';
+import type { Keyset, MailQuery } from '../../../../commands/mail/query.ts';
+import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/kernel/matches.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
 import type { LabelledFolder } from '../../../../infra/mail/labelled-folders.ts';

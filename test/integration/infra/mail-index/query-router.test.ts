@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { MailAnswer, MailQuery } from '../../../../commands/kernel/mail-port.ts';
+import type { MailAnswer } from '../../../../commands/kernel/mail-port.ts';
+import type { MailQuery } from '../../../../commands/mail/query.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import {
   FENCE_OF_TEST,

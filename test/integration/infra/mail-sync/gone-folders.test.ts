@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { MailSession, MessageRef } from '../../../../commands/kernel/mail-port.ts';
+import type { MailSession } from '../../../../commands/kernel/mail-port.ts';
+import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { FolderGone } from '../../../../infra/mail/open-folder.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { COURIER_LIKE, CYRUS_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';

@@ -1,14 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Filter } from '../../../../commands/kernel/mail-filter.ts';
-import {
-  type FetchedMessage,
-  type FolderRef,
-  type Keyset,
-  type MailQuery,
-  type Order,
-  ORDERS,
-} from '../../../../commands/kernel/mail-port.ts';
+import { type Keyset, type MailQuery, type Order, ORDERS } from '../../../../commands/mail/query.ts';
+import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
 import { matches, type MatchContext } from '../../../../commands/kernel/matches.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
 import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';

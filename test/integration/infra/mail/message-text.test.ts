@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { appendMessages } from '../../../support/mail-append.ts';
 import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';

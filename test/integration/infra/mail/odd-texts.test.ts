@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import type { FetchedText } from '../../../../commands/kernel/fetched-text.ts';
-import type { BodySource, FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import type { BodySource, FetchedMessage } from '../../../../commands/mail/message.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { appendMessages } from '../../../support/mail-append.ts';
 import { INBOX, mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';

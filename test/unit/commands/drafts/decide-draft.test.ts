@@ -9,7 +9,7 @@ import {
 import { draft, type DraftFact, type DraftState } from '../../../../commands/drafts/draft.ts';
 import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Sealed } from '../../../../commands/kernel/ports.ts';
+import type { Sealed } from '../../../../commands/kernel/sealed.ts';
 import { given, stateAfter } from '../../../support/decider-spec.ts';
 import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
 import { verifies } from '../../../support/verifies.ts';

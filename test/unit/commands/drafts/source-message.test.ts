@@ -5,7 +5,7 @@ import {
   type SourceMessage,
   threadingOf,
 } from '../../../../commands/drafts/source-message.ts';
-import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { thrown } from '../../../support/thrown.ts';
 import { verifies } from '../../../support/verifies.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Caller, callerOf, managesEveryMailbox } from '../../../../commands/kernel/access.ts';
-import { FOLDER_ROLES } from '../../../../commands/kernel/mail-port.ts';
+import { FOLDER_ROLES } from '../../../../commands/values/folder-roles.ts';
 import {
   isMailboxScope,
   MAILBOX_SCOPES,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { foldText } from '../../../../commands/kernel/fold-text.ts';
 import type { Filter } from '../../../../commands/kernel/mail-filter.ts';
 import { FILTER_KEYS, FilterSchema } from '../../../../commands/kernel/mail-filter.ts';
-import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import {
   leafKeys,
   leafName,

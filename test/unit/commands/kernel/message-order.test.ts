@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Keyset, ORDERS } from '../../../../commands/kernel/mail-port.ts';
+import { type Keyset, ORDERS } from '../../../../commands/mail/query.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/kernel/message-order.ts';
 import { messageArbitrary } from '../../../support/message-arbitrary.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { MailPort, MailSession, MessageRef } from '../../../../commands/kernel/mail-port.ts';
+import type { MailPort, MailSession } from '../../../../commands/kernel/mail-port.ts';
+import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { rawBytes, ReceivedPart } from '../../../../commands/kernel/received-part.ts';
 
 const ref: MessageRef = { folder: { number: 1, path: 'INBOX' }, uidValidity: 1, uid: 1 };

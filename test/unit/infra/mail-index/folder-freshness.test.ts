@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FolderCounts } from '../../../../infra/mail/folder-counts.ts';
+import type { FolderCounts } from '../../../../infra/mail-index/folder-freshness.ts';
 import type { FolderState } from '../../../../infra/mail-index/folder-mirror.ts';
 import { FolderFreshness, isTrueOf } from '../../../../infra/mail-index/folder-freshness.ts';
 import { systemClock } from '../../../../infra/system-clock.ts';

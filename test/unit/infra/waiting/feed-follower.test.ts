@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import type { EventStore, Ports, SubscriptionItem } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { EventStore, SubscriptionItem } from '../../../../commands/ports/event-store.ts';
 import { FeedFollower } from '../../../../infra/waiting/feed-follower.ts';
 import { SharedRead } from '../../../../infra/waiting/shared-read.ts';
 import { systemClock } from '../../../../infra/system-clock.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Context } from '../../../../commands/kernel/capability.ts';
 import { lastingItemsOf } from '../../../../commands/kernel/lasting-items.ts';
-import type { FetchedMessage } from '../../../../commands/kernel/mail-port.ts';
+import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import type { Viewing } from '../../../../read-api/email/message-view.ts';
 import { showMessages } from '../../../../read-api/email/show-messages.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -4,7 +4,7 @@ import { sealEnvelope } from '../../../../commands/drafts/draft-envelope.ts';
 import { draft } from '../../../../commands/drafts/draft.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
-import type { FolderRole } from '../../../../commands/kernel/mail-port.ts';
+import type { FolderRole } from '../../../../commands/values/folder-roles.ts';
 import type { MailboxScope, Scope } from '../../../../commands/kernel/scopes.ts';
 import { previewApproval, getApproval } from '../../../../read-api/approvals/read-approvals.ts';
 import { readDraft, readDraftContent, listDrafts } from '../../../../read-api/drafts/read-drafts.ts';

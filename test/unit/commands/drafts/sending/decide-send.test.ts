@@ -6,7 +6,7 @@ import {
   givenUp,
   sent,
 } from '../../../../../commands/drafts/sending/decide-send.ts';
-import type { Sealed } from '../../../../../commands/kernel/ports.ts';
+import type { Sealed } from '../../../../../commands/kernel/sealed.ts';
 import { sealSample } from '../../../../support/event-author.ts';
 import { NOW, stateAfter } from '../../../../support/decider-spec.ts';
 import { SAMPLE_EVENTS } from '../../../../support/sample-events.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { endLostCheck } from '../../../../../commands/approvals/end-lost-check.ts';
 import { settleSend } from '../../../../../commands/drafts/sending/settle-send.ts';
 import type { GrantEntry } from '../../../../../commands/kernel/directory.ts';
-import type { FolderRole } from '../../../../../commands/kernel/mail-port.ts';
+import type { FolderRole } from '../../../../../commands/values/folder-roles.ts';
 import { CheckedSendRig } from '../../../../support/checked-send-rig.ts';
 import { policyEntry } from '../../../../support/policy-entry.ts';
 import { rejection } from '../../../../support/rejection.ts';

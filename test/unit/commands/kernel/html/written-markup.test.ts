@@ -1,6 +1,9 @@
 import { expect } from 'chai';
-import { renderMarkup } from '../../../../../commands/kernel/html/written-markup.ts';
-import { MarkupRefused, type RenderedMarkup } from '../../../../../commands/kernel/markup.ts';
+import {
+  MarkupRefused,
+  type RenderedMarkup,
+  renderMarkup,
+} from '../../../../../commands/kernel/html/written-markup.ts';
 
 const rendered = ({
   html,

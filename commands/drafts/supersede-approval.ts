@@ -1,0 +1,53 @@
+/** Ends the approval of a draft that was edited or discarded. */
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { Ports } from '../kernel/ports.ts';
+import { operation, type OperationFact, type OperationState } from '../operations/operation.ts';
+import type { DraftState } from './draft.ts';
+import { giveBack } from './sending/send-quota.ts';
+import { isOver } from '../operations/approvals/approval-status.ts';
+
+/** What the check of a draft becomes that is not frozen for it any more: edited, or thrown away. */
+export const overtaken = ({ status, current }: DraftState): OperationFact =>
+  status === 'discarded'
+    ? invalidated('draft_discarded')
+    : { type: 'ApprovalSuperseded', data: { draft_version: current?.version ?? 0 } };
+
+export const invalidated = (reason: 'draft_discarded' | 'manifest_mismatch'): OperationFact => ({
+  type: 'ApprovalInvalidated',
+  data: { reason, policy: null },
+});
+
+export const eraseFrozen = async ({ content }: Ports, { send }: DraftState): Promise<void> => {
+  if (send !== null) await content.erase([send.frozen.mime_id]);
+};
+
+/** Ends the check that the draft was in review for before it was edited or discarded. */
+export async function endReview(
+  ports: Ports,
+  author: Author,
+  { before, after }: { readonly before: DraftState; readonly after: DraftState },
+): Promise<void> {
+  if (before.status !== 'in_review' || before.send === null || after.status === 'in_review') return;
+  await eraseFrozen(ports, before);
+  await endCheck(ports, author, before.send.frozen.operation_id, after);
+}
+
+/**
+ * A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. The draft is
+ * another one, so nothing can be sent for this check, and what was counted is given back first: a crash in between costs nothing.
+ */
+export async function endCheck(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  after: DraftState,
+): Promise<void> {
+  const loaded = await loadAggregate(ports.events, operation, operationId);
+  const decide = ({ approval }: OperationState): readonly OperationFact[] =>
+    approval?.end !== null || approval.committing || isOver(approval, ports.clock.now())
+      ? []
+      : [overtaken(after)];
+  if (decide(loaded.state).length === 0) return;
+  await giveBack(ports, author, operationId, loaded.state);
+  await decideAndAppend(ports, author, operation, { id: operationId, loaded, decide });
+}
