@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createJsonLog } from '../infra/observability/json-log.ts';
 import { openDirectConnection } from '../infra/postgres/direct-connection.ts';
-import { startEmbeddedPostgres } from '../infra/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../infra/postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../infra/postgres/migrate.ts';
 import type { Figure } from './figures.ts';
 

@@ -1,9 +1,9 @@
 /** Every event the gateway can read, by type. An event that is missing here cannot be projected. */
 import { accountEvents, EmailReserved } from './accounts/account.ts';
 import { sessionEvents } from './accounts/session.ts';
-import { quotaEvents } from './drafts/sending/send-quota.ts';
+import { quotaEvents } from './operations/send-quota.ts';
 import { draftEvents } from './drafts/draft-events.ts';
-import { sendEvents } from './drafts/sending/send-events.ts';
+import { sendEvents } from './drafts/send-events.ts';
 import { feedEvents } from './feed/feed-events.ts';
 import {
   AttachmentUploaded,
@@ -12,13 +12,13 @@ import {
   RefusalsCounted,
   RequestRefused,
 } from './kernel/access-events.ts';
-import { catalogueOf } from './kernel/event.ts';
+import { catalogueOf } from './values/event.ts';
 import { RequestClaimed, RequestSettled } from './kernel/idempotency.ts';
-import { LogNamed } from './log-identity.ts';
+import { LogNamed } from './kernel/log-identity.ts';
 import { MailboxNumberReserved, mailboxEvents } from './mailboxes/mailbox-events.ts';
 import { operationEvents } from './operations/operation-events.ts';
 import { agentEvents } from './organisation/agent.ts';
-import { bootstrapEvents } from './organisation/bootstrap.ts';
+import { bootstrapEvents } from './organisation/bootstrap-reservation.ts';
 import { organisationEvents } from './organisation/organisation.ts';
 import { tokenEvents } from './organisation/token.ts';
 import { policyEvents } from './policy/policy-events.ts';

@@ -1,14 +1,14 @@
 /** tools/call: a name and arguments to a result, or to the channel an error belongs to (`contract.md` 16). */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
-import { mayCall } from '../commands/kernel/authorise.ts';
+import { mayCall } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
-import { ERROR_TABLE, GatewayError } from '../commands/kernel/errors.ts';
+import { ERROR_TABLE, GatewayError } from '../commands/values/errors.ts';
 import { invokeCapability, type Outcome } from '../commands/kernel/invoke-capability.ts';
-import type { Ports } from '../commands/kernel/ports.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
-import type { Position } from '../commands/kernel/position.ts';
+import type { Ports } from '../commands/ports/ports.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
+import type { Position } from '../commands/values/position.ts';
 import { effectOf } from '../read-api/effect-of.ts';
 import type { ToolCatalogue } from './list-tools.ts';
 import { invokeWithin } from './result-size.ts';

@@ -1,6 +1,6 @@
 /** Writes answers to `/mcp` straight to the socket: one write, Content-Length known, no framework in between. */
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../commands/kernel/errors.ts';
+import { GatewayError } from '../commands/values/errors.ts';
 import { sendError } from '../read-api/http/rest-answer.ts';
 import { EnvelopeRefusal } from './json-rpc-messages.ts';
 

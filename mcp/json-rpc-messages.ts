@@ -3,7 +3,7 @@
  * params an object).
  */
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject } from '../commands/kernel/json-object.ts';
+import { isJsonObject } from '../commands/values/json-object.ts';
 
 export type MessageId = string | number;
 

@@ -11,16 +11,16 @@ import {
   JSONRPCServer,
 } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
-import { routeKey } from '../commands/kernel/ids.ts';
-import { GatewayError } from '../commands/kernel/errors.ts';
-import type { McpSession } from '../commands/kernel/ports.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
-import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import { routeKey } from '../commands/values/ids.ts';
+import { GatewayError } from '../commands/values/errors.ts';
+import type { McpSession } from '../commands/ports/ports.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
+import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { callTool, INVALID_PARAMS, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';
-import { startTask } from './tasks/start-task.ts';
-import { TaskMethods, type TaskRequest } from './tasks/task-methods.ts';
-import type { TaskRuns } from './tasks/run-tasks.ts';
-import { taskTtl } from './tasks/task-payload.ts';
+import { startTask } from './start-task.ts';
+import { TaskMethods, type TaskRequest } from './task-methods.ts';
+import type { TaskRuns } from './run-tasks.ts';
+import { taskTtl } from './task-payload.ts';
 import { initializeResult, readClientHello } from './initialize.ts';
 import type { RequestMessage } from './json-rpc-messages.ts';
 import { negotiateRevision, type ProtocolRevision } from './protocol-revisions.ts';

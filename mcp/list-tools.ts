@@ -1,6 +1,6 @@
 /** tools/list: what a caller sees, advertised tools first, the switched-on granular ones appended, in fixed order. */
 import type { Caller } from '../commands/kernel/access.ts';
-import { mayCall } from '../commands/kernel/authorise.ts';
+import { mayCall } from '../commands/kernel/authorize.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
 import { type Tool, toolOf } from './tool.ts';

@@ -6,12 +6,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../commands/kernel/access.ts';
 import type { Capability } from '../commands/kernel/capability.ts';
-import { GatewayError } from '../commands/kernel/errors.ts';
-import type { McpCalls } from '../commands/kernel/mcp-calls.ts';
-import type { McpSession, Ports } from '../commands/kernel/ports.ts';
-import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
-import type { Door, Visitor } from '../read-api/http/door.ts';
-import { goneSignal } from '../read-api/http/gone-signal.ts';
+import { GatewayError } from '../commands/values/errors.ts';
+import type { McpCalls } from '../commands/ports/mcp-calls.ts';
+import type { McpSession, Ports } from '../commands/ports/ports.ts';
+import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
+import type { Door, Visitor } from '../read-api/http/request-gate.ts';
+import { goneSignal } from '../read-api/http/disconnect-signal.ts';
 import { ClientGone, readBody } from '../read-api/http/request-body.ts';
 import {
   ALLOWED_METHODS,
@@ -41,7 +41,7 @@ import {
   SESSION_HEADER,
   sessionIdOf,
 } from './request-headers.ts';
-import { TaskRuns } from './tasks/run-tasks.ts';
+import { TaskRuns } from './run-tasks.ts';
 import { SessionPositions } from './session-positions.ts';
 import { unknownSession } from './unknown-session.ts';
 

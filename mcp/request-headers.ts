@@ -1,6 +1,6 @@
 /** What the headers of a request to `/mcp` must say (MCP streamable HTTP transport; `interface.md` 4.1). */
 import type { IncomingHttpHeaders } from 'node:http';
-import { GatewayError } from '../commands/kernel/errors.ts';
+import { GatewayError } from '../commands/values/errors.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';
 
 export const SESSION_HEADER = 'Mcp-Session-Id';

@@ -4,7 +4,7 @@
  * last item kept; a body with fewer characters, so that its offset is true. An answer without pages loses the tail of its
  * longest list, and `shortened` tells.
  */
-import { isJsonObject } from '../commands/kernel/json-object.ts';
+import { isJsonObject } from '../commands/values/json-object.ts';
 import { keptText } from './kept-texts.ts';
 import type { Tool } from './tool.ts';
 

@@ -2,7 +2,7 @@
  * Read-your-writes on MCP: where the last write of a session lies, so that its later reads wait for it. Kept in this
  * process only; a read on another replica is as fresh as that replica, like any REST read without `If-Position`.
  */
-import type { Position } from '../commands/kernel/position.ts';
+import type { Position } from '../commands/values/position.ts';
 
 const MAX_SESSIONS = 10_000;
 

@@ -1,8 +1,8 @@
 /** The arguments of a tools/call as the input of its capability: key, mailbox and page size are said differently on MCP. */
 import type { Caller } from '../commands/kernel/access.ts';
-import { GatewayError, notFound } from '../commands/kernel/errors.ts';
+import { GatewayError, notFound } from '../commands/values/errors.ts';
 import { type InputIssue, readInput } from '../commands/kernel/input-issues.ts';
-import { isJsonObject } from '../commands/kernel/json-object.ts';
+import { isJsonObject } from '../commands/values/json-object.ts';
 import { MAX_LIMIT, type Tool } from './tool.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /** The result of a tools/call as JSON text: `structuredContent` decides, the text block says the same for old hosts. */
-import { toErrorBody } from '../commands/kernel/errors.ts';
+import { toErrorBody } from '../commands/values/errors.ts';
 
 export interface ResultOptions {
   /** Off where the operator disabled it: then `content` is empty, never missing. */

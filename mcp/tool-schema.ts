@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { Draft } from '../commands/kernel/draft-shape.ts';
-import { FilterSchema } from '../commands/kernel/mail-filter.ts';
+import { FilterSchema } from '../commands/mail/mail-filter.ts';
 import { type JsonSchema, membersOf, type ObjectSchema } from './json-schema.ts';
 
 /**

@@ -1,9 +1,9 @@
 /** A request for a session that is not the caller's is a refusal of somebody known: it goes to the audit trail. */
 import { refusalEntry } from '../commands/kernel/access-events.ts';
-import { credentialIds } from '../commands/kernel/credential-ids.ts';
-import type { Ports } from '../commands/kernel/ports.ts';
-import { GatewayError } from '../commands/kernel/errors.ts';
-import type { Visitor } from '../read-api/http/door.ts';
+import { credentialIds } from '../commands/values/credential-ids.ts';
+import type { Ports } from '../commands/ports/ports.ts';
+import { GatewayError } from '../commands/values/errors.ts';
+import type { Visitor } from '../read-api/http/request-gate.ts';
 
 /** The 404 that makes a client initialize again, recorded (`contract.md` 12). */
 export async function unknownSession(

@@ -1,8 +1,8 @@
 /** Reading `read.approval`. Organisation, visibility and status are conditions of the query. */
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 import type { OperationState } from '../commands/operations/operation.ts';
-import type { ApprovalStatus } from '../commands/operations/approvals/approval-status.ts';
+import type { ApprovalStatus } from '../commands/operations/approval-status.ts';
 import { APPROVER_LANE } from './approvals.ts';
 
 /** As `approvalStatus` has it; `now` is SQL for the moment that is meant. */

@@ -1,6 +1,6 @@
 /** `read.approval_target`: which messages open approvals are about, and which of them an event may have taken away. */
-import { withPrefix } from '../commands/kernel/ids.ts';
-import { takesAway } from '../commands/operations/actions.ts';
+import { withPrefix } from '../commands/values/ids.ts';
+import { takesAway } from '../commands/messages/actions.ts';
 import type { OperationState } from '../commands/operations/operation.ts';
 import type { Batch, ProjectedEvent, Tables } from './projection.ts';
 

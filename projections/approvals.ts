@@ -1,8 +1,8 @@
 /** `read.approval`: every check as the stream of its operation tells it, for lists and for whoever ends or commits checks. */
-import { withPrefix } from '../commands/kernel/ids.ts';
+import { withPrefix } from '../commands/values/ids.ts';
 import { operation, type OperationState } from '../commands/operations/operation.ts';
 import { countsOf } from '../commands/operations/operation-progress.ts';
-import type { ApprovalState } from '../commands/operations/approvals/approval-state.ts';
+import type { ApprovalState } from '../commands/operations/approval-state.ts';
 import { forgetTargets, keepTargets, suspectLost } from './approval-targets.ts';
 import type { Batch, ProjectedEvent, Projection } from './projection.ts';
 import { splitStreamName } from './projection.ts';

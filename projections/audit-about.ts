@@ -2,9 +2,9 @@
  * Which mailbox and which approval an audit line is about. The envelope says it; events of before the envelope did are
  * completed from those that went before them in the log, so that the order of the log alone decides what a line says.
  */
-import { withPrefix } from '../commands/kernel/ids.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
-import { approvalEvents } from '../commands/operations/approvals/approval-events.ts';
+import { withPrefix } from '../commands/values/ids.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import { approvalEvents } from '../commands/operations/approval-events.ts';
 import type { ProjectedEvent } from './projection.ts';
 
 /** What of a line its event alone can tell. */

@@ -1,6 +1,6 @@
 /** What each event says to an auditor: one line per event type. A new event does not compile until it stands here. */
-import { type ErrorCode, ERROR_TABLE } from '../commands/kernel/errors.ts';
-import type { PastFact } from '../commands/kernel/event.ts';
+import { type ErrorCode, ERROR_TABLE } from '../commands/values/errors.ts';
+import type { PastFact } from '../commands/values/event.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type {
   ItemResult,

@@ -1,11 +1,11 @@
 /** Reading `read.audit`. The organisation is a condition of every query. */
-import type { Sql } from '../commands/kernel/ports.ts';
-import { idToUuid, uuidToId } from '../commands/kernel/ids.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import { idToUuid, uuidToId } from '../commands/values/ids.ts';
 import { storableText } from './audit.ts';
 import type { AuditOutcome, AuditResource } from './audit-facts.ts';
 import type { Open } from './projection.ts';
 import { openSealedFields, withoutVerifiers } from './sealed-fields.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
 
 export interface AuditFilter {
   /** RFC 3339; `from` is included, `to` is not. */

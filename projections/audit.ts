@@ -1,5 +1,5 @@
 /** `read.audit`: one line per event of an organisation, numbered without gaps in the order of the log. */
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 import { fillAbout, type Named, namedBy } from './audit-about.ts';
 import { auditFacts } from './audit-facts.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';

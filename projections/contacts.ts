@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { DraftState } from '../commands/drafts/draft.ts';
 import { wireAddress } from '../commands/drafts/mail-address.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 import type { Batch, Open } from './projection.ts';
 
 const Recipients = z.object({ to: z.array(z.string()) });

@@ -1,5 +1,5 @@
 /** The directory's entities, and how each event changes the one or two it is about. Pure but for opening sealed texts. */
-import type { PastFact, StoredEvent } from '../commands/kernel/event.ts';
+import type { PastFact, StoredEvent } from '../commands/values/event.ts';
 import type {
   AgentEntry,
   GrantEntry,
@@ -9,9 +9,9 @@ import type {
   PersonSessionsEntry,
   PolicyEntry,
   TokenEntry,
-} from '../commands/kernel/directory.ts';
-import type { Role } from '../commands/kernel/scopes.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
+} from '../commands/ports/directory.ts';
+import type { Role } from '../commands/values/scopes.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
 import { openText } from '../commands/kernel/sealed-json.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { UNREADABLE } from '../commands/policy/built-in-policy.ts';

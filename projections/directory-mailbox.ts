@@ -1,6 +1,6 @@
 /** How a mailbox of the directory changes with its events. */
-import type { PastFact } from '../commands/kernel/event.ts';
-import { AUTHORIZATION_REQUIRED, type FolderEntry, type MailboxEntry } from '../commands/kernel/directory.ts';
+import type { PastFact } from '../commands/values/event.ts';
+import { AUTHORIZATION_REQUIRED, type FolderEntry, type MailboxEntry } from '../commands/ports/directory.ts';
 import type { MailboxEvent } from '../commands/mailboxes/mailbox-events.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { Open } from './projection.ts';

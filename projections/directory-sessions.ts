@@ -1,8 +1,8 @@
 /** A person's sessions in the directory: one entity for all of them, so that old ones are forgotten when a new one starts. */
 import type { AnyEvent } from '../commands/event-catalogue.ts';
-import type { PersonSessionsEntry, SessionEntry } from '../commands/kernel/directory.ts';
-import type { PastFact } from '../commands/kernel/event.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
+import type { PersonSessionsEntry, SessionEntry } from '../commands/ports/directory.ts';
+import type { PastFact } from '../commands/values/event.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
 import { openText } from '../commands/kernel/sealed-json.ts';
 import type { Open } from './projection.ts';
 

@@ -1,6 +1,6 @@
 /** `read.directory`: one row per entity, from which every process fills its copy. */
-import type { Sql } from '../commands/kernel/ports.ts';
-import type { Position } from '../commands/kernel/position.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import type { Position } from '../commands/values/position.ts';
 import {
   changesOf,
   type DirectoryChange,

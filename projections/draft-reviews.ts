@@ -1,6 +1,6 @@
 /** `read.draft_review`: drafts and the checks they wait for, as long as one of the two has not heard of the other's end. */
 import { DraftDiscarded, DraftEdited, DraftReleased } from '../commands/drafts/draft-events.ts';
-import { DraftSendFailed, DraftSent } from '../commands/drafts/sending/send-events.ts';
+import { DraftSendFailed, DraftSent } from '../commands/drafts/send-events.ts';
 import {
   ApprovalCancelled,
   ApprovalCommitFailed,
@@ -9,8 +9,8 @@ import {
   ApprovalInvalidated,
   ApprovalRejected,
   ApprovalSuperseded,
-} from '../commands/operations/approvals/approval-events.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
+} from '../commands/operations/approval-events.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 import type { ProjectedEvent, Projection } from './projection.ts';
 import { splitStreamName } from './projection.ts';
 

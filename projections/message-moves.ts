@@ -1,7 +1,7 @@
 /** `read.message_move`: from which id to which one each message was moved by this gateway. */
-import type { MessageMove } from '../commands/kernel/message-moves.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
-import { relocates } from '../commands/operations/actions.ts';
+import type { MessageMove } from '../commands/ports/message-moves.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import { relocates } from '../commands/messages/actions.ts';
 import type { ItemResult } from '../commands/operations/operation-events.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 

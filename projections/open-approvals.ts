@@ -1,6 +1,6 @@
 /** Checks that something is to be done about: whose time has come. */
-import { withPrefix } from '../commands/kernel/ids.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
+import { withPrefix } from '../commands/values/ids.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 
 export interface OpenApproval {
   readonly operationId: string;

@@ -1,7 +1,7 @@
 /** Open approvals that something may have taken the ground from, for whoever looks at them again. */
-import { withPrefix } from '../commands/kernel/ids.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
-import type { Position } from '../commands/kernel/position.ts';
+import { withPrefix } from '../commands/values/ids.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import type { Position } from '../commands/values/position.ts';
 
 export interface OpenCheck {
   readonly operationId: string;

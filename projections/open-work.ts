@@ -1,5 +1,5 @@
 /** What waits for somebody, in numbers: of all organisations, for whoever watches over the gateway. */
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 import { statusAt } from './approval-queries.ts';
 import { UNSETTLED } from './operations.ts';
 

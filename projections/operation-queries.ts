@@ -1,7 +1,7 @@
 /** Reading `read.operation`. Organisation and visibility are conditions of the query. */
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
-import type { EventMetadata } from '../commands/kernel/event.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { EventMetadata } from '../commands/values/event.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 import type { OperationProgress } from '../commands/operations/operation-progress.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
 

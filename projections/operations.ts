@@ -1,8 +1,8 @@
 /** `read.operation`: where each operation stands, for the sweeper and for lists. */
-import type { Sql } from '../commands/kernel/ports.ts';
-import { approvalEvents } from '../commands/operations/approvals/approval-events.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import { approvalEvents } from '../commands/operations/approval-events.ts';
 import type { Summary } from '../commands/operations/operation-events.ts';
-import type { Unsettled } from '../commands/operations/sweep-operations.ts';
+import type { Unsettled } from '../commands/messages/sweep-operations.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
 /** As `progressAt` has it, but for a check whose time is over and whose stream does not say so yet. */

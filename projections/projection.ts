@@ -1,9 +1,9 @@
 /** A read model: tables of its own version, filled from events, and the view its queries use. */
-import { type PastFact, readEvent } from '../commands/kernel/event.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
-import type { StoredEvent } from '../commands/kernel/event.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
-import type { Position } from '../commands/kernel/position.ts';
+import { type PastFact, readEvent } from '../commands/values/event.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import type { StoredEvent } from '../commands/values/event.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
+import type { Position } from '../commands/values/position.ts';
 import { type AnyEvent, eventCatalogue } from '../commands/event-catalogue.ts';
 
 /** A stored event, upcast and checked, with its place. */

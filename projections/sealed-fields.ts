@@ -1,8 +1,8 @@
 /** Which fields of an event are sealed, as its schema tells. */
 import { z } from 'zod';
 import { allEvents } from '../commands/event-catalogue.ts';
-import { sealedText, sealedVerifier } from '../commands/kernel/event-fields.ts';
-import type { Sealed } from '../commands/kernel/sealed.ts';
+import { sealedText, sealedVerifier } from '../commands/values/event-fields.ts';
+import type { Sealed } from '../commands/values/sealed.ts';
 import type { Open } from './projection.ts';
 
 /** Names from the top of the data down to a sealed text; `*` stands for each item of a list. */

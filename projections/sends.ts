@@ -1,8 +1,8 @@
 /** `read.send`: sends that are not over yet, for whoever goes on with them. */
 import type { ProjectedEvent, Projection } from './projection.ts';
 import { splitStreamName } from './projection.ts';
-import type { Sql } from '../commands/kernel/ports.ts';
-import type { CopyHabit } from '../commands/drafts/sending/sent-copy.ts';
+import type { Sql } from '../commands/ports/ports.ts';
+import type { CopyHabit } from '../commands/sending/sent-copy.ts';
 
 /** `scheduled`: held back until its time. `waiting`: the mail server did not take it yet. */
 type SendPhase = 'intended' | 'sending' | 'scheduled' | 'waiting' | 'unknown' | 'sent' | 'filed' | 'ended';

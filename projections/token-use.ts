@@ -1,5 +1,5 @@
 /** `work.token_use`: when tokens were used last. */
-import type { Sql } from '../commands/kernel/ports.ts';
+import type { Sql } from '../commands/ports/ports.ts';
 
 /** Last uses by token id, to the minute; a token that was never used is missing. */
 export async function listTokenUses(

@@ -13,7 +13,7 @@ import { editDraftCapability, patchDraftCapability } from '../commands/drafts/ed
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
 import { startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
-import { sendDraftCapability } from '../commands/drafts/sending/send-draft-capability.ts';
+import { sendDraftCapability } from '../commands/sending/send-draft-capability.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
 import {
   startProviderAuthorization,
@@ -38,7 +38,7 @@ import { createAgent } from '../commands/organisation/add-agent.ts';
 import { createToken } from '../commands/organisation/issue-token.ts';
 import { deleteToken } from '../commands/organisation/withdraw-token.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
-import { toggleAdvancedTools } from '../commands/settings/toggle-advanced-tools.ts';
+import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { emailRequests } from './approvals/email-requests.ts';
 import { downloadApprovalAttachment } from './approvals/approval-attachment.ts';
 import { getApproval, listApprovals, previewApproval } from './approvals/read-approvals.ts';

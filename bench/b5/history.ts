@@ -1,7 +1,7 @@
 /** A seeded log as a busy gateway writes it: of a hundred events 60 of operations, 34 of access, 6 of the directory. */
 import { createHash } from 'node:crypto';
 import type { ExpectedRevision } from '../../commands/ports/event-store.ts';
-import type { NewEvent } from '../../commands/kernel/event.ts';
+import type { NewEvent } from '../../commands/values/event.ts';
 
 export interface SeededAppend {
   readonly stream: string;

@@ -5,7 +5,7 @@ import { openDirectConnection } from '../../infra/postgres/direct-connection.ts'
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { READ_MODELS } from '../../infra/projector/read-models.ts';
 import { rebuildModels, type RebuildProgress } from '../../infra/projector/rebuild.ts';
-import { systemClock } from '../../infra/system-clock.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 import { history } from './history.ts';
 
 export interface WorkerJob {

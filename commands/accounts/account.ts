@@ -1,11 +1,11 @@
 /** A person's account. Name and address are sealed: erasing the person's key erases the person, not the trail. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent, type Fact } from '../kernel/event.ts';
-import { sealedText } from '../kernel/event-fields.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { Ports } from '../kernel/ports.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
+import { sealedText } from '../values/event-fields.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
 
 export const AccountRegistered = defineEvent({
   type: 'AccountRegistered',

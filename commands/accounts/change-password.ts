@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
-import { Nothing, replayNothing } from '../kernel/nothing.ts';
-import type { Ports } from '../kernel/ports.ts';
+import { Nothing, replayNothing } from '../values/empty-response.ts';
+import type { Ports } from '../ports/ports.ts';
 import { definePublicRoute } from '../kernel/public-route.ts';
-import type { HashedPassword } from '../kernel/secrets.ts';
+import type { HashedPassword } from '../ports/secrets.ts';
 import { requireSession } from '../kernel/step-up.ts';
 import { account, type AccountState, setPassword } from './account.ts';
 import { confirmPassword } from './confirm-password.ts';

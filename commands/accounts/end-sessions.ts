@@ -1,8 +1,8 @@
 /** Ends sessions of one person; resolves when no process serves them any more. */
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
-import type { SessionEntry } from '../kernel/directory.ts';
-import type { Ports } from '../kernel/ports.ts';
-import type { Position } from '../kernel/position.ts';
+import type { SessionEntry } from '../ports/directory.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Position } from '../values/position.ts';
 import { type EndReason, endSession, session } from './session.ts';
 
 /** The position of the last event; null when none was left to end. Throws `store_unavailable`. */

@@ -1,5 +1,5 @@
 /** The one refusal of whoever cannot show to be whom they say: it tells nobody which accounts exist (`contract.md` 18). */
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 
 export const invalidCredentials = (): GatewayError =>
   new GatewayError('invalid_credentials', 'E-mail address or password is wrong.');

@@ -1,6 +1,6 @@
 /** A person whom no session stands for yet, as the author of events. */
 import type { Author } from '../kernel/decide-and-append.ts';
-import type { DirectoryState } from '../kernel/directory.ts';
+import type { DirectoryState } from '../ports/directory.ts';
 import type { PublicContext } from '../kernel/public-route.ts';
 
 export interface Member {

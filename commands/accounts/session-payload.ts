@@ -1,7 +1,7 @@
 /** A session as its person sees it; the bearer is told once, at sign-in. */
 import { z } from 'zod';
-import type { DirectoryState, SessionEntry } from '../kernel/directory.ts';
-import { ROLES } from '../kernel/scopes.ts';
+import type { DirectoryState, SessionEntry } from '../ports/directory.ts';
+import { ROLES } from '../values/scopes.ts';
 
 export const Session = z.object({
   id: z.string(),

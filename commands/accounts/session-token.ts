@@ -1,9 +1,9 @@
 /** POST /auth/session/token: a short-lived JWT made from a session, for MCP and for programs; it ends with the session. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import { chosenScopes } from '../kernel/scope-choice.ts';
-import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../kernel/scopes.ts';
+import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
 
 const MOST_SECONDS = 600;
 /** Tokens are made and withdrawn in the session itself: one made by this token would not end with the session. */

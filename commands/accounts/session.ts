@@ -1,10 +1,10 @@
 /** A session: a person signed in, with a bearer of its own. The bearer itself is never stored. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
-import { instant, sealedVerifier, verifierInClear } from '../kernel/event-fields.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
+import { instant, sealedVerifier, verifierInClear } from '../values/event-fields.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import type { Sealed } from '../values/sealed.ts';
 import { STEP_UP_MS } from '../kernel/step-up.ts';
 
 /** However often it is used (`contract.md` 2). */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { refusalEntry } from '../kernel/access-events.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts';
-import type { VerifiedPassword } from '../kernel/secrets.ts';
+import type { VerifiedPassword } from '../ports/secrets.ts';
 import { emailKey, emailReservation } from './account.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
 import { invalidCredentials } from './invalid-credentials.ts';

@@ -1,9 +1,9 @@
 /** Ending sessions: logout, one of them, all of them. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import type { SessionEntry } from '../kernel/directory.ts';
-import { notFound } from '../kernel/errors.ts';
-import { Nothing } from '../kernel/nothing.ts';
+import type { SessionEntry } from '../ports/directory.ts';
+import { notFound } from '../values/errors.ts';
+import { Nothing } from '../values/empty-response.ts';
 import { requireSession } from '../kernel/step-up.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
 import type { EndReason } from './session.ts';

@@ -1,6 +1,6 @@
 /** POST /auth/step-up: the password again, for what wants it fresh (`contract.md` 18). */
 import { z } from 'zod';
-import { answerWhenKnown } from '../kernel/answer-when-known.ts';
+import { answerWhenKnown } from '../kernel/await-directory.ts';
 import { defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { requireSession } from '../kernel/step-up.ts';

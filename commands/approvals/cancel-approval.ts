@@ -1,14 +1,14 @@
 /** cancel_approval: withdraws a check before anything of it ran. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import { Approval } from '../operations/approvals/approval-payload.ts';
-import { decideNow } from '../operations/approvals/decide-now.ts';
-import { cancelCheck } from '../operations/approvals/end-check.ts';
-import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
-import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
+import { GatewayError } from '../values/errors.ts';
+import { Approval } from '../operations/approval-payload.ts';
+import { decideNow } from '../operations/decide-now.ts';
+import { cancelCheck } from '../operations/end-approval.ts';
+import { releaseDraftOf } from '../sending/release-draft.ts';
+import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';
-import { showCheck } from './show-check.ts';
+import { showCheck } from './show-approval.ts';
 
 const Input = z.strictObject({
   approval_id: ApprovalId,

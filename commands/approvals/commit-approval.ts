@@ -1,15 +1,15 @@
 /** approval_commit: run exactly what was approved. The repeat of a commit is told how it stands and runs nothing. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
-import { assertCommittable } from '../operations/approvals/commit-check.ts';
-import { replyOfCheck, statusOfCheck } from '../operations/approvals/reply-of-check.ts';
-import { type ApprovalStatus, isUnrun } from '../operations/approvals/approval-status.ts';
-import { assertContentHash } from '../operations/approvals/refuse-status.ts';
+import { assertCommittable } from '../operations/run-commit.ts';
+import { replyOfCheck, statusOfCheck } from '../operations/approval-reply.ts';
+import { type ApprovalStatus, isUnrun } from '../operations/approval-status.ts';
+import { assertContentHash } from '../operations/refuse-status.ts';
 import { OperationReply, type OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-of.ts';
-import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
+import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';
 
 const Input = z.strictObject({

@@ -1,12 +1,12 @@
 /** What the gateway does with checks by itself: it commits those whose moment has come, and writes down other ends. */
 import type { Author } from '../kernel/decide-and-append.ts';
-import { ERROR_TABLE, GatewayError } from '../kernel/errors.ts';
-import type { Ports } from '../kernel/ports.ts';
+import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
-import type { Commit } from '../operations/approvals/commit-kind.ts';
-import { decideNow } from '../operations/approvals/decide-now.ts';
-import { expireCheck } from '../operations/approvals/end-check.ts';
-import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import type { Commit } from '../operations/commit-kind.ts';
+import { decideNow } from '../operations/decide-now.ts';
+import { expireCheck } from '../operations/end-approval.ts';
+import { releaseDraftOf } from '../sending/release-draft.ts';
 import { commitOf } from './commit-of.ts';
 
 /**

@@ -1,13 +1,13 @@
 /** Commits a check of whichever kind it is. Each area says how its own is executed. */
 import { loadAggregate } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Ports } from '../kernel/ports.ts';
-import { actionsCommit } from '../operations/approvals/commit-actions.ts';
-import { commitCheck } from '../operations/approvals/commit-check.ts';
-import type { Commit } from '../operations/approvals/commit-kind.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
+import { actionsCommit } from '../messages/commit-actions.ts';
+import { commitCheck } from '../operations/run-commit.ts';
+import type { Commit } from '../operations/commit-kind.ts';
 import { operation, type OperationReply } from '../operations/operation.ts';
-import { sendCommit } from '../drafts/sending/commit-send.ts';
-import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import { sendCommit } from '../sending/commit-send.ts';
+import { releaseDraftOf } from '../sending/release-draft.ts';
 
 /** Throws what `commitCheck` throws. A check that ended by it is followed by its draft. */
 export async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
-import { Approval } from '../operations/approvals/approval-payload.ts';
-import { castVote } from '../operations/approvals/cast-vote.ts';
-import { decideNow } from '../operations/approvals/decide-now.ts';
+import { Approval } from '../operations/approval-payload.ts';
+import { castVote } from '../operations/cast-vote.ts';
+import { decideNow } from '../operations/decide-now.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
-import { releaseDraftOf } from '../drafts/sending/leave-review.ts';
+import { releaseDraftOf } from '../sending/release-draft.ts';
 import { commitDue } from './commit-due.ts';
-import { endLostCheck } from './end-lost-check.ts';
-import { ApprovalId, findCheck, type FoundCheck } from './find-check.ts';
-import { showCheck } from './show-check.ts';
+import { endLostCheck } from './invalidate-missing-targets.ts';
+import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
+import { showCheck } from './show-approval.ts';
 
 const Input = z
   .strictObject({

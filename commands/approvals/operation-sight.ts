@@ -1,18 +1,18 @@
 /** Whose operations, and so whose approvals, a caller may see, and why (`contract.md` 3). */
 import type { Caller, MailboxAccess } from '../kernel/access.ts';
-import { lacks } from '../kernel/authorise.ts';
+import { lacks } from '../kernel/authorize.ts';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
-import type { DirectoryState, MailboxEntry } from '../kernel/directory.ts';
-import { APPROVER_ROLES } from '../kernel/policy-document.ts';
-import type { Ports } from '../kernel/ports.ts';
-import type { MailboxScope } from '../kernel/scopes.ts';
+import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
+import { APPROVER_ROLES } from '../values/policy-document.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { MailboxScope } from '../values/scopes.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { draft } from '../drafts/draft.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
-import type { ApprovalTerms } from '../operations/approvals/approval-events.ts';
-import { fulfilsRole } from '../operations/approvals/eligible-approvers.ts';
-import { openManifest } from '../operations/approvals/manifest.ts';
+import type { ApprovalTerms } from '../operations/approval-events.ts';
+import { fulfilsRole } from '../operations/eligible-approvers.ts';
+import { openManifest } from '../operations/manifest.ts';
 import type { OperationState } from '../operations/operation.ts';
 
 /** Whose operations and approvals somebody may see: his own, those on mailboxes he may read, those he may decide. */

@@ -1,11 +1,11 @@
 /** wants_to_*: an action on messages by id is prepared, and runs when it is committed. */
 import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability } from '../kernel/capability.ts';
-import type { MailboxScope } from '../kernel/scopes.ts';
-import { Cardinality, FolderArgument, MailboxIdParameter, MessageIds } from '../kernel/select.ts';
-import type { Action } from '../operations/actions.ts';
+import type { MailboxScope } from '../values/scopes.ts';
+import { Cardinality, FolderArgument, MailboxIdParameter, MessageIds } from '../mail/select.ts';
+import type { Action } from '../messages/actions.ts';
 import { OperationReply } from '../operations/operation.ts';
-import { submitOperation } from '../operations/submit-operation.ts';
+import { submitOperation } from '../messages/submit-operation.ts';
 
 const Reason = z.string().min(1).max(1_000).describe('Why; whoever decides reads it.');
 const common = {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { DraftId } from '../drafts/draft-input.ts';
-import { sendDraft } from '../drafts/sending/send-draft.ts';
+import { sendDraft } from '../sending/send-draft.ts';
 import { OperationReply } from '../operations/operation.ts';
 
 export const wantsToSendDraft = defineCapability({

@@ -1,6 +1,6 @@
 /** What policy says of writing a draft: allowed to all unless an organisation says otherwise (`contract.md` 8). */
 import type { Context } from '../kernel/capability.ts';
-import type { IdPrefix } from '../kernel/ids.ts';
+import type { IdPrefix } from '../values/ids.ts';
 import { authorizeOperation } from '../operations/authorize-operation.ts';
 import { decideActionPolicy } from '../policy/decide-for-caller.ts';
 

@@ -2,7 +2,7 @@
 import type { Draft } from '../kernel/draft-shape.ts';
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
-import { catalogueOf, type PastFact, readEvent } from '../kernel/event.ts';
+import { catalogueOf, type PastFact, readEvent } from '../values/event.ts';
 import { draft } from './draft.ts';
 import { DraftDiscarded, DraftEdited } from './draft-events.ts';
 import { draftPayload } from './draft-payload.ts';

@@ -1,8 +1,8 @@
 /** A version of a draft as the message it would be. */
-import { GatewayError } from '../kernel/errors.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
 import type { Address } from '../mail/message.ts';
-import type { ComposedAttachment, MessageToCompose } from '../kernel/message-composer.ts';
+import type { ComposedAttachment, MessageToCompose } from '../ports/message-composer.ts';
 import { receivedBytes } from './received-attachment.ts';
 import { openJson } from '../kernel/sealed-json.ts';
 import type { DraftState } from './draft.ts';

@@ -1,6 +1,6 @@
 /** What may happen to a draft (`contract.md` 10). Pure. */
 import type { DraftStatus } from '../kernel/draft-shape.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import type { DraftFact, DraftState } from './draft.ts';
 import type { DraftVersion, Release } from './draft-events.ts';
 

@@ -1,10 +1,10 @@
 /** The attachments a caller names, checked and brought into the form a version holds. */
 import { createHash } from 'node:crypto';
-import { sniffedType } from '../kernel/attachment-types.ts';
+import { sniffedType } from '../mail/attachment-types.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { inOnePiece } from './draft-body.ts';
 import type { DraftAttachment } from './draft-envelope.ts';

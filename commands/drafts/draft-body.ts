@@ -1,7 +1,7 @@
 /** The body of one version, kept in the content store: the parts as they will be sent, and the Markdown they came from. */
 import { z } from 'zod';
-import { type ContentOwner, type ContentStore, readText } from '../kernel/content-store.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { type ContentOwner, type ContentStore, readText } from '../ports/content-store.ts';
+import { GatewayError } from '../values/errors.ts';
 
 export const DraftBody = z.object({
   text: z.string(),

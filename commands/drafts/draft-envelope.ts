@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { SkippedRecipient } from '../kernel/draft-shape.ts';
 import type { Address } from '../mail/message.ts';
-import type { PersonalData } from '../kernel/ports.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import type { PersonalData } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
 import type { AttachmentReference, DraftVersion } from './draft-events.ts';
 
 const StoredAddress = z.object({ name: z.string().nullable(), email: z.string() });

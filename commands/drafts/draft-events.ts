@@ -1,8 +1,8 @@
 /** A draft from its first word to its end. What it says lies sealed or in the content store; events hold references. */
 import { z } from 'zod';
 import { DRAFT_KINDS } from '../kernel/draft-shape.ts';
-import { defineEvent, type Upcaster } from '../kernel/event.ts';
-import { instant, sealedOr, sealedText } from '../kernel/event-fields.ts';
+import { defineEvent, type Upcaster } from '../values/event.ts';
+import { instant, sealedOr, sealedText } from '../values/event-fields.ts';
 
 /** An attachment by reference: bytes uploaded here, or a part of a received message. Its name is in the sealed content. */
 export const AttachmentReference = z.object({

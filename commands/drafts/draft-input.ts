@@ -1,7 +1,7 @@
 /** Fields a caller writes a draft with. What could end a header line is refused here, whatever field it stands in. */
 import { z } from 'zod';
-import { isCustomHeader, isStandardHeader } from '../kernel/header-names.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import { isCustomHeader, isStandardHeader } from '../values/header-names.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { headerText, MAX_HEADER_CHARS } from './header-text.ts';
 import { AddressInput } from './mail-address.ts';
 

@@ -1,4 +1,4 @@
-import type { Ports } from '../kernel/ports.ts';
+import type { Ports } from '../ports/ports.ts';
 
 /** What drafts are made of. */
 export type DraftPorts = Pick<

@@ -2,7 +2,7 @@
 import { Draft, draftETag } from '../kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import { assertEditable, assertVersion, editDraft as decideEdit } from './decide-draft.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { changedBefore } from './changed-before.ts';

@@ -3,12 +3,12 @@
  * is made, so that a later pass finds it after a crash; nothing that was not noted here is ever removed.
  */
 import { loadAggregate } from '../kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
 import { effectiveRoles, folderOfRole } from '../kernel/folders.ts';
 import type { HeldLease } from '../kernel/hold-lease.ts';
-import type { MailSession } from '../kernel/mail-port.ts';
+import type { MailSession } from '../ports/mail-port.ts';
 import type { FolderRef } from '../mail/message.ts';
-import type { Ports } from '../kernel/ports.ts';
+import type { Ports } from '../ports/ports.ts';
 import type { ComposedDraft } from './compose-draft.ts';
 import { messageOf, newMessageId } from './compose-draft.ts';
 import { draft, type DraftState } from './draft.ts';

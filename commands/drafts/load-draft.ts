@@ -1,13 +1,13 @@
 /** A draft for a caller: what he must not see does not exist, a grant without the verb is told so. */
 import type { MailboxAccess } from '../kernel/access.ts';
-import { insufficientScope } from '../kernel/authorise.ts';
+import { insufficientScope } from '../kernel/authorize.ts';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
-import type { Locators } from '../kernel/ports.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import type { Locators } from '../ports/ports.ts';
 import type { ExpectedRevision } from '../ports/event-store.ts';
-import type { MailboxScope } from '../kernel/scopes.ts';
+import type { MailboxScope } from '../values/scopes.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import type { Expected } from './decide-draft.ts';
 import { draft, type DraftState } from './draft.ts';

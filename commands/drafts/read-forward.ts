@@ -1,8 +1,8 @@
 /** What a forward hands on of a received message: its text, or its HTML when that shows pictures of its own, and its attachments. */
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { MAX_HTML_CHARS } from '../kernel/html/read-html.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { MAX_HTML_CHARS } from '../html/read-html.ts';
 import type { AttachmentPart } from '../mail/message.ts';
 import { type AttachmentInput, isContentId } from './draft-input.ts';
 import type { Appendix } from './render-body.ts';

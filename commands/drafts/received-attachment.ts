@@ -1,8 +1,8 @@
 /** Attachments of received mail that a draft refers to: described when they are named, read when the message is made. */
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import type { MessageRef, PartDescription } from '../mail/message.ts';
-import type { Locators } from '../kernel/ports.ts';
+import type { Locators } from '../ports/ports.ts';
 import { ReceivedPart } from '../kernel/received-part.ts';
 import type { DraftPorts } from './draft-ports.ts';
 

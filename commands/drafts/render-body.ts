@@ -1,8 +1,8 @@
 /** What a caller wrote, as the parts that are sent: always plain text, and HTML where it was HTML or Markdown. */
-import { GatewayError } from '../kernel/errors.ts';
-import { escapeText } from '../kernel/html/html-markup.ts';
-import type { Markup } from '../kernel/markup.ts';
-import { MarkupRefused, type WrittenMarkup } from '../kernel/html/written-markup.ts';
+import { GatewayError } from '../values/errors.ts';
+import { escapeText } from '../html/html-markup.ts';
+import type { Markup } from '../ports/markup.ts';
+import { MarkupRefused, type WrittenMarkup } from '../html/written-markup.ts';
 import type { DraftBody } from './draft-body.ts';
 import type { BodyInput } from './draft-input.ts';
 

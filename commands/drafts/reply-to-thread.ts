@@ -1,8 +1,8 @@
 /** reply_to_thread: an answer to a message, to its sender or to everyone. */
 import { Draft, draftETag, type SkippedRecipient } from '../kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Scope } from '../kernel/scopes.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Scope } from '../values/scopes.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';
 import { nameAttachments } from './draft-attachments.ts';
 import { ReplyInput } from './draft-input.ts';

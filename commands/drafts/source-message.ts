@@ -2,12 +2,12 @@
 import type { SkippedRecipient } from '../kernel/draft-shape.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import type { Address, FetchedMessage } from '../mail/message.ts';
-import type { Markup } from '../kernel/markup.ts';
+import type { Markup } from '../ports/markup.ts';
 import { asReached } from '../kernel/searched-folders.ts';
-import { staleMessage } from '../operations/stale-message.ts';
+import { staleMessage } from '../messages/resolve-stale-id.ts';
 import { asHeaderText } from './header-text.ts';
 import { sameAddress, sendable, unsendable } from './mail-address.ts';
 import type { Appendix } from './render-body.ts';

@@ -2,7 +2,7 @@
 import { Draft, draftETag, type DraftKind } from '../kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import type { Scope } from '../kernel/scopes.ts';
+import type { Scope } from '../values/scopes.ts';
 import { sealJson } from '../kernel/sealed-json.ts';
 import { startDraft as decideStart } from './decide-draft.ts';
 import { type Admit, admittedAs } from './authorize-draft.ts';

@@ -1,10 +1,10 @@
 /** Ends the approval of a draft that was edited or discarded. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { Ports } from '../kernel/ports.ts';
+import type { Ports } from '../ports/ports.ts';
 import { operation, type OperationFact, type OperationState } from '../operations/operation.ts';
 import type { DraftState } from './draft.ts';
-import { giveBack } from './sending/send-quota.ts';
-import { isOver } from '../operations/approvals/approval-status.ts';
+import { giveBack } from '../operations/send-quota.ts';
+import { isOver } from '../operations/approval-status.ts';
 
 /** What the check of a draft becomes that is not frozen for it any more: edited, or thrown away. */
 export const overtaken = ({ status, current }: DraftState): OperationFact =>

@@ -1,7 +1,7 @@
 /** What is left to do after drafts: discard those of removed mailboxes, erase what was stored for discarded ones. */
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Ports } from '../kernel/ports.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { discardDraft } from './decide-draft.ts';
 import { draft } from './draft.ts';

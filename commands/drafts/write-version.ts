@@ -1,11 +1,11 @@
 /** A version put together: everything checked first, then stored, then named by one event. */
 import type { Context } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
-import { unlistedHeaders } from '../kernel/header-names.ts';
+import { unlistedHeaders } from '../values/header-names.ts';
 import type { Address } from '../mail/message.ts';
-import type { Ids } from '../kernel/ports.ts';
+import type { Ids } from '../ports/ports.ts';
 import { policyInForce } from '../policy/decide-for-caller.ts';
 import type { NextVersion } from './decide-draft.ts';
 import { type DraftBody, storeBody } from './draft-body.ts';

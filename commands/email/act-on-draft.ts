@@ -1,7 +1,7 @@
 /** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
 import type { Draft } from '../kernel/draft-shape.ts';
 import type { Context, Replay } from '../kernel/capability.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import { type Admit, admittedAs, type DraftWrite } from '../drafts/authorize-draft.ts';
 import { changedBefore } from '../drafts/changed-before.ts';
 import { assertVersion } from '../drafts/decide-draft.ts';
@@ -10,7 +10,7 @@ import { draftPayload } from '../drafts/draft-payload.ts';
 import { patchDraft } from '../drafts/edit-draft.ts';
 import { expectedOf, loadDraft } from '../drafts/load-draft.ts';
 import { replyToThread } from '../drafts/reply-to-thread.ts';
-import { askPolicy, assertSendable, freedIfOver, sendDraft } from '../drafts/sending/send-draft.ts';
+import { askPolicy, assertSendable, freedIfOver, sendDraft } from '../sending/send-draft.ts';
 import { startDraft, startedBefore } from '../drafts/start-draft.ts';
 import type { Mode } from '../operations/authorize-operation.ts';
 import type { OperationReply } from '../operations/operation.ts';

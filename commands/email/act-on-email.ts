@@ -1,12 +1,12 @@
 /** email.act: one declared operation on messages or a draft, as strict as the caller's mode and the policy want it. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { MailboxScope } from '../kernel/scopes.ts';
-import { Cardinality, MailboxIdParameter } from '../kernel/select.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { MailboxScope } from '../values/scopes.ts';
+import { Cardinality, MailboxIdParameter } from '../mail/select.ts';
 import { type Mode, MODES } from '../operations/authorize-operation.ts';
 import { OperationReply } from '../operations/operation.ts';
-import { submitOperation } from '../operations/submit-operation.ts';
+import { submitOperation } from '../messages/submit-operation.ts';
 import { replayDraft, sendOrPreview, writeDraft } from './act-on-draft.ts';
 import { ActOperation, type MessageActions, scopesToAct } from './act-operations.ts';
 

@@ -1,8 +1,8 @@
 /** The operations of email.act as callers write them, and the scopes each needs (`contract.md` 6 and 17). */
-import { looksIntoText } from '../kernel/matches.ts';
+import { looksIntoText } from '../mail/matches.ts';
 import { z } from 'zod';
-import type { Scope } from '../kernel/scopes.ts';
-import { ActSelect } from '../kernel/select.ts';
+import type { Scope } from '../values/scopes.ts';
+import { ActSelect } from '../mail/select.ts';
 import {
   atMostOneBody,
   DraftId,
@@ -14,7 +14,7 @@ import {
 } from '../drafts/draft-input.ts';
 import { scopesToReply } from '../drafts/reply-to-thread.ts';
 import { scopesForAttachments, scopesToStart } from '../drafts/start-draft.ts';
-import { Action, scopesOf } from '../operations/actions.ts';
+import { Action, scopesOf } from '../messages/actions.ts';
 
 const ExpectedVersion = z.int().min(1).optional().describe('Refused when the draft is at another.');
 

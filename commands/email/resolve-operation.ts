@@ -1,8 +1,8 @@
 /** A person says what became of an operation of which nobody could tell. Whoever calls this made sure that a person may. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import { notFound } from '../kernel/errors.ts';
-import type { Ports } from '../kernel/ports.ts';
-import { resolveSend } from '../drafts/sending/resolve-send.ts';
+import { notFound } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
+import { resolveSend } from '../sending/resolve-send.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import {
   nothingUnknown,
@@ -10,7 +10,7 @@ import {
   resolved,
   unknownItems,
   type Word,
-} from '../operations/resolve-actions.ts';
+} from '../messages/resolve-actions.ts';
 
 export interface Resolution {
   readonly outcome: Word;

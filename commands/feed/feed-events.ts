@@ -3,7 +3,7 @@
  * `mailFeed-<mbx_id>-<yyyymmdd>`, ids and flags only. Written before the same change is applied to the index.
  */
 import { z } from 'zod';
-import { defineEvent } from '../kernel/event.ts';
+import { defineEvent } from '../values/event.ts';
 
 /** More changes than these go into the next event. */
 export const MAX_CHANGES = 100;

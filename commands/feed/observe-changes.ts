@@ -1,6 +1,6 @@
 /** What a folder's difference from its copy is called in the feed, own changes recognised (`contract.md` 11). Pure. */
-import type { OwnArrival, OwnChange, OwnDeparture, OwnFlags } from '../kernel/mail-echoes.ts';
-import type { Locators, MessagePlace } from '../kernel/ports.ts';
+import type { OwnArrival, OwnChange, OwnDeparture, OwnFlags } from '../ports/change-attribution.ts';
+import type { Locators, MessagePlace } from '../ports/ports.ts';
 import type { FeedChange } from './feed-events.ts';
 
 /** One message that is not as the copy has it. */

@@ -1,8 +1,8 @@
 /** A stored event of a mailbox's feed as the changes it tells. */
-import { catalogueOf, readEvent } from '../kernel/event.ts';
-import type { ObservedChange } from '../kernel/observed-change.ts';
-import type { Locators } from '../kernel/ports.ts';
-import type { PastFact, StoredEvent } from '../kernel/event.ts';
+import { catalogueOf, readEvent } from '../values/event.ts';
+import type { ObservedChange } from '../ports/observed-change.ts';
+import type { Locators } from '../ports/ports.ts';
+import type { PastFact, StoredEvent } from '../values/event.ts';
 import { type FeedEvent, feedEvents } from './feed-events.ts';
 
 const catalogue = catalogueOf(feedEvents);

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { ReadRecord } from './capability.ts';
 import { type About, type Author, envelope } from './decide-and-append.ts';
-import { catalogueOf, defineEvent } from './event.ts';
-import type { AccessEntry } from './ports.ts';
+import { catalogueOf, defineEvent } from '../values/event.ts';
+import type { AccessEntry } from '../ports/ports.ts';
 
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',

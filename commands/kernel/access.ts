@@ -10,7 +10,7 @@ import type {
   PersonEntry,
   SessionEntry,
   TokenEntry,
-} from './directory.ts';
+} from '../ports/directory.ts';
 import { quotasOn } from './grant-quotas.ts';
 import {
   AGENT_ORG_SCOPES,
@@ -21,7 +21,7 @@ import {
   type Role,
   type Scope,
   SESSION_ONLY_SCOPES,
-} from './scopes.ts';
+} from '../values/scopes.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 
 /** Where the request came from decides how policy sees the caller; an agent's credential is always `agent`. */

@@ -2,10 +2,10 @@
 import type { z } from 'zod';
 import type { Caller } from './access.ts';
 import type { Author, Writer } from './decide-and-append.ts';
-import type { IdPrefix } from './ids.ts';
-import type { Ports } from './ports.ts';
-import type { Position } from './position.ts';
-import type { Scope } from './scopes.ts';
+import type { IdPrefix } from '../values/ids.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Position } from '../values/position.ts';
+import type { Scope } from '../values/scopes.ts';
 
 export interface Request {
   readonly id: string;

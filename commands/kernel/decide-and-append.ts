@@ -7,17 +7,17 @@ import {
   type PastFact,
   readEvent,
   versionOf,
-} from './event.ts';
-import { GatewayError } from './errors.ts';
+} from '../values/event.ts';
+import { GatewayError } from '../values/errors.ts';
 import { newEvents } from './new-events.ts';
-import type { Ids } from './ports.ts';
+import type { Ids } from '../ports/ports.ts';
 import {
   type Appended,
   type EventStore,
   type ExpectedRevision,
   WrongExpectedRevision,
 } from '../ports/event-store.ts';
-import type { Position } from './position.ts';
+import type { Position } from '../values/position.ts';
 
 /** Who writes, and why: everything of the envelope that is the same for all events of one request. */
 export interface Author {

@@ -1,9 +1,9 @@
 /** Folder arguments and roles, resolved against what the directory knows of a mailbox (`contract.md` 4). Pure. */
-import type { FolderEntry, MailboxEntry } from './directory.ts';
-import { GatewayError } from './errors.ts';
+import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
 import type { FolderRef } from '../mail/message.ts';
 import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
-import type { Locators } from './ports.ts';
+import type { Locators } from '../ports/ports.ts';
 
 type FoldersOfMailbox = Pick<MailboxEntry, 'folders' | 'folderRoles' | 'detectedRoles'>;
 /** What says whether the mail server has told the folders yet. */

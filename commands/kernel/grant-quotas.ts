@@ -1,6 +1,6 @@
 /** How often a principal may do something in one mailbox (`contract.md` 3, `quotas` of a grant). A name nobody enforces does not exist. */
 import { z } from 'zod';
-import type { DirectoryState } from './directory.ts';
+import type { DirectoryState } from '../ports/directory.ts';
 
 const MOST_SENDS = 10_000;
 

@@ -1,5 +1,5 @@
 /** A lease held by one piece of work: two requests of this process share one as little as two processes do. */
-import type { Leases } from './ports.ts';
+import type { Leases } from '../ports/ports.ts';
 
 export interface HeldLease {
   /**

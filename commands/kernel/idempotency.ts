@@ -6,13 +6,13 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { About, Author, Writer } from './decide-and-append.ts';
 import { appendFacts } from './decide-and-append.ts';
-import { catalogueOf, defineEvent, readEvent } from './event.ts';
-import { type ErrorCode, ERROR_TABLE, GatewayError } from './errors.ts';
-import { sealedText } from './event-fields.ts';
-import type { PersonalData, Ports } from './ports.ts';
+import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
+import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
+import { sealedText } from '../values/event-fields.ts';
+import type { PersonalData, Ports } from '../ports/ports.ts';
 import { WrongExpectedRevision } from '../ports/event-store.ts';
-import type { StoredEvent } from './event.ts';
-import type { Sealed } from './sealed.ts';
+import type { StoredEvent } from '../values/event.ts';
+import type { Sealed } from '../values/sealed.ts';
 
 export const RequestClaimed = defineEvent({
   type: 'RequestClaimed',

@@ -1,22 +1,22 @@
 /** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { authorise, neededScopes, requireAny, wantsFreshPassword } from './authorise.ts';
+import { authorise, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
 import { refusalEntry, readEntry } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
 import type { Author } from './decide-and-append.ts';
-import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { readInput } from './input-issues.ts';
 import { lastingItemsOf } from './lasting-items.ts';
 import { mentionedIn } from './mentioned.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
-import { credentialIds } from './credential-ids.ts';
+import { credentialIds } from '../values/credential-ids.ts';
 import { requireFreshPassword } from './step-up.ts';
-import type { Ports } from './ports.ts';
-import type { Sealed } from './sealed.ts';
-import type { Position } from './position.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
+import type { Position } from '../values/position.ts';
 
 export interface Invocation {
   readonly capability: Capability;

@@ -1,5 +1,5 @@
 /** The one path of every call that needs no bearer: parse → handle. */
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import { parseInput } from './invoke-capability.ts';
 import type { AnyPublicRoute, PublicContext } from './public-route.ts';
 

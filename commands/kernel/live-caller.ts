@@ -1,8 +1,8 @@
 /** Whether a credential still stands for somebody: asked at each request, and again by what takes long. */
 import { type Caller, callerInSession, callerOf } from './access.ts';
-import { isSessionId } from './credential-ids.ts';
-import type { DirectoryState, SessionEntry, TokenEntry } from './directory.ts';
-import { GatewayError } from './errors.ts';
+import { isSessionId } from '../values/credential-ids.ts';
+import type { DirectoryState, SessionEntry, TokenEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
 
 /** Throws `token_revoked` or `token_expired`. */
 export function assertLive({ revokedAt, expiresAt }: TokenEntry, now: Date): void {

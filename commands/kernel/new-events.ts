@@ -1,7 +1,7 @@
 /** What every event gets at the moment it is authored, and keeps however often the same append is sent: its id and its salt. */
-import { uuidV5 } from './ids.ts';
-import type { AccessEntry, Ids } from './ports.ts';
-import type { NewEvent } from './event.ts';
+import { uuidV5 } from '../values/ids.ts';
+import type { AccessEntry, Ids } from '../ports/ports.ts';
+import type { NewEvent } from '../values/event.ts';
 
 /** One append's events, under a fresh attempt id. */
 export function newEvents(ids: Ids, stream: string, entries: readonly AccessEntry[]): NewEvent[] {

@@ -1,9 +1,9 @@
 /** A route that needs no bearer (`contract.md` 18), declared once like a capability; it exists on REST alone. */
 import type { z } from 'zod';
 import type { Capability } from './capability.ts';
-import type { Ports } from './ports.ts';
-import type { Sealed } from './sealed.ts';
-import type { Position } from './position.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
+import type { Position } from '../values/position.ts';
 
 /** Every route of the REST face. */
 export interface Routes {

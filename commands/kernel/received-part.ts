@@ -3,11 +3,11 @@
  * end, or as soon as nobody takes the next one: a slow reader, or one that went away, holds nothing, and memory does not grow
  * with the message.
  */
-import { GatewayError } from './errors.ts';
-import { Handover } from './handover.ts';
-import type { MailPort } from './mail-port.ts';
+import { GatewayError } from '../values/errors.ts';
+import { Handover } from './async-channel.ts';
+import type { MailPort } from '../ports/mail-port.ts';
 import type { MessageRef, PartDescription } from '../mail/message.ts';
-import { decodePiece } from './transfer-decoding.ts';
+import { decodePiece } from '../mail/transfer-decoding.ts';
 
 /** Large enough for few commands, small enough that 25 downloads at once stay far below 64 MiB. */
 const PIECE_BYTES = 128 * 1024;

@@ -2,7 +2,7 @@
 import type { Caller } from './access.ts';
 import type { CapabilityDefinition, Context, IdempotencyRule, Replay, Request } from './capability.ts';
 import type { About, Author } from './decide-and-append.ts';
-import { ERROR_TABLE, GatewayError } from './errors.ts';
+import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { type HeldLease, holdLease } from './hold-lease.ts';
 import {
   awaitClaim,
@@ -16,9 +16,9 @@ import {
   writeClaim,
   writeSettled,
 } from './idempotency.ts';
-import type { IdPrefix } from './ids.ts';
-import type { PersonalData, Ports } from './ports.ts';
-import type { StoredEvent } from './event.ts';
+import type { IdPrefix } from '../values/ids.ts';
+import type { PersonalData, Ports } from '../ports/ports.ts';
+import type { StoredEvent } from '../values/event.ts';
 
 interface Claimant {
   readonly capability: string;

@@ -1,7 +1,7 @@
 /** Scopes as callers choose them for a grant or a token: a list, or a preset. */
 import { z } from 'zod';
-import { GatewayError } from './errors.ts';
-import { PRESET_NAMES, PRESETS, type Preset, type Scope } from './scopes.ts';
+import { GatewayError } from '../values/errors.ts';
+import { PRESET_NAMES, PRESETS, type Preset, type Scope } from '../values/scopes.ts';
 
 export const PresetField = z
   .enum(PRESET_NAMES)

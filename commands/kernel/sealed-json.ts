@@ -1,7 +1,7 @@
 /** A text, or structured data as one JSON text, sealed where older events hold it in clear. */
 import type { z } from 'zod';
-import type { PersonalData } from './ports.ts';
-import type { Sealed } from './sealed.ts';
+import type { PersonalData } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
 
 /** What `sealedOr` reads. */
 export type SealedOr<Clear> = Sealed | { readonly clear: Clear };

@@ -1,8 +1,8 @@
 /** Step-up (`contract.md` 18): a person confirmed the password a short while ago, in the session that asks. */
 import { type Caller, type CallerSession, isFresh } from './access.ts';
-import { isSessionId } from './credential-ids.ts';
-import type { DirectoryState } from './directory.ts';
-import { GatewayError } from './errors.ts';
+import { isSessionId } from '../values/credential-ids.ts';
+import type { DirectoryState } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
 
 export const stepUpRequired = (): GatewayError =>
   new GatewayError(

@@ -1,6 +1,6 @@
 /** The gateway itself as the writer of an event: what it does on its own, for no request. */
 import type { Author } from './decide-and-append.ts';
-import type { Ports } from './ports.ts';
+import type { Ports } from '../ports/ports.ts';
 
 export function systemAuthor(ports: Pick<Ports, 'ids'>, orgId: string | null): Author {
   const requestId = ports.ids.newId('req');

@@ -1,6 +1,6 @@
 /** A message, its folder and its parts as fetched from a mail server. */
-import type { AuthenticationResults } from '../kernel/authentication-results.ts';
-import type { FetchedText } from '../kernel/fetched-text.ts';
+import type { AuthenticationResults } from './authentication-results.ts';
+import type { FetchedText } from './fetched-text.ts';
 
 export interface FolderRef {
   readonly number: number;

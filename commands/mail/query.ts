@@ -1,5 +1,5 @@
 /** A query over messages, and its answer. */
-import type { Filter } from '../kernel/mail-filter.ts';
+import type { Filter } from './mail-filter.ts';
 import type { FolderRef, FetchedMessage, BodySource } from './message.ts';
 
 export const ORDERS = [

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
-import { hostsOf } from '../kernel/mail-logins.ts';
-import { MAIL_PROVIDERS } from '../kernel/mail-providers.ts';
-import { Nothing, replayNothing } from '../kernel/nothing.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import { hostsOf } from '../ports/mail-logins.ts';
+import { MAIL_PROVIDERS } from '../ports/mail-providers.ts';
+import { Nothing, replayNothing } from '../values/empty-response.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { assertAuthorizable, withdrawAuthorization } from './decide-authorization.ts';
 import { forgetCredentials } from './forget-credentials.ts';

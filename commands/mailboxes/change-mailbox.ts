@@ -1,9 +1,9 @@
 /** How every capability writes to a mailbox: refuse early, take the key, append, answer when the directory knows. */
-import { answerWhenKnown } from '../kernel/answer-when-known.ts';
+import { answerWhenKnown } from '../kernel/await-directory.ts';
 import type { Context } from '../kernel/capability.ts';
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { notFound } from '../kernel/errors.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { notFound } from '../values/errors.ts';
 import { mailbox, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /**

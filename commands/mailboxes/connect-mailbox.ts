@@ -1,9 +1,9 @@
 /** One attempt to connect a mailbox, and what it tells about the mailbox's state (`contract.md` 4). */
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { FolderListing } from '../kernel/mail-port.ts';
-import type { Ports } from '../kernel/ports.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { FolderListing } from '../ports/mail-port.ts';
+import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import {
   mayConnect,

@@ -1,9 +1,9 @@
 /** POST /mailboxes: adds a mailbox; it is connected in the background. */
 import { z } from 'zod';
-import { answerWhenKnown } from '../kernel/answer-when-known.ts';
+import { answerWhenKnown } from '../kernel/await-directory.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import { entryOf } from './change-mailbox.ts';
 import { addMailbox } from './decide-settings.ts';
 import { mailbox } from './mailbox.ts';

@@ -1,8 +1,8 @@
 /** Decisions about a mailbox whose provider logs it in (`contract.md` 4, 17). Pure. */
-import { GatewayError } from '../kernel/errors.ts';
-import { hostsOf } from '../kernel/mail-logins.ts';
-import { type MailProvider, PROVIDER_NAMES } from '../kernel/mail-providers.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import { GatewayError } from '../values/errors.ts';
+import { hostsOf } from '../ports/mail-logins.ts';
+import { type MailProvider, PROVIDER_NAMES } from '../ports/mail-providers.ts';
+import type { Sealed } from '../values/sealed.ts';
 import { assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /** Throws `not_found`, or `conflict` for a mailbox that is removed or does not log in with this provider. */

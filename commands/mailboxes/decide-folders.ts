@@ -1,7 +1,7 @@
 /** Which number a folder has and which role it plays. Pure. */
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import type { Sealed } from '../values/sealed.ts';
 import { renamedFolders } from './renamed-folders.ts';
 import { assertLive, type KnownFolder, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 

@@ -1,5 +1,5 @@
 /** Who may do what in a mailbox: one grant per principal, never wider than its giver's own (`contract.md` 3). Pure. */
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import { quotasWithin } from '../kernel/grant-quotas.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 import { stepUpRequired } from '../kernel/step-up.ts';

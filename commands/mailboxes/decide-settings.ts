@@ -1,9 +1,9 @@
 /** Decisions about a mailbox as a whole: adding, settings, credentials, pausing, removing. Pure. */
-import { GatewayError } from '../kernel/errors.ts';
-import type { HostSettings } from '../kernel/mail-port.ts';
-import type { MailProvider } from '../kernel/mail-providers.ts';
-import type { Sealed } from '../kernel/sealed.ts';
-import { MAILBOX_SCOPES } from '../kernel/scopes.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { HostSettings } from '../ports/mail-port.ts';
+import type { MailProvider } from '../ports/mail-providers.ts';
+import type { Sealed } from '../values/sealed.ts';
+import { MAILBOX_SCOPES } from '../values/scopes.ts';
 import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 
 /** How long a removed mailbox can be restored before it is erased (`contract.md` 4). */

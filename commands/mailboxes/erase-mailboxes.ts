@@ -1,6 +1,6 @@
 /** Erases what is left of mailboxes whose time to be restored is over. */
 import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { Ports } from '../kernel/ports.ts';
+import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { eraseMailbox, isDueForErasure } from './decide-settings.ts';
 import { forgetCredentials } from './forget-credentials.ts';

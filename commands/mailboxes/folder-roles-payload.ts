@@ -1,7 +1,7 @@
 /** The role map of a mailbox as callers see it. */
 import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
-import { folderRole } from '../kernel/event-fields.ts';
+import { folderRole } from '../values/event-fields.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
 import { FOLDER_ROLES } from '../values/folder-roles.ts';
 import { asReached } from '../kernel/searched-folders.ts';

@@ -1,5 +1,5 @@
 /** The end of what is stored to log in to a mailbox: taken back at the provider first, then erased here. */
-import type { Ports } from '../kernel/ports.ts';
+import type { Ports } from '../ports/ports.ts';
 
 /**
  * Erases credentials and what was asked of a provider, whatever the provider says. True when the provider knows. A

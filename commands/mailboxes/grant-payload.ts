@@ -1,6 +1,6 @@
 /** A grant as callers see it (`contract.md` 3). */
 import { z } from 'zod';
-import { folderRole } from '../kernel/event-fields.ts';
+import { folderRole } from '../values/event-fields.ts';
 import type { HeldGrant } from './mailbox.ts';
 
 export const Grant = z.object({

@@ -1,6 +1,6 @@
 /** Everything that happens to a mailbox as the gateway knows it. Secrets are never here, addresses and paths are sealed. */
 import { z } from 'zod';
-import { defineEvent } from '../kernel/event.ts';
+import { defineEvent } from '../values/event.ts';
 import {
   folderRole,
   hostSettings,
@@ -8,7 +8,7 @@ import {
   mailboxScopeList,
   principalKind,
   sealedText,
-} from '../kernel/event-fields.ts';
+} from '../values/event-fields.ts';
 
 export const MailboxNumberReserved = defineEvent({
   type: 'MailboxNumberReserved',

@@ -1,8 +1,8 @@
 /** Mailbox numbers: what sealed locators name a mailbox by (`contract.md` 1). */
 import { appendFacts, type Author } from '../kernel/decide-and-append.ts';
-import { catalogueOf, readEvent } from '../kernel/event.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Ports } from '../kernel/ports.ts';
+import { catalogueOf, readEvent } from '../values/event.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
 import { WrongExpectedRevision } from '../ports/event-store.ts';
 import { MailboxNumberReserved } from './mailbox-events.ts';
 

@@ -1,12 +1,12 @@
 /** A mailbox as callers see and describe it (`contract.md` 4). */
 import { z } from 'zod';
-import { lineOfText } from '../kernel/line-of-text.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
+import { lineOfText } from '../values/line-of-text.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
-import type { PasswordLogin } from '../kernel/mail-logins.ts';
-import { MAIL_PROVIDERS } from '../kernel/mail-providers.ts';
-import type { SyncStatus } from '../kernel/mail-copies.ts';
-import type { Ports } from '../kernel/ports.ts';
+import type { PasswordLogin } from '../ports/mail-logins.ts';
+import { MAIL_PROVIDERS } from '../ports/mail-providers.ts';
+import type { SyncStatus } from '../ports/mirror-versions.ts';
+import type { Ports } from '../ports/ports.ts';
 
 /** Hosts as callers write them; which of them may be reached is the egress guard's business. */
 export const HostSettingsField = z.strictObject({

@@ -1,12 +1,12 @@
 /** A mailbox as its own stream tells it: what every decision about it rests on. */
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } from '../kernel/directory.ts';
-import { catalogueOf, type Fact, type PastFact } from '../kernel/event.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import { AUTHORIZATION_REQUIRED, type FolderAvailability, type MailboxState } from '../ports/directory.ts';
+import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import type { Quotas } from '../kernel/grant-quotas.ts';
-import type { HostSettings } from '../kernel/mail-port.ts';
+import type { HostSettings } from '../ports/mail-port.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
-import type { MailboxScope } from '../kernel/scopes.ts';
+import type { MailboxScope } from '../values/scopes.ts';
 import { type MailboxEvent, mailboxEvents } from './mailbox-events.ts';
 
 export interface KnownFolder {

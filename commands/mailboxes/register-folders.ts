@@ -1,11 +1,11 @@
 /** Gives every folder the server lists its number, before an id that names it is handed out. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
-import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { FolderListing } from '../kernel/mail-port.ts';
+import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { FolderListing } from '../ports/mail-port.ts';
 import { FOLDER_ROLES, type FolderRole } from '../values/folder-roles.ts';
-import type { Ports } from '../kernel/ports.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
 import { type KnownPaths, type ListedFolder, numberFolders, recordFolders } from './decide-folders.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';
 

@@ -1,7 +1,7 @@
 /** DELETE /mailboxes/:mailbox_id: ends its connections now, erases it after seven days. */
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { removeMailbox } from './decide-settings.ts';
 import { assertVersion } from './mailbox.ts';

@@ -1,13 +1,13 @@
 /** PUT /mailboxes/:mailbox_id/folder-roles: a person says which folder plays which role, or has one created. */
 import { z } from 'zod';
-import { lineOfText } from '../kernel/line-of-text.ts';
+import { lineOfText } from '../values/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import type { FolderEntry, MailboxEntry } from '../kernel/directory.ts';
-import { folderRole } from '../kernel/event-fields.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+import type { FolderEntry, MailboxEntry } from '../ports/directory.ts';
+import { folderRole } from '../values/event-fields.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 import { folderOfId } from '../kernel/folders.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { setFolderRoles } from './decide-folders.ts';
 import { folderRolesFor, FolderRoleMap } from './folder-roles-payload.ts';

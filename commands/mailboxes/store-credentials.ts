@@ -1,9 +1,9 @@
 /** PUT /mailboxes/:mailbox_id/credentials: new credentials for the hosts as they are. */
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import { Nothing, replayNothing } from '../kernel/nothing.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import { GatewayError } from '../values/errors.ts';
+import { Nothing, replayNothing } from '../values/empty-response.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox } from './change-mailbox.ts';
 import { storeCredentials } from './decide-settings.ts';
 import { PasswordAuth } from './mailbox-payload.ts';

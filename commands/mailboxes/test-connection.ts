@@ -1,11 +1,11 @@
 /** POST /mailboxes/:mailbox_id/connection-tests: tries hosts and credentials without changing anything. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { ConnectionReport } from '../kernel/connection-report.ts';
-import type { MailLogin } from '../kernel/mail-port.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { ConnectionReport } from '../ports/connection-report.ts';
+import type { MailLogin } from '../ports/mail-port.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { entryOf } from './change-mailbox.ts';
 import { sameHost } from './decide-settings.ts';
 import { HostSettingsField, PasswordAuth } from './mailbox-payload.ts';

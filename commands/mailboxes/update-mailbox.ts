@@ -1,8 +1,8 @@
 /** PATCH /mailboxes/:mailbox_id: settings, pausing, restoring. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
-import type { MailboxEntry } from '../kernel/directory.ts';
-import { MailboxIdParameter } from '../kernel/select.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { changeMailboxSettings, needsCredentials, sameHost } from './decide-settings.ts';
 import { forgetCredentials } from './forget-credentials.ts';

@@ -1,11 +1,11 @@
 /** The direct verbs: one action on messages by id, run at once or refused. */
 import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability, type ToolHints } from '../kernel/capability.ts';
-import { Cardinality, FolderArgument, MailboxIdParameter, MessageIds } from '../kernel/select.ts';
-import type { MailboxScope } from '../kernel/scopes.ts';
-import { type Action, changesFlags, flagFields, NO_FLAGS } from '../operations/actions.ts';
+import { Cardinality, FolderArgument, MailboxIdParameter, MessageIds } from '../mail/select.ts';
+import type { MailboxScope } from '../values/scopes.ts';
+import { type Action, changesFlags, flagFields, NO_FLAGS } from './actions.ts';
 import { OperationReply } from '../operations/operation.ts';
-import { submitOperation } from '../operations/submit-operation.ts';
+import { submitOperation } from './submit-operation.ts';
 
 const common = {
   mailbox_id: MailboxIdParameter,

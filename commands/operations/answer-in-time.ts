@@ -1,6 +1,6 @@
 /** Bounds how long a caller waits for an operation; the work itself goes on. */
 import type { Context } from '../kernel/capability.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import type { OperationReply } from './operation.ts';
 
 /** A client gives up after a minute; half of it leaves time to ask again with the same key (`contract.md` 6). */

@@ -1,5 +1,5 @@
 /** Authorization mode × policy → what happens now (`contract.md` 6, first table). Pure. */
-import { GatewayError } from '../kernel/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import type { CheckMode } from '../policy/approval-terms.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 

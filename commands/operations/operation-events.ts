@@ -1,8 +1,8 @@
 /** A requested change of a mailbox, from request to outcome: two appends, intent before and outcome after the effect. */
 import { z } from 'zod';
-import { defineEvent, type Upcaster } from '../kernel/event.ts';
-import { instant, sealedOr, sealedText } from '../kernel/event-fields.ts';
-import { approvalEvents } from './approvals/approval-events.ts';
+import { defineEvent, type Upcaster } from '../values/event.ts';
+import { instant, sealedOr, sealedText } from '../values/event-fields.ts';
+import { approvalEvents } from './approval-events.ts';
 
 export const ACTION_TYPES = [
   'move',

@@ -1,6 +1,6 @@
 /** How an operation is called: one random part, shared with its check (`contract.md` 1). */
 import type { Context } from '../kernel/capability.ts';
-import { withPrefix } from '../kernel/ids.ts';
+import { withPrefix } from '../values/ids.ts';
 
 /** The id of the operation a request submits: that of its Idempotency-Key, or a fresh one. */
 export const operationIdOf = ({ request, caller, ports }: Context): string =>

@@ -1,14 +1,14 @@
 /** An operation's state and the answer it gives. */
 import { z } from 'zod';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../kernel/event.ts';
-import { withPrefix } from '../kernel/ids.ts';
+import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../values/event.ts';
+import { withPrefix } from '../values/ids.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
-import type { Sealed } from '../kernel/sealed.ts';
+import type { Sealed } from '../values/sealed.ts';
 import { Draft } from '../kernel/draft-shape.ts';
-import type { ApprovalEvent } from './approvals/approval-events.ts';
-import { type ApprovalState, evolveApproval } from './approvals/approval-state.ts';
-import { APPROVAL_STATUSES } from './approvals/approval-status.ts';
+import type { ApprovalEvent } from './approval-events.ts';
+import { type ApprovalState, evolveApproval } from './approval-state.ts';
+import { APPROVAL_STATUSES } from './approval-status.ts';
 import {
   type ActionStep,
   ACTION_TYPES,

@@ -1,11 +1,11 @@
 /** POST /agents: a program that acts under its owner's bounds. */
 import { z } from 'zod';
-import { lacks } from '../kernel/authorise.ts';
-import { answerWhenKnown } from '../kernel/answer-when-known.ts';
-import { lineOfText } from '../kernel/line-of-text.ts';
+import { lacks } from '../kernel/authorize.ts';
+import { answerWhenKnown } from '../kernel/await-directory.ts';
+import { lineOfText } from '../values/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { notFound } from '../kernel/errors.ts';
+import { notFound } from '../values/errors.ts';
 import { agent, createAgent as decideAgent } from './agent.ts';
 import { Agent, agentVersion, describeAgent } from './agent-payload.ts';
 

@@ -1,6 +1,6 @@
 /** An agent as callers see it. */
 import { z } from 'zod';
-import type { AgentEntry } from '../kernel/directory.ts';
+import type { AgentEntry } from '../ports/directory.ts';
 
 export const Agent = z.object({
   id: z.string(),

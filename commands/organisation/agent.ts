@@ -1,8 +1,8 @@
 /** An agent: a program that acts under its owner's bounds. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent, type Fact } from '../kernel/event.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
+import { GatewayError } from '../values/errors.ts';
 
 export const AgentCreated = defineEvent({
   type: 'AgentCreated',

@@ -1,14 +1,14 @@
 /** POST /tokens: a token within the one that asks for it; a person's own session may give whatever its person holds. */
 import { z } from 'zod';
-import { answerWhenKnown } from '../kernel/answer-when-known.ts';
-import { lineOfText } from '../kernel/line-of-text.ts';
+import { answerWhenKnown } from '../kernel/await-directory.ts';
+import { lineOfText } from '../values/line-of-text.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { notFound } from '../kernel/errors.ts';
-import { futureInstant, InstantField } from '../kernel/future-instant.ts';
+import { notFound } from '../values/errors.ts';
+import { futureInstant, InstantField } from '../values/future-instant.ts';
 import { type Caller, managesEveryMailbox } from '../kernel/access.ts';
 import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
-import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../kernel/scopes.ts';
+import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
 import { mintToken } from './mint-token.ts';
 import { issueToken, token } from './token.ts';
 import { describeToken, Token } from './token-payload.ts';

@@ -1,6 +1,6 @@
 /** Makes the secret of a token and the terms its event keeps; the secret itself is told once and never stored. */
-import type { Ports } from '../kernel/ports.ts';
-import type { Scope } from '../kernel/scopes.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Scope } from '../values/scopes.ts';
 import type { TokenTerms } from './token.ts';
 
 export interface TokenRequest {

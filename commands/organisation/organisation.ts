@@ -1,9 +1,9 @@
 /** An organisation and its members. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
-import { type Role, ROLES } from '../kernel/scopes.ts';
+import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import { type Role, ROLES } from '../values/scopes.ts';
 
 export const OrganisationCreated = defineEvent({
   type: 'OrganisationCreated',

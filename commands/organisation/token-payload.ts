@@ -1,6 +1,6 @@
 /** A token as callers see it (`contract.md` 2); its secret is told once, when it is made. */
 import { z } from 'zod';
-import type { TokenEntry } from '../kernel/directory.ts';
+import type { TokenEntry } from '../ports/directory.ts';
 
 export const Token = z.object({
   id: z.string(),

@@ -1,15 +1,15 @@
 /** A token: who may call with it, how far, and until when. The secret itself is never stored. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent, type Fact, type PastFact } from '../kernel/event.ts';
+import { catalogueOf, defineEvent, type Fact, type PastFact } from '../values/event.ts';
 import {
   instant,
   principalKind,
   scopeList,
   sealedVerifier,
   verifierInClear,
-} from '../kernel/event-fields.ts';
-import { GatewayError, notFound } from '../kernel/errors.ts';
+} from '../values/event-fields.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
 
 export const TokenIssued = defineEvent({
   type: 'TokenIssued',

@@ -1,6 +1,6 @@
 /** Which tokens and agents a caller manages: its own and its agents'; owners and admins those of the organisation. */
 import type { Caller } from '../kernel/access.ts';
-import type { AgentEntry, DirectoryState, TokenEntry } from '../kernel/directory.ts';
+import type { AgentEntry, DirectoryState, TokenEntry } from '../ports/directory.ts';
 
 const managesOrganisation = ({ role }: Caller): boolean => role === 'owner' || role === 'admin';
 

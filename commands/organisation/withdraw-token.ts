@@ -1,10 +1,10 @@
 /** DELETE /tokens/:token_id: revokes a token. */
 import { z } from 'zod';
-import { answerWhenKnown } from '../kernel/answer-when-known.ts';
+import { answerWhenKnown } from '../kernel/await-directory.ts';
 import { defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
-import { notFound } from '../kernel/errors.ts';
-import { Nothing, replayNothing } from '../kernel/nothing.ts';
+import { notFound } from '../values/errors.ts';
+import { Nothing, replayNothing } from '../values/empty-response.ts';
 import { revokeToken, token } from './token.ts';
 import { managesToken } from './visible-tokens.ts';
 

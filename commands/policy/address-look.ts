@@ -1,7 +1,7 @@
 /** What a person has to know of an address before anything goes to it. */
 import type { Address } from '../mail/message.ts';
-import { foreignLetters, lookAtDomain, mixesScripts } from '../kernel/look-alikes.ts';
-import type { Policy } from '../kernel/policy-document.ts';
+import { foreignLetters, lookAtDomain, mixesScripts } from '../mail/look-alikes.ts';
+import type { Policy } from '../values/policy-document.ts';
 import { isInternal } from './decide-for-caller.ts';
 
 /** Domains as the organisation sees them, in their ASCII form. */

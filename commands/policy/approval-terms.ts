@@ -1,5 +1,5 @@
 /** How a check is to be approved and run: the rule's own words, and what the mode says where the rule is silent. Pure. */
-import { type RequireEffect, PolicyEffect } from '../kernel/policy-document.ts';
+import { type RequireEffect, PolicyEffect } from '../values/policy-document.ts';
 import type { PolicyDecision } from './decide-policy.ts';
 
 /** The modes of `contract.md` 6 that may end in a check. */

@@ -1,5 +1,5 @@
 /** The built-in policy (`contract.md` 8): what holds until an organisation sets its own, and where that one says nothing. */
-import { type Policy, PolicyEffect, PolicyRule } from '../kernel/policy-document.ts';
+import { type Policy, PolicyEffect, PolicyRule } from '../values/policy-document.ts';
 
 /** One approver, as `contract.md` 8 has it by default. */
 const oneApprover = PolicyEffect.parse({ decision: 'require' });

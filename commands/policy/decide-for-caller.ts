@@ -1,8 +1,8 @@
 /** The policy in force, asked for the caller of a request: what every use case calls before its first append. */
 import type { Context } from '../kernel/capability.ts';
-import type { DirectoryState, MailboxEntry } from '../kernel/directory.ts';
-import { unlistedHeaders } from '../kernel/header-names.ts';
-import { isOfDomain, type Policy, type PolicyAction, wireForm } from '../kernel/policy-document.ts';
+import type { DirectoryState, MailboxEntry } from '../ports/directory.ts';
+import { unlistedHeaders } from '../values/header-names.ts';
+import { isOfDomain, type Policy, type PolicyAction, wireForm } from '../values/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
 import { decidePolicy, type PolicyDecision } from './decide-policy.ts';
 import type { AttachmentFacts, PolicyFacts, RecipientFacts } from './policy-facts.ts';

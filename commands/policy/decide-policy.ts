@@ -5,7 +5,7 @@ import {
   type PolicyEffect,
   type PolicyRule,
   type RequireEffect,
-} from '../kernel/policy-document.ts';
+} from '../values/policy-document.ts';
 import { BUILT_IN_RULES, CUSTOM_HEADERS, OWN_DEFAULT } from './built-in-policy.ts';
 import { jointTerms } from './joint-terms.ts';
 import { fitsAttachment, fitsRecipient, matches, namesActor, type PolicyCase } from './matches-rule.ts';

@@ -1,5 +1,5 @@
 /** What is wanted of a request whose parts want different approvals: all that any of them wants. Pure. */
-import { APPROVER_ROLES, type RequireEffect } from '../kernel/policy-document.ts';
+import { APPROVER_ROLES, type RequireEffect } from '../values/policy-document.ts';
 
 /**
  * `strictest` names the rule; each of its terms is made as strict as the strictest of all, so that one recipient more never

@@ -5,7 +5,7 @@ import {
   type PolicyAction,
   type PolicyCondition,
   type Range,
-} from '../kernel/policy-document.ts';
+} from '../values/policy-document.ts';
 import type { AttachmentFacts, RecipientFacts } from './policy-facts.ts';
 
 /** One action with one recipient and one attachment of it. */

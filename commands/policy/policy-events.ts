@@ -1,14 +1,14 @@
 /** What an organisation lets be done, by whom and with whose approval; each version stays in the stream. */
 import { z } from 'zod';
 import type { Aggregate } from '../kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent } from '../kernel/event.ts';
+import { catalogueOf, defineEvent } from '../values/event.ts';
 import {
   CustomHeaders,
   InternalDomains,
   type Policy,
   PolicyEffect,
   PolicyRules,
-} from '../kernel/policy-document.ts';
+} from '../values/policy-document.ts';
 import { BUILT_IN_POLICY } from './built-in-policy.ts';
 
 export const PolicySet = defineEvent({

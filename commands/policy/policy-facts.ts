@@ -1,6 +1,6 @@
 /** What a policy decides on: everything a rule may look at. */
 import type { ActorKind } from '../kernel/access.ts';
-import type { PolicyAction } from '../kernel/policy-document.ts';
+import type { PolicyAction } from '../values/policy-document.ts';
 
 /** One recipient of a send, as far as policy is concerned. */
 export interface RecipientFacts {

@@ -1,7 +1,7 @@
 /** A policy as a person writes it, and everything that can be wrong with it, each with the rule it is in. */
 import { z } from 'zod';
-import type { DirectoryState } from '../kernel/directory.ts';
-import { GatewayError } from '../kernel/errors.ts';
+import type { DirectoryState } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
 import { sentenceOf } from '../kernel/input-issues.ts';
 import {
   CustomHeaders,
@@ -10,7 +10,7 @@ import {
   type PolicyRule,
   PolicyRules,
   RuleId,
-} from '../kernel/policy-document.ts';
+} from '../values/policy-document.ts';
 import { isReserved } from './built-in-policy.ts';
 
 interface Issue {

@@ -1,6 +1,6 @@
 /** The policy of an organisation as callers see it (`contract.md` 17). */
 import { z } from 'zod';
-import { CustomHeaders, InternalDomains, PolicyEffect, PolicyRules } from '../kernel/policy-document.ts';
+import { CustomHeaders, InternalDomains, PolicyEffect, PolicyRules } from '../values/policy-document.ts';
 import { BUILT_IN_RULES } from './built-in-policy.ts';
 import type { PolicyVersion } from './policy-events.ts';
 

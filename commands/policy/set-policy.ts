@@ -1,12 +1,12 @@
 /** Setting an organisation's policy. Whoever calls this has made sure that a person may. */
 import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
-import type { DirectoryState } from '../kernel/directory.ts';
-import { GatewayError } from '../kernel/errors.ts';
-import type { Fact } from '../kernel/event.ts';
+import type { DirectoryState } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { Fact } from '../values/event.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
-import type { Policy } from '../kernel/policy-document.ts';
-import type { Ports } from '../kernel/ports.ts';
-import type { Position } from '../kernel/position.ts';
+import type { Policy } from '../values/policy-document.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { Position } from '../values/position.ts';
 import { readInput } from '../kernel/input-issues.ts';
 import { policy, type PolicySet } from './policy-events.ts';
 import { assertIdsKnown, invalidPolicy, PolicyDocument } from './policy-input.ts';

@@ -1,6 +1,6 @@
 /** The event log as the gateway sees it: append at an exact revision, read, subscribe. */
-import type { Position } from '../kernel/position.ts';
-import type { NewEvent, StoredEvent } from '../kernel/event.ts';
+import type { Position } from '../values/position.ts';
+import type { NewEvent, StoredEvent } from '../values/event.ts';
 
 /** Exact revision of the last event known, or that the stream must not exist. ANY is never used. */
 export type ExpectedRevision = bigint | 'no-stream';

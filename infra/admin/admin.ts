@@ -3,10 +3,10 @@
  * module is loaded when it runs: help and a mistyped command are answered before the whole gateway is read.
  */
 import { parseArgs } from 'node:util';
-import { type Config, loadConfig } from '../config.ts';
-import { sentenceOf } from '../config-sentences.ts';
+import { type Config, loadConfig } from '../process/config.ts';
+import { sentenceOf } from '../process/config-sentences.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import type { CorePorts } from '../open-core.ts';
+import type { CorePorts } from '../process/open-core.ts';
 import { stopSignal } from './run-command.ts';
 
 const USAGE = `Commands:

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { openEmbeddedHome, refuseOutsideHome } from '../backup/embedded-home.ts';
 import { progressLines } from '../backup/progress-lines.ts';
 import { writeBackup } from '../backup/write-backup.ts';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { runCommand, say } from './run-command.ts';
 

@@ -1,7 +1,7 @@
 /** `admin bootstrap`: the first organisation; refuses when one exists. */
 import { readFileSync } from 'node:fs';
-import { passwordLink, type PersonPorts } from '../../commands/add-person.ts';
-import { type BootstrapPorts, bootstrapOrganisation } from '../../commands/bootstrap-organisation.ts';
+import { passwordLink, type PersonPorts } from '../../commands/organisation/add-person.ts';
+import { type BootstrapPorts, bootstrapOrganisation } from '../../commands/organisation/bootstrap-organisation.ts';
 
 export interface BootstrapArguments {
   readonly org: string;

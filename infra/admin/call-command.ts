@@ -1,9 +1,9 @@
 /** `admin call`: one capability as a person or agent, with every scope that principal may hold. */
 import { type Caller, callerOf } from '../../commands/kernel/access.ts';
-import type { DirectoryState, TokenEntry } from '../../commands/kernel/directory.ts';
+import type { DirectoryState, TokenEntry } from '../../commands/ports/directory.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import { SCOPES } from '../../commands/kernel/scopes.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { SCOPES } from '../../commands/values/scopes.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
 
 export interface CallArguments {

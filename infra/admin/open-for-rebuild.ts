@@ -3,15 +3,15 @@
  * way out when the read models are ahead of the log and a directory would refuse to open.
  */
 import type { Client } from 'pg';
-import type { Log } from '../../commands/kernel/ports.ts';
-import type { Config } from '../config.ts';
-import { forCommand } from '../find-stores.ts';
-import { openStorage } from '../open-storage.ts';
+import type { Log } from '../../commands/ports/ports.ts';
+import type { Config } from '../process/config.ts';
+import { forCommand } from '../process/find-stores.ts';
+import { openStorage } from '../process/open-storage.ts';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { openPool, postgresSql } from '../postgres/pool.ts';
 import type { LeadParts } from '../projector/lead.ts';
 import { createPersonalData } from '../security/personal-data.ts';
-import { systemClock } from '../system-clock.ts';
+import { systemClock } from '../platform/system-clock.ts';
 
 /** An index over millions of rows takes its time. */
 const STATEMENT_TIMEOUT_MS = 3_600_000;

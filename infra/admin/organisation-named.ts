@@ -1,5 +1,5 @@
 /** The organisation a command is about. */
-import type { DirectoryState } from '../../commands/kernel/directory.ts';
+import type { DirectoryState } from '../../commands/ports/directory.ts';
 
 /** The one named, or the only one there is. Throws one sentence. */
 export function organisationNamed({ organisations }: DirectoryState, org: string | undefined): string {

@@ -3,7 +3,7 @@
  * behind what came after it, and an old grant would give back what was withdrawn since. So to try parked events again is
  * to build their model again, which tries each of them where it belongs. That takes as long as the log is, and is right.
  */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import type { RebuildParts } from './open-for-rebuild.ts';

@@ -1,7 +1,7 @@
 /** `admin policy`: shows the policy in force, or puts the one of a file in force. */
 import { readFileSync } from 'node:fs';
-import type { DirectoryState } from '../../commands/kernel/directory.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { DirectoryState } from '../../commands/ports/directory.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
 import { type PolicyPorts, readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
 import { adminAuthor } from './admin-author.ts';

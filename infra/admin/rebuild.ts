@@ -1,5 +1,5 @@
 /** `npm run rebuild -- NAME…|all`: read models built anew from the log, beside running gateways or without one. */
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { openForRebuild } from './open-for-rebuild.ts';
 import { modelsNamed, rebuildCommand } from './rebuild-command.ts';

@@ -1,10 +1,10 @@
 /** `admin resolve`: what became of an operation that nobody could tell the outcome of, on a person's word. */
 import { resolveOperation } from '../../commands/email/resolve-operation.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { operation } from '../../commands/operations/operation.ts';
 import { countsOf, progressOf } from '../../commands/operations/operation-progress.ts';
-import { WORDS } from '../../commands/operations/resolve-actions.ts';
+import { WORDS } from '../../commands/messages/resolve-actions.ts';
 import { adminAuthor } from './admin-author.ts';
 
 export interface ResolveArguments {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { refuseOutsideHome } from '../backup/embedded-home.ts';
 import { progressLines } from '../backup/progress-lines.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';
 import { runCommand, say } from './run-command.ts';
 

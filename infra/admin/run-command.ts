@@ -1,6 +1,6 @@
 /** How a long command runs on a terminal: a signal stops it cleanly, and what goes wrong is one sentence. */
-import { sentenceOf } from '../config-sentences.ts';
-import { endRequested } from '../end-signals.ts';
+import { sentenceOf } from '../process/config-sentences.ts';
+import { endRequested } from '../process/end-signals.ts';
 
 export const say = (line: string): void => {
   process.stdout.write(`${line}\n`);

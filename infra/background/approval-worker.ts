@@ -1,6 +1,6 @@
 /** Does with checks what is nobody's request: commits those that are due, ends those whose time is over. */
 import { commitDue, endOverdue } from '../../commands/approvals/commit-due.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { listDueCommits, listOverdueApprovals, type OpenApproval } from '../../projections/open-approvals.ts';
 import { Lane } from './lane.ts';

@@ -1,7 +1,7 @@
 /** Keeps the copies of drafts in Drafts folders: a little later than each change, so that quick edits make one copy. */
 import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
 import { Backoff, repeat } from './repeat.ts';
 

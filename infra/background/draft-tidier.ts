@@ -1,6 +1,6 @@
 /** Clears up behind drafts: content of discarded ones, expired uploads, drafts of removed mailboxes. */
 import { discardOrphans, eraseLeftContent } from '../../commands/drafts/tidy-drafts.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { listUnsentDrafts } from '../../projections/drafts.ts';
 import { listLeftContent } from '../content-store/left-content.ts';
 import { repeat } from './repeat.ts';

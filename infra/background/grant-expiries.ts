@@ -1,6 +1,6 @@
 /** Whose grants run out: all grants are gone through once a minute, and only those of the next minute are kept. */
-import type { GrantEntry } from '../../commands/kernel/directory.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { GrantEntry } from '../../commands/ports/directory.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 
 const SCAN_EVERY_MS = 60_000;
 /** Longer than the pause between two scans. */

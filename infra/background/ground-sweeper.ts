@@ -3,8 +3,8 @@
  * names principals and mailboxes, the read model names approvals with a target that an event may have taken away. Whether
  * the ground is gone is then looked up, so nothing that was told too early or twice does harm.
  */
-import { endLostCheck } from '../../commands/approvals/end-lost-check.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { endLostCheck } from '../../commands/approvals/invalidate-missing-targets.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import {
   listOpenChecks,
   listSuspected,
@@ -12,7 +12,7 @@ import {
   type SuspectedPlace,
   type Whose,
 } from '../../projections/open-grounds.ts';
-import type { RightsChange } from '../changed-rights.ts';
+import type { RightsChange } from '../directory/changed-rights.ts';
 import { GrantExpiries } from './grant-expiries.ts';
 import { Lane } from './lane.ts';
 import { repeat } from './repeat.ts';

@@ -1,5 +1,5 @@
 /** Works on single checks, so many at once: what fails is tried again after a growing pause, and is in nobody's way. */
-import type { Clock, Log } from '../../commands/kernel/ports.ts';
+import type { Clock, Log } from '../../commands/ports/ports.ts';
 import { Backoff, endOf } from './repeat.ts';
 
 const FIRST_PAUSE_MS = 1_000;

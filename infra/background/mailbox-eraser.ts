@@ -1,5 +1,5 @@
 /** Erases removed mailboxes once their time to be restored is over. */
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { eraseDueMailboxes } from '../../commands/mailboxes/erase-mailboxes.ts';
 import { repeat } from './repeat.ts';
 

@@ -1,6 +1,6 @@
 /** Settles operations that were cut off, as soon as their runner's lease is gone. */
-import type { Ports } from '../../commands/kernel/ports.ts';
-import { sweepOperations, type Unsettled } from '../../commands/operations/sweep-operations.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { sweepOperations, type Unsettled } from '../../commands/messages/sweep-operations.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
 import { Backoff, endOf, repeat } from './repeat.ts';
 

@@ -1,5 +1,5 @@
 /** A loop in the background: it outlives failures, and ends with its signal. */
-import type { Clock, Log } from '../../commands/kernel/ports.ts';
+import type { Clock, Log } from '../../commands/ports/ports.ts';
 
 export interface Loop {
   readonly name: string;

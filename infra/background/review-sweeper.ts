@@ -1,6 +1,6 @@
 /** Brings drafts and their checks together where the end of one was cut off before the other heard of it. */
-import type { Ports } from '../../commands/kernel/ports.ts';
-import { settleReview } from '../../commands/drafts/sending/leave-review.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { settleReview } from '../../commands/sending/release-draft.ts';
 import { type LeftReview, listLeftReviews } from '../../projections/draft-reviews.ts';
 import { Backoff, repeat } from './repeat.ts';
 

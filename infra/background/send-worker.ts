@@ -1,9 +1,9 @@
 /** Goes on with sends that nobody runs: retries that are due, what was cut off, unknown ones, and copies for Sent. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import type { DraftState } from '../../commands/drafts/draft.ts';
-import { fileSentCopy } from '../../commands/drafts/sending/file-sent-copy.ts';
-import { settleSend } from '../../commands/drafts/sending/settle-send.ts';
+import { fileSentCopy } from '../../commands/sending/file-sent-copy.ts';
+import { settleSend } from '../../commands/sending/settle-send.ts';
 import { type DueSend, listDueSends } from '../../projections/sends.ts';
 import { Backoff, endOf, repeat } from './repeat.ts';
 

@@ -1,13 +1,13 @@
 /** The embedded database of a data folder: beside the gateway that has it open, or opened for the moment. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { ownerIsAlive } from '../postgres/folder-owner.ts';
-import { pathExists } from '../postgres/path-exists.ts';
-import { SUPERUSER } from '../postgres/postgres-cluster.ts';
-import { readPostmasterFile } from '../postgres/postgres-orphan.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
-import type { Config } from '../config.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
+import { ownerIsAlive } from '../postgres/embedded/folder-owner.ts';
+import { pathExists } from '../platform/path-exists.ts';
+import { SUPERUSER } from '../postgres/embedded/postgres-cluster.ts';
+import { readPostmasterFile } from '../postgres/embedded/postgres-orphan.ts';
+import type { Log } from '../../commands/ports/ports.ts';
+import type { Config } from '../process/config.ts';
 
 /** Throws one sentence when part of the home is a server of its own, which has better means than ours. */
 export function refuseOutsideHome({ database, eventStoreUrl }: Config): void {

@@ -1,16 +1,16 @@
 /** A backup becomes the embedded home of an empty data folder: whole, or not at all. */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { ownerIsAlive } from '../postgres/folder-owner.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
+import { ownerIsAlive } from '../postgres/embedded/folder-owner.ts';
 import { MIGRATIONS } from '../postgres/migrate.ts';
-import { pathExists } from '../postgres/path-exists.ts';
-import { stopOrphan } from '../postgres/postgres-orphan.ts';
+import { pathExists } from '../platform/path-exists.ts';
+import { stopOrphan } from '../postgres/embedded/postgres-orphan.ts';
 import { checkBackup } from './check-backup.ts';
 import { flushFolder } from './flush-folder.ts';
 import { loadBackup } from './load-backup.ts';
-import { UNFINISHED } from './unfinished-restore.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
+import { UNFINISHED } from '../process/unfinished-restore.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import type { Manifest } from './manifest.ts';
 import type { Report } from './row-tally.ts';
 

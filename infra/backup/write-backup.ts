@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
-import { version } from '../version.ts';
+import { version } from '../platform/version.ts';
 import { flushFolder } from './flush-folder.ts';
 import { FORMAT, type Manifest, type StoredFile, writeManifest } from './manifest.ts';
 import { COPY_SETTINGS, storedTables } from './stored-tables.ts';

@@ -1,6 +1,6 @@
 /** `vault.draft_copy`: what the gateway put into Drafts folders, and which drafts have to be looked after. */
 import type { DraftCopies, DraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 
 export function createDraftCopies(sql: Sql): DraftCopies {
   return {

@@ -1,5 +1,5 @@
 /** Content that outlived its draft: the discard was cut off before it was erased. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 
 /** Drafts discarded since then that still hold content. */
 export async function listLeftContent(sql: Sql, since: Date, limit: number): Promise<readonly string[]> {

@@ -6,9 +6,9 @@ import {
   type ContentStore,
   type NewContent,
   type StoredContent,
-} from '../../commands/kernel/content-store.ts';
-import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
-import type { Clock, Log, Sql } from '../../commands/kernel/ports.ts';
+} from '../../commands/ports/content-store.ts';
+import { GatewayError, notFound } from '../../commands/values/errors.ts';
+import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
 import { inChunks } from './in-chunks.ts';
 

@@ -1,6 +1,6 @@
 /** Dovecot for the demo: below the data folder, its mail kept over restarts. */
 import { chmod, mkdir } from 'node:fs/promises';
-import { firstUnreachable, serverAccount } from '../postgres/server-account.ts';
+import { firstUnreachable, serverAccount } from '../postgres/embedded/server-account.ts';
 import { demoClient } from './demo-client.ts';
 import { findDovecot, startDovecot } from './dovecot-process.ts';
 

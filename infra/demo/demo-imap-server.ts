@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import createServer, { type FolderSeed, type ImapServer } from 'hoodiecrow-imap';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { type KeptFolder, MailStore } from './mail-store.ts';
 import { assertReadable, freshUidValidity, mend, writeAnswersAtOnce } from './hoodiecrow-mends.ts';
 

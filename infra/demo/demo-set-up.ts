@@ -1,8 +1,8 @@
 /** Fills an empty gateway: organisation, owner, agent, tokens by bootstrap; mailbox and grant by the owner's own calls. */
 import { randomBytes } from 'node:crypto';
-import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
-import { bootstrapOrganisation, issueFirstTokens } from '../../commands/bootstrap-organisation.ts';
-import type { Gateway } from '../gateway.ts';
+import { PRESETS, isMailboxScope } from '../../commands/values/scopes.ts';
+import { bootstrapOrganisation, issueFirstTokens } from '../../commands/organisation/bootstrap-organisation.ts';
+import type { Gateway } from '../process/gateway.ts';
 import type { DemoFacts } from './demo-facts.ts';
 import type { DemoMail } from './demo-mail.ts';
 import { setDemoPolicy } from './demo-policy.ts';

@@ -1,12 +1,12 @@
 /** `npm run demo`: a whole gateway with a mailbox to play with; the facts are in `<DATA_DIR>/demo.json` too. */
-import { loadConfig } from '../config.ts';
-import { sentenceOf } from '../config-sentences.ts';
-import { endRequested } from '../end-signals.ts';
-import { openDataFolder } from '../data-folder.ts';
-import { type Gateway, requirePorts, startGateway } from '../gateway.ts';
+import { loadConfig } from '../process/config.ts';
+import { sentenceOf } from '../process/config-sentences.ts';
+import { endRequested } from '../process/end-signals.ts';
+import { openDataFolder } from '../process/data-folder.ts';
+import { type Gateway, requirePorts, startGateway } from '../process/gateway.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../run-file.ts';
-import { systemClock } from '../system-clock.ts';
+import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from '../process/run-file.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import { approvalLink, askAsAgent, stillWaiting } from './demo-approval.ts';
 import { type DemoFacts, readDemoFacts, writeDemoFacts } from './demo-facts.ts';
 import { startDemoMail, type DemoMail } from './demo-mail.ts';

@@ -4,9 +4,9 @@ import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:f
 import { connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { pollUntil } from '../postgres/poll-until.ts';
-import { lookUpProcess } from '../postgres/process-facts.ts';
-import { serverAccount } from '../postgres/server-account.ts';
+import { pollUntil } from '../postgres/embedded/poll-until.ts';
+import { lookUpProcess } from '../postgres/embedded/process-facts.ts';
+import { serverAccount } from '../postgres/embedded/server-account.ts';
 import {
   type DovecotAccount,
   type DovecotPorts,

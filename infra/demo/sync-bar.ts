@@ -1,7 +1,7 @@
 /** A bar in the terminal while the first pass over a mailbox goes on. */
-import type { MailboxState } from '../../commands/kernel/directory.ts';
-import type { SyncStatus } from '../../commands/kernel/mail-copies.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { MailboxState } from '../../commands/ports/directory.ts';
+import type { SyncStatus } from '../../commands/ports/mirror-versions.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 
 const WIDTH = 30;
 const LOOK_EVERY_MS = 100;

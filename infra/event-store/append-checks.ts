@@ -1,5 +1,5 @@
 /** What is refused before it reaches the client, which would hang or quietly change it instead. */
-import type { NewEvent } from '../../commands/kernel/event.ts';
+import type { NewEvent } from '../../commands/values/event.ts';
 
 /** `<aggregate>-<id>`: one camelCase word, a dash, printable ASCII. The category ends at the first dash. */
 const STREAM_NAME = /^[a-z][A-Za-z0-9]*-[\x21-\x7e]{1,200}$/;

@@ -5,16 +5,16 @@
 import { NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import type { AppendResult, EventStoreDBClient, JSONEventData } from '@eventstore/db-client';
 import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import type { ExpectedRevision } from '../../commands/ports/event-store.ts';
-import { Backoff } from './backoff.ts';
+import { Backoff } from '../concurrency/backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';
-import { Slots } from './slots.ts';
+import { Slots } from '../concurrency/semaphore.ts';
 import type { StoreConnection } from './store-connection.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { credentialsIn } from './store-credentials.ts';
-import { NoSpaceLeft } from '../no-space.ts';
+import { NoSpaceLeft } from '../platform/disk-full.ts';
 import { classifyFailure, reportFailure, saysNoSpace, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';
 

@@ -1,8 +1,8 @@
 /** The `EventStore` port on the official client: the same code for the embedded node and a real server or cluster. */
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import type { Appended, EventStore } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { NoSpaceLeft } from '../no-space.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { NoSpaceLeft } from '../platform/disk-full.ts';
 import { requireEvents, requireStreamName } from './append-checks.ts';
 import { AppendLane } from './append-lane.ts';
 import { followAll } from './follow-all.ts';

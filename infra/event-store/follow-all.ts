@@ -1,8 +1,8 @@
 /** A subscription that outlives its connections. */
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
-import type { Position } from '../../commands/kernel/position.ts';
-import { Backoff } from './backoff.ts';
+import type { Position } from '../../commands/values/position.ts';
+import { Backoff } from '../concurrency/backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';
 import type { StoreConnections } from './store-connections.ts';

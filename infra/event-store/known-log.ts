@@ -3,10 +3,10 @@
  * an older backup while gateways run. Whatever were appended there no audit would ever know, so nothing is. The newest
  * event known tells: a log only grows, so whoever still holds it holds everything before it too.
  */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Log } from '../../commands/ports/ports.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 import type { StoreConnection } from './store-connection.ts';
 import type { StreamReader } from './stream-reader.ts';
 

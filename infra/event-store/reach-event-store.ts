@@ -1,6 +1,6 @@
 /** Whether an event store answers, asked before anything stands on it. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { DENIAL, isDenial } from './store-errors.ts';
 import { StreamReader } from './stream-reader.ts';
 

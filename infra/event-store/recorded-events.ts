@@ -1,8 +1,8 @@
 /** The client's form of an event and the gateway's. */
 import { jsonEvent } from '@eventstore/db-client';
 import type { AllStreamRecordedEvent, JSONEventData, RecordedEvent } from '@eventstore/db-client';
-import { isJsonObject } from '../../commands/kernel/json-object.ts';
-import type { NewEvent, StoredEvent } from '../../commands/kernel/event.ts';
+import { isJsonObject } from '../../commands/values/json-object.ts';
+import type { NewEvent, StoredEvent } from '../../commands/values/event.ts';
 
 /** To be sent; checked by `requireEvents` before. */
 export const toJsonEvent = ({ id, type, data, metadata }: NewEvent): JSONEventData =>

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { Metadata, status } from '@grpc/grpc-js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 
 type Deliver = (reply: streams.BatchAppendResp) => void;
 

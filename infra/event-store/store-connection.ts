@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { connectivityState } from '@grpc/grpc-js';
 import type { CallOptions, Channel, Metadata } from '@grpc/grpc-js';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { credentialsIn } from './store-credentials.ts';
 import { guardSharedAppendCall } from './shared-append-call.ts';
 

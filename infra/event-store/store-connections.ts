@@ -1,5 +1,5 @@
 /** Connections with room for one more call: a real server allows 100 per connection, and the one after those hangs. */
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { StoreConnection } from './store-connection.ts';
 
 /** Reads and subscriptions on one connection; the rest of the server's 100 is for whatever the client asks besides. */

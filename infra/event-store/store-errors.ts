@@ -1,9 +1,9 @@
 /** What the client's errors mean to a caller. */
 import { status } from '@grpc/grpc-js';
 import { ErrorType, isCommandError } from '@eventstore/db-client';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
-import { NO_SPACE_TEXT } from '../no-space.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Log } from '../../commands/ports/ports.ts';
+import { NO_SPACE_TEXT } from '../platform/disk-full.ts';
 
 /** The store cannot be reached, or has not said in time whether it did what was asked. */
 export const storeUnavailable = (cause: unknown): GatewayError =>

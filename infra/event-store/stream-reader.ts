@@ -13,12 +13,12 @@ import type {
   ResolvedEvent,
   StreamingRead,
 } from '@eventstore/db-client';
-import type { Log } from '../../commands/kernel/ports.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
-import { Backoff } from './backoff.ts';
+import type { Log } from '../../commands/ports/ports.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
+import { Backoff } from '../concurrency/backoff.ts';
 import { toStoredEvent } from './recorded-events.ts';
-import { Slots } from './slots.ts';
+import { Slots } from '../concurrency/semaphore.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { classifyFailure, isDenial, reportFailure, storeUnavailable } from './store-errors.ts';
 

@@ -11,9 +11,9 @@ import type {
   Filter,
   Position as StorePosition,
 } from '@eventstore/db-client';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import { toStoredEvent } from './recorded-events.ts';
 
 /** Events read ahead of the consumer. */

@@ -1,6 +1,6 @@
 /** Bounds the time a request's body may take by what of it has come, so that a slow line is told from a silent client. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { refuseRequest } from './refuse-request.ts';
 
 export interface BodyPace {

@@ -1,7 +1,7 @@
 /** `/console`: the approver's page and its files (`contract.md` 18). Public: what they show comes from the REST face, for a bearer. */
 import { createHash } from 'node:crypto';
 import express, { type Router } from 'express';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { PREVIEW_STYLE } from '../../read-api/approvals/render-style.ts';
 import { type ConsoleFiles, readConsoleFiles } from './console-files.ts';
 import { refuseRequest } from './refuse-request.ts';

@@ -1,6 +1,6 @@
 /** `/health/live` and `/health/ready`: the only routes that need no bearer. */
 import express, { type Router } from 'express';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 
 /** Resolves with facts that anybody may know when its part answers; throws with what is wrong, which the log tells. */
 export type Check = () => Promise<Readonly<Record<string, unknown>>>;

@@ -1,8 +1,8 @@
 /** What Node's HTTP parser refuses before there is a request: answered and logged as every other refusal is. */
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type ErrorCode, GatewayError, toErrorBody } from '../../commands/kernel/errors.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
+import { type ErrorCode, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { newRequestId, refuseRequest } from './refuse-request.ts';
 

@@ -1,6 +1,6 @@
 /** The access log and the request metrics: one line and one observation per request. `bytes` are those of the answer, its head included. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
 import type { Metrics } from '../observability/metrics.ts';
 

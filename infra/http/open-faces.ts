@@ -1,13 +1,13 @@
 /** REST and MCP over the same capabilities, with what they share: doors, limits, the note of a token's use. */
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { openMcp } from '../../mcp/mcp-endpoint.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
-import { openDoors } from '../../read-api/http/door.ts';
+import { openDoors } from '../../read-api/http/request-gate.ts';
 import { providerCallback } from '../../read-api/http/provider-callback.ts';
-import { publicRoutes } from '../../read-api/public-routes.ts';
+import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { PostgresMcpCalls } from '../postgres/mcp-calls.ts';
-import { startTokenUse } from '../token-use.ts';
+import { startTokenUse } from '../security/token-use.ts';
 import { consoleRouter } from './console-router.ts';
 import type { Faces } from './http-server.ts';
 

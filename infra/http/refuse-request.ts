@@ -1,8 +1,8 @@
 /** Refusals that no face makes: an id and the error body that every other refusal has. */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { GatewayError } from '../../commands/kernel/errors.ts';
-import { uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
+import type { GatewayError } from '../../commands/values/errors.ts';
+import { uuidToId, uuidV7 } from '../../commands/values/ids.ts';
 import { sendError } from '../../read-api/http/rest-answer.ts';
 
 export const newRequestId = (): string => uuidToId('req', uuidV7(Date.now(), randomBytes(10)));

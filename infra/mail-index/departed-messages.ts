@@ -1,6 +1,6 @@
 /** What the copy knew of messages that went away: another client may have moved them (`contract.md` 4, stale ids). */
-import type { KnownMessage } from '../../commands/kernel/mail-copies.ts';
-import type { MessagePlace, Sql } from '../../commands/kernel/ports.ts';
+import type { KnownMessage } from '../../commands/ports/mirror-versions.ts';
+import type { MessagePlace, Sql } from '../../commands/ports/ports.ts';
 import { messageIdOf } from './message-row.ts';
 
 /** A message as it is taken out of the copy. */

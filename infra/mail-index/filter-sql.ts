@@ -2,16 +2,16 @@
  * A filter as SQL over `m` (`mirror.message`) and `t` (`mirror.message_text`). Where SQL cannot say exactly what `matches`
  * says, the condition lets more through and says so; it never leaves out a match.
  */
-import { isCleanText } from '../../commands/kernel/clean-text.ts';
-import { foldText } from '../../commands/kernel/fold-text.ts';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import { isCleanText } from '../../commands/mail/clean-text.ts';
+import { foldText } from '../../commands/mail/fold-text.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import {
   bareMessageId,
   domainOf,
   foldKeyword,
   type LeafKey,
   leafKeys,
-} from '../../commands/kernel/matches.ts';
+} from '../../commands/mail/matches.ts';
 import { ELEMENT, type Section, SECTION_END, SECTIONS } from './folded-words.ts';
 import { keyOfText } from './index-keys.ts';
 import { namesOfThreads } from './known-threads.ts';

@@ -1,7 +1,7 @@
 /** Whether anything came from a sender before a message did (`contract.md` 4, `first_contact`). */
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { keysetOf } from '../../commands/kernel/message-order.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import { keysetOf } from '../../commands/mail/message-order.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { SAME_MESSAGE, valueOf } from './page-ask.ts';
 
 /** The first sender's address as the index of the order by sender has it. */

@@ -2,10 +2,10 @@
  * The texts of a message as the index searches them: folded as `matches` folds them, in sections of one column. Sections
  * and their elements are told apart by control characters, which no fetched text holds.
  */
-import { foldText } from '../../commands/kernel/fold-text.ts';
+import { foldText } from '../../commands/mail/fold-text.ts';
 import type { Address, FetchedMessage } from '../../commands/mail/message.ts';
-import { domainOf } from '../../commands/kernel/matches.ts';
-import { cleanText } from '../../commands/kernel/clean-text.ts';
+import { domainOf } from '../../commands/mail/matches.ts';
+import { cleanText } from '../../commands/mail/clean-text.ts';
 
 export const SECTION_END = '\u001e';
 /** Before every element: a section without elements is empty, one with an empty text is not. */

@@ -1,6 +1,6 @@
 /** Whether copies of folders are what the mail server has now: one look at most per folder and second (STATUS). */
 import type { FolderRef } from '../../commands/mail/message.ts';
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import type { FolderState } from './folder-mirror.ts';
 
 const LOOK_EVERY_MS = 1_000;

@@ -1,7 +1,7 @@
 /** The mirror of a mailbox in Postgres: what a folder's copy holds, how it is brought forward, what it can answer. */
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 
 /** How far the copy of a folder reaches. */
 export interface FolderMirror {

@@ -1,5 +1,5 @@
 /** Where else the messages of a folder lie, as the copies have it: for a server that shows one message in several folders. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { FolderKey, MirroredMessage } from './folder-mirror.ts';
 import { providerColumn } from './message-row.ts';
 

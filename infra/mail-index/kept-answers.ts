@@ -3,11 +3,11 @@
  * long as the copies say that they hold the same. Never older than the copies: each use asks for their state.
  */
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
-import { BoundedMap } from '../bounded-map.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import { type StateRow, statesOf } from './copy-states.ts';
 import type { FolderState, IndexAnswer, WholeMailbox } from './folder-mirror.ts';
-import { JoinedReads } from './joined-reads.ts';
+import { JoinedReads } from '../concurrency/single-flight.ts';
 import { statesStatement } from './page-sql.ts';
 
 /** A page of fifty takes about 100 KB. */

@@ -1,9 +1,9 @@
 /** With which addresses a mailbox is known to have had mail: from them in any folder, or to them in Sent. */
 import { addressKey } from '../../commands/drafts/mail-address.ts';
-import { foldText } from '../../commands/kernel/fold-text.ts';
-import type { WholeMailAndSent } from '../../commands/kernel/mail-copies.ts';
-import { SORTED_CHARS } from '../../commands/kernel/message-order.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import { foldText } from '../../commands/mail/fold-text.ts';
+import type { WholeMailAndSent } from '../../commands/ports/mirror-versions.ts';
+import { SORTED_CHARS } from '../../commands/mail/message-order.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { likePattern } from './filter-sql.ts';
 import { ELEMENT } from './folded-words.ts';
 import { peopleInEnvelope } from './message-row.ts';

@@ -1,5 +1,5 @@
 /** What the index knows of threads: read for messages that were fetched from the server, and for ids that callers name. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { ThreadsAsked, ThreadsNow, WholeMailbox } from './folder-mirror.ts';
 import { keyOfText } from './index-keys.ts';
 import { inThread, joinThreads, type KnownThread, threadNames } from './join-threads.ts';

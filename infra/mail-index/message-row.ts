@@ -1,6 +1,6 @@
 /** A message as two rows of the mirror, and back. */
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
-import { bareMessageId } from '../../commands/kernel/matches.ts';
+import { bareMessageId } from '../../commands/mail/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
 import { foldedWords } from './folded-words.ts';
 import { keyOfText } from './index-keys.ts';

@@ -1,7 +1,7 @@
 /** What a page is asked by, and the words of SQL that follow from its order. */
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
-import { orderField, SORTED_CHARS } from '../../commands/kernel/message-order.ts';
+import { orderField, SORTED_CHARS } from '../../commands/mail/message-order.ts';
 import type { Parameters } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';
 

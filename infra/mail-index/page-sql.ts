@@ -1,5 +1,5 @@
 /** The statements behind a page: candidates in order after a keyset, with the state of the copies in the same snapshot. */
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';

@@ -1,7 +1,7 @@
 /** The `MailIndex` on schema `mirror`. */
 import type { MailQuery } from '../../commands/mail/query.ts';
-import type { Locators, Sql } from '../../commands/kernel/ports.ts';
-import { threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
+import type { Locators, Sql } from '../../commands/ports/ports.ts';
+import { threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import {
   type Fence,
   FencedOff,

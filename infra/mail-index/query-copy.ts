@@ -1,9 +1,9 @@
 /** Answers a query from the copy: SQL narrows and orders, the one `matches` decides (`contract.md` 4). */
 import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { matches } from '../../commands/kernel/matches.ts';
-import { keysetOf } from '../../commands/kernel/message-order.ts';
-import { newestFirst, type Thread, threadsOf } from '../../commands/kernel/threads.ts';
+import { matches } from '../../commands/mail/matches.ts';
+import { keysetOf } from '../../commands/mail/message-order.ts';
+import { newestFirst, type Thread, threadsOf } from '../../commands/mail/threads.ts';
 import { keyOfText } from './index-keys.ts';
 import type { PageReader } from './read-page.ts';
 

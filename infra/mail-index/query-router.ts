@@ -1,12 +1,12 @@
 /** Where a query is answered: from the copy when it is all the server has, else live (`contract.md` 4). */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import type { MailAnswer } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
+import type { MailAnswer } from '../../commands/ports/mail-port.ts';
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { asksForFlags, serverLeaves } from '../../commands/kernel/matches.ts';
-import { asksForThreads, threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import { asksForFlags, serverLeaves } from '../../commands/mail/matches.ts';
+import { asksForThreads, threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
+import type { Position } from '../../commands/values/position.ts';
 import type { ImapSession } from '../mail/imap-session.ts';
 import { FolderFreshness } from './folder-freshness.ts';
 import type {

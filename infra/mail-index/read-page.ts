@@ -1,9 +1,9 @@
 /** Runs the statements of a query: rows to messages, and the state of the copies they came from. */
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
-import { leafKeys } from '../../commands/kernel/matches.ts';
-import { threadIdsOf } from '../../commands/kernel/threads.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import { leafKeys } from '../../commands/mail/matches.ts';
+import { threadIdsOf } from '../../commands/mail/threads.ts';
 import type { FolderState, WholeMailbox } from './folder-mirror.ts';
 import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
 import { type StateRow, statesOf } from './copy-states.ts';

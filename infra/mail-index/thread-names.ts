@@ -1,5 +1,5 @@
 /** Takes the names of messages into the threads of a mailbox, in the caller's transaction. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { FolderKey } from './folder-mirror.ts';
 import { type JoinedThread, joinThreads, type ThreadName, threadNames } from './join-threads.ts';
 import { threadsNamed } from './known-threads.ts';

@@ -3,7 +3,7 @@
  * connection that is ended when there is nothing more to do.
  */
 import type { FolderRef } from '../../commands/mail/message.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { compareFolder } from './compare-folder.ts';

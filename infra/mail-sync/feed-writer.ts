@@ -3,11 +3,11 @@
  * mailbox was taken, having been on its way for long, is noticed before anything else is told.
  */
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
-import { catalogueOf, type Fact } from '../../commands/kernel/event.ts';
+import { catalogueOf, type Fact } from '../../commands/values/event.ts';
 import { type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { type ExpectedRevision, WrongExpectedRevision } from '../../commands/ports/event-store.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,9 +1,9 @@
 /** What an earlier worker told and could not put into the copy any more is put there first: nothing is told twice. */
 import { type FeedChange, type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
-import { catalogueOf, type PastFact, readEvent } from '../../commands/kernel/event.ts';
+import { catalogueOf, type PastFact, readEvent } from '../../commands/values/event.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { uidSet } from '../mail/uid-set.ts';
 import { openIfThere } from '../mail/open-folder.ts';

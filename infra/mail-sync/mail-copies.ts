@@ -1,6 +1,6 @@
 /** The `MailCopies` port on the workers' leases and the index. */
-import type { MailCopies, SyncStatus } from '../../commands/kernel/mail-copies.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { MailCopies, SyncStatus } from '../../commands/ports/mirror-versions.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { knownMessage } from '../mail-index/departed-messages.ts';
 import { knownCorrespondents } from '../mail-index/known-correspondents.ts';
 import { firstContacts } from '../mail-index/first-contacts.ts';

@@ -1,8 +1,8 @@
 /** The `MailEchoes` port on `work.mail_echo`, and the bell that calls the mailbox's worker when an effect is over. */
 import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
-import type { Expectation, MailEchoes, OwnChange } from '../../commands/kernel/mail-echoes.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Expectation, MailEchoes, OwnChange } from '../../commands/ports/change-attribution.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { MAILBOX_BELL, ringOf } from './mailbox-bell.ts';
 
 /** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */

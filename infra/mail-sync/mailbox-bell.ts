@@ -1,6 +1,6 @@
 /** NOTIFY and LISTEN between whoever changed a mailbox and the process whose worker looks after it. */
 
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 
 /** The channel; its payload is `<mailbox id> <folder number>,<folder number>…`. */
 export const MAILBOX_BELL = 'mailbox_changed';

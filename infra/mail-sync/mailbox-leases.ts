@@ -2,7 +2,7 @@
  * `work.mailbox_lease`: one worker per mailbox over all processes. Times are the database's; whether a lease still holds here
  * is judged by this process's monotonic clock, which a pause cannot stop.
  */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { LeaseTimes } from '../postgres/leases.ts';
 import type { Fence } from '../mail-index/folder-mirror.ts';
 

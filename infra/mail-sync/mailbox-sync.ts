@@ -1,8 +1,8 @@
 /** What a worker holds in its hands for one mailbox, as long as its lease lasts. */
 import type { FeedEvent } from '../../commands/feed/feed-events.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Fact } from '../../commands/values/event.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { FolderKey, FolderMirror, FolderUpdate, MailIndex, Vouch } from '../mail-index/folder-mirror.ts';

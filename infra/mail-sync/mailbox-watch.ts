@@ -7,7 +7,7 @@ import type { WatchLease } from '../mail/connection-pool.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
-import type { Bell } from './bell.ts';
+import type { Bell } from '../concurrency/wake-signal.ts';
 import type { IdleVerdicts } from './idle-verdicts.ts';
 import { lookAtFolder } from './look-at-folder.ts';
 import { MailboxLost } from './mailbox-leases.ts';

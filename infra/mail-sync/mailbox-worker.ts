@@ -1,6 +1,6 @@
 /** Looks after one mailbox as long as its lease lasts: connects, watches, and connects again with growing pauses. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { connectMailbox, recordSynced } from '../../commands/mailboxes/connect-mailbox.ts';
 import { FencedOff, type MailIndex } from '../mail-index/folder-mirror.ts';
@@ -9,7 +9,7 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { type Between, listStatuses } from '../mail/list-folders.ts';
 import { BackgroundSync } from './background-sync.ts';
-import { Bell } from './bell.ts';
+import { Bell } from '../concurrency/wake-signal.ts';
 import { FeedWriter } from './feed-writer.ts';
 import { foldTail } from './fold-tail.ts';
 import { forgetOldEchoes } from './mail-echoes.ts';

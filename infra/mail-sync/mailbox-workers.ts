@@ -1,8 +1,8 @@
 /** The workers of this process: mailboxes are spread fairly over all processes that work on mail, by leases. */
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { repeat } from '../background/repeat.ts';
-import type { DirectoryCopy } from '../directory-copy.ts';
+import type { DirectoryCopy } from '../directory/directory-copy.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';
 import { MAILBOX_BELL, readRing, ringBells } from './mailbox-bell.ts';

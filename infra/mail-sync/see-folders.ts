@@ -1,7 +1,7 @@
 /** One round over the folders of a mailbox: which there are, and which are not as the copy has them. */
 import { createHash } from 'node:crypto';
-import type { FolderEntry } from '../../commands/kernel/directory.ts';
-import type { FolderListing } from '../../commands/kernel/mail-port.ts';
+import type { FolderEntry } from '../../commands/ports/directory.ts';
+import type { FolderListing } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import { registerFolders } from '../../commands/mailboxes/register-folders.ts';

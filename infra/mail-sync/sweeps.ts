@@ -1,5 +1,5 @@
 /** When a process goes over all mailboxes: what changes is told to it, so that is for what it was not told. */
-import type { Clock } from '../../commands/kernel/ports.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 import type { SyncTimes } from './sync-times.ts';
 
 export class Sweeps {

@@ -3,7 +3,7 @@
  * hangs falls silent, and one that wakes from a pause has another life: what it vouched for before counts for nothing until it
  * has looked again.
  */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 
 /** Commits without waiting for the disk: a beat that a crash of the database forgets is one that stopped early. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";

@@ -1,6 +1,6 @@
 /** What every action shares: the folder opened for writing, the messages that are there, and honest outcomes. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { ActionOutcome } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { ActionOutcome } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { refusalText } from './mail-errors.ts';

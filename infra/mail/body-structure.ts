@@ -1,8 +1,8 @@
 /** What a BODYSTRUCTURE tells: the leaves of a message, which of them are its readable text, and the attachments. */
 import type { MessageStructureObject } from 'imapflow';
-import { cleanText } from '../../commands/kernel/clean-text.ts';
+import { cleanText } from '../../commands/mail/clean-text.ts';
 import type { AttachmentPart, BodySource, PartDescription } from '../../commands/mail/message.ts';
-import type { TransferEncoding } from '../../commands/kernel/transfer-decoding.ts';
+import type { TransferEncoding } from '../../commands/mail/transfer-decoding.ts';
 
 /** A part to show as text, and how it is encoded. */
 export interface TextPart {

@@ -1,5 +1,5 @@
 /** Sets and clears flags and keywords. */
-import type { FlagChange } from '../../commands/kernel/mail-port.ts';
+import type { FlagChange } from '../../commands/ports/mail-port.ts';
 import {
   type ActionTarget,
   allMissing,

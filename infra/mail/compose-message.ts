@@ -5,7 +5,7 @@ import type {
   ComposedAttachment,
   MessageComposer,
   MessageToCompose,
-} from '../../commands/kernel/message-composer.ts';
+} from '../../commands/ports/message-composer.ts';
 import type { Address } from '../../commands/mail/message.ts';
 
 /** Streams in pieces of this size; also what waits in front of a slow reader. */

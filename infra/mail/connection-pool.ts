@@ -2,8 +2,8 @@
  * The connections of one mailbox: few, kept for the next caller, one for the mailbox's watch. Where the provider allows a single
  * one, the watch lends it out.
  */
-import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Lane } from '../../commands/kernel/mail-port.ts';
+import type { GatewayError } from '../../commands/values/errors.ts';
+import type { Lane } from '../../commands/ports/mail-port.ts';
 import { ConnectionSlots, disconnected, type Holder, type SlotOptions } from './connection-slots.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { isHeldBack } from './mail-errors.ts';

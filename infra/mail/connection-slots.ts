@@ -1,6 +1,6 @@
 /** Who may have a connection to a mailbox next: callers first, then the mailbox's watch, then bulk work. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Lane } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Lane } from '../../commands/ports/mail-port.ts';
 import { unavailable } from './mail-errors.ts';
 
 /** Who has a connection: a caller, or the watch. */

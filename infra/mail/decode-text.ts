@@ -1,6 +1,6 @@
 /** Bytes of a text part as the text its sender wrote. */
 import { simpleParser } from 'mailparser';
-import { decodePiece } from '../../commands/kernel/transfer-decoding.ts';
+import { decodePiece } from '../../commands/mail/transfer-decoding.ts';
 import type { TextPart } from './body-structure.ts';
 import { declaredCharset, decodeCharset, decodeUndeclared, isMisread } from './charsets.ts';
 import { unflow } from './flowed-text.ts';

@@ -1,7 +1,7 @@
 /** Keeps tenants' mail hosts to public addresses, and pins the address that was checked (`contract.md` 18). */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { isAllowed, isLoopback, parseEgressRule } from './egress-rules.ts';
 
 export interface VettedTarget {

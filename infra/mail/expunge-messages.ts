@@ -1,5 +1,5 @@
 /** Takes messages out of a folder for good, named by UID and no others (RFC 4315 2.1). */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import {
   type ActionTarget,
   allMissing,

@@ -6,7 +6,7 @@ import type {
   MessageEnvelopeObject,
 } from 'imapflow';
 import { type AddressObject, simpleParser } from 'mailparser';
-import { decodePiece } from '../../commands/kernel/transfer-decoding.ts';
+import { decodePiece } from '../../commands/mail/transfer-decoding.ts';
 import { decodeUndeclared } from './charsets.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { decodeSevenBit } from './seven-bit-charsets.ts';

@@ -6,8 +6,8 @@ import type {
   MessageEnvelopeObject,
 } from 'imapflow';
 import { parseAddressHeader } from 'mailparser';
-import { authenticationResultsOf } from '../../commands/kernel/authentication-results.ts';
-import { cleanText } from '../../commands/kernel/clean-text.ts';
+import { authenticationResultsOf } from '../../commands/mail/authentication-results.ts';
+import { cleanText } from '../../commands/mail/clean-text.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Address, FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import { attachmentsOf } from './body-structure.ts';

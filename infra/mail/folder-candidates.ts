@@ -1,9 +1,9 @@
 /** What may match in one folder: the server's search, its answers to server-defined conditions, and the dates. */
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
-import { compareKeysets } from '../../commands/kernel/message-order.ts';
-import { leafName, matches, type ServerLeaf } from '../../commands/kernel/matches.ts';
+import { compareKeysets } from '../../commands/mail/message-order.ts';
+import { leafName, matches, type ServerLeaf } from '../../commands/mail/matches.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { type Depth, FETCH_ITEMS, isDeleted, toFetchedMessage } from './fetched-message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';

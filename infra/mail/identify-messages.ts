@@ -1,5 +1,5 @@
 /** The messages an action is meant for, found with as few questions as it takes. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { Identified, MessageRef } from '../../commands/mail/message.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';
 import { isDeleted, messageIdOf, subjectOf } from './fetched-message.ts';

@@ -1,6 +1,6 @@
 /** The mail port on ImapFlow: pooled connections per mailbox, the egress guard before each, failures reported. */
-import { type ErrorCode, GatewayError } from '../../commands/kernel/errors.ts';
-import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
+import { type ErrorCode, GatewayError } from '../../commands/values/errors.ts';
+import type { ConnectionReport } from '../../commands/ports/connection-report.ts';
 import type {
   HostSettings,
   Lane,
@@ -8,10 +8,10 @@ import type {
   MailLogin,
   MailPort,
   MailSession,
-} from '../../commands/kernel/mail-port.ts';
+} from '../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { type OnMailbox, QueryRouter, type QueryRouterOptions } from '../mail-index/query-router.ts';
 import { ConnectionPool, type WatchLease, type WatchLeaseOptions } from './connection-pool.ts';
 import type { EgressGuard } from './egress-guard.ts';

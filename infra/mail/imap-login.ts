@@ -1,7 +1,7 @@
 /** One logged-in IMAP client: guarded, never silently plain, with errors that say what to do. */
 import { ImapFlow } from 'imapflow';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import type { EgressGuard, VettedTarget } from './egress-guard.ts';
 import { connectError } from './mail-errors.ts';
 

@@ -1,12 +1,12 @@
 /** A mailbox as borrowed for one operation or query: the port's methods on one connection of the pool. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type {
   ActionOutcome,
   FlagChange,
   FolderListing,
   MailSession,
   Sighting,
-} from '../../commands/kernel/mail-port.ts';
+} from '../../commands/ports/mail-port.ts';
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type {
   BodySource,
@@ -16,7 +16,7 @@ import type {
   MessageRef,
   PartDescription,
 } from '../../commands/mail/message.ts';
-import type { ServerCapabilities } from '../../commands/kernel/server-capabilities.ts';
+import type { ServerCapabilities } from '../../commands/ports/server-capabilities.ts';
 import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
 import { appendMessage } from './append-message.ts';
 import { prepareFlagChange } from './change-flags.ts';

@@ -1,6 +1,6 @@
 /** Gmail shows one message in a folder per label: which folders those are (X-GM-EXT-1, Google's "IMAP extensions"). */
 import type { FetchMessageObject } from 'imapflow';
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 

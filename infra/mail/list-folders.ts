@@ -1,6 +1,6 @@
 /** The folders of a mailbox with their roles and counts. */
 import type { ListResponse, StatusQuery } from 'imapflow';
-import type { FolderListing } from '../../commands/kernel/mail-port.ts';
+import type { FolderListing } from '../../commands/ports/mail-port.ts';
 import type { FolderRole } from '../../commands/values/folder-roles.ts';
 import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';

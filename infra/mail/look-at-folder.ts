@@ -1,6 +1,6 @@
 /** What a reconciler looks at: what is there now, and what arrived. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Sighting } from '../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Sighting } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ActionTarget } from './act-on-folder.ts';
 import { askStatus } from './ask-status.ts';

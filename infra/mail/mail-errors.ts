@@ -1,5 +1,5 @@
 /** What an IMAP or SMTP client's failure means to the gateway. Server texts stay out of messages: they may hold addresses. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 /** What the clients put on their errors; everything may be missing. */
 interface ClientError {

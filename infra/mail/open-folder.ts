@@ -1,5 +1,5 @@
 /** Opening folders that may be gone from the server since the directory learned of them. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder, OpenMode } from './imap-connection.ts';
 import { refusalCode } from './mail-errors.ts';

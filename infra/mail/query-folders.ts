@@ -1,9 +1,9 @@
 /** A query while it runs: its folders searched, and messages fetched from them wherever they lie. */
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { isHome } from '../../commands/kernel/home-folder.ts';
-import { threadIdsOf, withThreadIds } from '../../commands/kernel/threads.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { isHome } from '../../commands/kernel/canonical-folder.ts';
+import { threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import type { ThreadsAsked, ThreadsNow } from '../mail-index/folder-mirror.ts';
 import { type Depth, deeper } from './fetched-message.ts';
 import { fetchUids, isHit, type SearchedFolder, searchFolder } from './folder-candidates.ts';

@@ -1,7 +1,7 @@
 /** How a filter is answered: what the server searches, what is left to check, and how much must be fetched for it. */
 import type { SearchObject } from 'imapflow';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import { type LeafKey, leafKeys, type ServerLeaf, serverLeaves } from '../../commands/kernel/matches.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
+import { type LeafKey, leafKeys, type ServerLeaf, serverLeaves } from '../../commands/mail/matches.ts';
 import type { Depth } from './fetched-message.ts';
 import { isAtom, narrowingOf } from './search-narrowing.ts';
 

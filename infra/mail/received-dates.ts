@@ -2,7 +2,7 @@
  * (INTERNALDATE, UID) of every message of a folder, kept in memory: the order of a list without fetching the folder.
  * Snapshots are immutable, so connections of one mailbox share them.
  */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { searchUids } from './search-uids.ts';
 

@@ -1,6 +1,6 @@
 /** Move and copy (`contract.md` 4): MOVE where offered, else COPY + \Deleted + UID EXPUNGE, never a plain EXPUNGE. */
 import type { CopyResponseObject } from 'imapflow';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import {
   type ActionTarget,

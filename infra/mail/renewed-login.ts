@@ -1,7 +1,7 @@
 /** Logging in with a token that may have ended before its time: it is renewed once, then the refusal counts. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { MailLogin } from '../../commands/kernel/mail-port.ts';
-import { SubmissionFailure } from '../../commands/kernel/submission-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { MailLogin } from '../../commands/ports/mail-port.ts';
+import { SubmissionFailure } from '../../commands/ports/submission-port.ts';
 
 /** Settings of a mailbox by its id; `refused` is the login the server just turned away. */
 export type LoadSettings<Settings extends { readonly login: MailLogin }> = (

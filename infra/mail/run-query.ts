@@ -1,8 +1,8 @@
 /** Answers a query live: the server narrows, the one `matches` decides (`contract.md` 4). */
 import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { compareKeysets, keysetOf, orderField } from '../../commands/kernel/message-order.ts';
-import { newestFirst, threadsOf } from '../../commands/kernel/threads.ts';
+import { compareKeysets, keysetOf, orderField } from '../../commands/mail/message-order.ts';
+import { newestFirst, threadsOf } from '../../commands/mail/threads.ts';
 import { deeper, type Depth } from './fetched-message.ts';
 import { candidatesOf } from './folder-candidates.ts';
 import { placeKey, placeOf, type QueryDeps, QueryFolders, type Searched, tooWide } from './query-folders.ts';

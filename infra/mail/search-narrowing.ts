@@ -3,8 +3,8 @@
  * widened by a day, Message-ID. Text is never narrowed by the server, whose idea of case and accents is its own.
  */
 import type { SearchObject } from 'imapflow';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
-import { bareMessageId, type LeafKey, leafKeys } from '../../commands/kernel/matches.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
+import { bareMessageId, type LeafKey, leafKeys } from '../../commands/mail/matches.ts';
 
 const DAY_MS = 86_400_000;
 /** RFC 3501 atom: a keyword that is none cannot be on any message. */

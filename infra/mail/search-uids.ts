@@ -1,6 +1,6 @@
 /** A SEARCH in the open folder, with the server's refusals typed. */
 import type { SearchObject } from 'imapflow';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
 const REFUSED = 'search_refused';

@@ -1,8 +1,8 @@
 /** Tries an IMAP or SMTP account and says how far it came. */
-import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
-import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
-import { SubmissionFailure } from '../../commands/kernel/submission-port.ts';
+import type { GatewayError } from '../../commands/values/errors.ts';
+import type { ConnectionReport } from '../../commands/ports/connection-report.ts';
+import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
+import { SubmissionFailure } from '../../commands/ports/submission-port.ts';
 import { openExchange } from '../smtp/smtp-login.ts';
 import { assertPlainIsLocal, clientFor, type LoginOptions } from './imap-login.ts';
 import { connectError } from './mail-errors.ts';

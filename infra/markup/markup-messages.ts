@@ -1,6 +1,6 @@
 /** What the process and its threads for markup say to each other. */
-import type { Markup } from '../../commands/kernel/markup.ts';
-import type { MarkupRefused } from '../../commands/kernel/html/written-markup.ts';
+import type { Markup } from '../../commands/ports/markup.ts';
+import type { MarkupRefused } from '../../commands/html/written-markup.ts';
 
 export interface MarkupJob {
   readonly name: keyof Markup;

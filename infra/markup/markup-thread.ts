@@ -1,6 +1,6 @@
 /** One worker thread for markup: a job at a time, ended when it takes too long, started anew for the next. */
 import { Worker } from 'node:worker_threads';
-import { MarkupRefused } from '../../commands/kernel/html/written-markup.ts';
+import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import type { MarkupAnswer, MarkupJob } from './markup-messages.ts';
 
 export interface ThreadLimits {

@@ -1,8 +1,8 @@
 /** The `Markup` port on a few worker threads: what hostile markup holds up is a thread, never the process. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { type ReadHtml, UNREADABLE } from '../../commands/kernel/html/read-html.ts';
-import type { Markup } from '../../commands/kernel/markup.ts';
-import { MarkupRefused } from '../../commands/kernel/html/written-markup.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
+import type { Markup } from '../../commands/ports/markup.ts';
+import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import type { MarkupJob } from './markup-messages.ts';
 import { MarkupThread, type ThreadLimits } from './markup-thread.ts';
 

@@ -1,7 +1,7 @@
 /** What is done with markup, whichever thread does it. */
-import { readHtml } from '../../commands/kernel/html/read-html.ts';
-import { renderMarkup } from '../../commands/kernel/html/written-markup.ts';
-import type { Markup } from '../../commands/kernel/markup.ts';
+import { readHtml } from '../../commands/html/read-html.ts';
+import { renderMarkup } from '../../commands/html/written-markup.ts';
+import type { Markup } from '../../commands/ports/markup.ts';
 import { renderMailHtml } from '../../read-api/approvals/render-mail-html.ts';
 import { renderMailText } from '../../read-api/approvals/render-mail-text.ts';
 

@@ -1,6 +1,6 @@
 /** The thread that works on markup: it has no keys, no connections and no state, and may be ended at any time. */
 import { parentPort } from 'node:worker_threads';
-import { MarkupRefused } from '../../commands/kernel/html/written-markup.ts';
+import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import type { MarkupAnswer, MarkupJob } from './markup-messages.ts';
 import { markupWork } from './markup-work.ts';
 

@@ -2,7 +2,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { CustomFetch } from 'openid-client';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { EgressGuard, VettedTarget } from '../mail/egress-guard.ts';
 import { portOf } from './oauth-egress.ts';
 

@@ -1,17 +1,17 @@
 /** The `MailLogins` port: passwords as they are, access tokens renewed before they end, once for all processes. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import {
   hostsOf,
   type MailCredentials,
   type MailLogins,
   type ProviderCredentials,
-} from '../../commands/kernel/mail-logins.ts';
-import type { MailLogin } from '../../commands/kernel/mail-port.ts';
-import type { MailProvider } from '../../commands/kernel/mail-providers.ts';
-import type { Clock } from '../../commands/kernel/ports.ts';
-import type { Secrets } from '../../commands/kernel/secrets.ts';
+} from '../../commands/ports/mail-logins.ts';
+import type { MailLogin } from '../../commands/ports/mail-port.ts';
+import type { MailProvider } from '../../commands/ports/mail-providers.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
+import type { Secrets } from '../../commands/ports/secrets.ts';
 import { Backoff } from '../background/repeat.ts';
-import { Slots } from '../event-store/slots.ts';
+import { Slots } from '../concurrency/semaphore.ts';
 import type { Tokens } from './provider-client.ts';
 import { authorizationRefused } from './provider-errors.ts';
 

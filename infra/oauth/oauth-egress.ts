@@ -2,7 +2,7 @@
  * Where the gateway speaks OAuth (`contract.md` 18): at the issuers that the operator's settings name, wherever they are, and at public
  * HTTPS servers that their metadata names. Tenants name no such host.
  */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { type EgressGuard, type Resolve, vetAddresses } from '../mail/egress-guard.ts';
 import { isPublic } from '../mail/egress-rules.ts';
 

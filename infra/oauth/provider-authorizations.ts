@@ -1,12 +1,12 @@
 /** The `ProviderAuthorizations` port: what is asked lies in `vault`, the answer is exchanged at the provider. */
 import { createHash, type KeyObject } from 'node:crypto';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Clock, Log, Row, Sql } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Clock, Log, Row, Sql } from '../../commands/ports/ports.ts';
 import type {
   AuthorizationRequest,
   ProviderAuthorizations,
   TakenAuthorization,
-} from '../../commands/kernel/provider-authorizations.ts';
+} from '../../commands/ports/provider-authorizations.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
 import { newProof, type Proof } from './provider-client.ts';
 import type { ProviderClients } from './provider-clients.ts';

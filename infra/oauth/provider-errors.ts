@@ -1,6 +1,6 @@
 /** What a failure at a provider's authorization server means to a mailbox. Its texts stay out: they may hold addresses. */
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 /**
  * RFC 6749 5.2 and OpenID Connect Core 3.1.2.6: the account itself has to agree again. Anything else, a wrong client secret too, says

@@ -1,5 +1,5 @@
 /** What is looked up when Prometheus asks: what this process is to the others, and how the mailboxes are. */
-import type { Directory } from '../../commands/kernel/directory.ts';
+import type { Directory } from '../../commands/ports/directory.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface Watched {

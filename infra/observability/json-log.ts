@@ -1,5 +1,5 @@
 /** The log: one JSON line per entry on standard error, secrets taken out. */
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 
 const SECRET_KEYS = /password|passwd|token|secret|authorization|credential|cookie/i;
 const SECRET_TEXTS = /\bmg[ws]_[A-Za-z0-9]+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|:\/\/[^\s/:@]+:[^\s/@]+@/g;

@@ -1,8 +1,8 @@
 /** What is looked up when Prometheus asks of the stores: room, connections, and the work that waits in them. */
 import { statfs } from 'node:fs/promises';
 import type { Pool } from 'pg';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Clock, Sql } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Clock, Sql } from '../../commands/ports/ports.ts';
 import { countOpenWork, type OpenWork } from '../../projections/open-work.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -1,7 +1,7 @@
 /** Which of Postgres' and its client's errors mean "the database is away" rather than "the statement is wrong". */
 import { DatabaseError } from 'pg';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { isDiskFull, NoSpaceLeft } from '../no-space.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { isDiskFull, NoSpaceLeft } from '../platform/disk-full.ts';
 
 /** SQLSTATE classes and codes: connection, resources, shutdown, a statement stopped by its timeout. */
 const AWAY = /^(?:08...|53...|57P0[1-5]|57014|25P03)$/;

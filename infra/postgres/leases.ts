@@ -1,6 +1,6 @@
 /** The `Leases` port on `work.lease`. Times are the database's, so gateways need not agree on the hour. */
 import { randomUUID } from 'node:crypto';
-import type { Leases, Log, Sql } from '../../commands/kernel/ports.ts';
+import type { Leases, Log, Sql } from '../../commands/ports/ports.ts';
 
 /**
  * Commits without waiting for the disk: a lease that a crash of the database forgets has run out a little early, and

@@ -1,5 +1,5 @@
 /** LISTEN on a connection of its own, opened again whenever it is lost. */
-import type { Clock, Log } from '../../commands/kernel/ports.ts';
+import type { Clock, Log } from '../../commands/ports/ports.ts';
 import { openDirectConnection } from './direct-connection.ts';
 
 const AGAIN_AFTER_MS = 1_000;

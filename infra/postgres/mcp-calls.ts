@@ -1,7 +1,7 @@
 /** The `McpCalls` port: calls of this process in memory, the word to other processes by NOTIFY. */
 import { createHash } from 'node:crypto';
-import type { CallName, McpCalls, OpenCall } from '../../commands/kernel/mcp-calls.ts';
-import type { Clock, Log, Sql } from '../../commands/kernel/ports.ts';
+import type { CallName, McpCalls, OpenCall } from '../../commands/ports/mcp-calls.ts';
+import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { listen } from './listen.ts';
 
 const CHANNEL = 'mcp_call_cancelled';

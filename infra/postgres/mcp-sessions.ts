@@ -1,8 +1,8 @@
 /** The `McpSessions` port on `vault.mcp_session`. Ids are stored as SHA-256: reading the table lends nobody a session. */
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { BoundedMap } from '../bounded-map.ts';
-import type { Clock, Log, McpSession, McpSessions, Row, Sql } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
+import type { Clock, Log, McpSession, McpSessions, Row, Sql } from '../../commands/ports/ports.ts';
 
 const MINUTE_MS = 60_000;
 const IDLE_MS = 24 * 60 * MINUTE_MS;

@@ -1,5 +1,5 @@
 /** The `McpTasks` port on `work.mcp_task`. Times are the database's, as those of the leases are. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type {
   McpTask,
   McpTasks,
@@ -7,9 +7,9 @@ import type {
   TaskEnd,
   TaskOwner,
   TaskPlace,
-} from '../../commands/kernel/mcp-tasks.ts';
-import type { Leases, Log, Row, Sql } from '../../commands/kernel/ports.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+} from '../../commands/ports/mcp-tasks.ts';
+import type { Leases, Log, Row, Sql } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 
 const MOST_WORKING = 20;
 /** Kept ones too; an answer each of at most the size of an MCP result. */

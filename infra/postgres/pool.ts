@@ -3,10 +3,10 @@
  * fit a JavaScript number, the caller says `BigInt(…)`. `timestamptz` comes back as `Date`, `bytea` as `Buffer`.
  */
 import pg from 'pg';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { asGatewayError, isConnectionFailure } from './connection-errors.ts';
 import type { PoolClient } from 'pg';
-import type { Log, Row, Sql } from '../../commands/kernel/ports.ts';
+import type { Log, Row, Sql } from '../../commands/ports/ports.ts';
 
 export interface PoolOptions {
   readonly url: string;

@@ -1,6 +1,6 @@
 /** Whether a database answers, asked before anything stands on it. */
 import { DatabaseError } from 'pg';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { openDirectConnection } from './direct-connection.ts';
 
 /** SQLSTATE classes of a login that no waiting mends: invalid authorization, no such database. */

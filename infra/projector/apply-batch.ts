@@ -1,8 +1,8 @@
 /** One batch, one transaction: the rows of every projection and their checkpoints, or nothing. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 import {
   type Batch,
   checkpointKey,

@@ -1,6 +1,6 @@
 /** A read model newer than the log it was made from. */
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 
 /** The log was replaced or restored from an older backup; what the read models tell is no longer true. */
 export class CheckpointAheadOfLog extends Error {

@@ -1,6 +1,6 @@
 /** How far each projection is; moved only by compare-and-set, so that of two believers in leadership one stops. */
-import type { Sql } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 
 /** By checkpoint key. */
 export type Checkpoints = ReadonlyMap<string, Position>;

@@ -1,7 +1,7 @@
 /** How far the read models are behind the log, found by comparing the two: true on every process, whoever leads. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 
 /** Events counted at most; a projection further behind says "at least so many". */

@@ -1,7 +1,7 @@
 /** What a leader does: one subscription to `$all` feeds all its projections, batch by batch. */
-import type { Clock, Log, PersonalData, Sql } from '../../commands/kernel/ports.ts';
+import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { applyBatch, type Parked } from './apply-batch.ts';
 import { refuseCheckpointAhead } from './checkpoint-ahead.ts';

@@ -1,5 +1,5 @@
 /** Who waits until a position is reached. */
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 
 interface Waiter {
   readonly position: Position;

@@ -1,6 +1,6 @@
 /** Looks every second how far the read models are, on every process; what it saw last is what health and metrics tell. */
-import type { Clock, Log } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Clock, Log } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { type LagParts, measureLag, type ModelLag } from './lag.ts';
 
 const LOOK_EVERY_MS = 1_000;

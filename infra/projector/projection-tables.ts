@@ -2,7 +2,7 @@
  * Tables, checkpoints and views of the read models. A table carries its version in its name; the view of the plain name
  * points to the version that queries read, and moves when a newer one has caught up.
  */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { checkpointKey, type Projection, tableName } from '../../projections/projection.ts';
 
 /** Any fixed number: gateways that start at once make tables one after the other. */

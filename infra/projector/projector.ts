@@ -3,8 +3,8 @@
  * when it dies another takes over within a second, when it is frozen within five.
  */
 import type { Client } from 'pg';
-import type { ReadModels } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { ReadModels } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { CheckpointAheadOfLog, refuseCheckpointAhead } from './checkpoint-ahead.ts';

@@ -3,7 +3,7 @@
  * same. Runs no effects. Every event is tried again in its place, the parked ones too.
  */
 import type { Client } from 'pg';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { Lead, type LeadParts } from './lead.ts';
 import { LeaderLocks } from './leader-locks.ts';

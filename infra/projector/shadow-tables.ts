@@ -2,8 +2,8 @@
  * The tables that a rebuild fills beside the live ones: same names, in a schema of their own. So they move into place
  * with their indexes and constraints by a change of schema, and what a killed rebuild left is dropped with the schema.
  */
-import type { Sql } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
 import { Fenced } from './checkpoints.ts';
 import { makeIndexes, pointView, prepareTables, tableOf } from './projection-tables.ts';

@@ -1,5 +1,5 @@
 /** Which event log the schema `read` was made from. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import { DDL_LOCK } from './projection-tables.ts';
 
 /** The read models were made from another event log; their checkpoints mean nothing in this one. */

@@ -3,8 +3,8 @@
  * wait at a checkpoint that does not move, and end the sessions that hold it up. Safe whoever is wrong: a leader that was
  * only slow loses its lock and asks again, and what two leaders apply is decided by the checkpoints' compare-and-set.
  */
-import type { Clock, Log, Sql } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import type { ModelLag } from './lag.ts';
 import { lockNumber } from './projection-tables.ts';
 

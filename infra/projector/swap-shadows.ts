@@ -1,8 +1,8 @@
 /** The moment in which rebuilt copies become the read models: one transaction, or nothing happened. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Open } from '../../projections/projection.ts';
 import { applyBatch } from './apply-batch.ts';
 import { DDL_LOCK } from './projection-tables.ts';

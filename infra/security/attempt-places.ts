@@ -1,6 +1,6 @@
 /** The places of `work.sign_in_attempt` that one try counts in. */
-import type { Clock, Row, Sql } from '../../commands/kernel/ports.ts';
-import type { AttemptOn } from '../../commands/kernel/sign-in-port.ts';
+import type { Clock, Row, Sql } from '../../commands/ports/ports.ts';
+import type { AttemptOn } from '../../commands/ports/sign-in-port.ts';
 
 export interface PlaceLimits {
   readonly sql: Sql;

@@ -1,8 +1,8 @@
 /** The `Ids` port: random ids by time and chance, derived ones under the vault's id key. */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { derivedId, uuidToId, uuidV7 } from '../../commands/kernel/ids.ts';
+import { derivedId, uuidToId, uuidV7 } from '../../commands/values/ids.ts';
 import type { KeyObject } from 'node:crypto';
-import type { Clock, Ids } from '../../commands/kernel/ports.ts';
+import type { Clock, Ids } from '../../commands/ports/ports.ts';
 
 /** Ids whose times come from `clock`. */
 export function createIds(idKey: KeyObject, clock: Clock): Ids {

@@ -3,10 +3,10 @@
  * same place always gives the same id, and only what the MAC key made opens.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
-import { BoundedMap } from '../bounded-map.ts';
-import { derivedId, fromBase32, toBase32 } from '../../commands/kernel/ids.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
+import { derivedId, fromBase32, toBase32 } from '../../commands/values/ids.ts';
 import type { KeyObject } from 'node:crypto';
-import type { Locators, MessagePlace } from '../../commands/kernel/ports.ts';
+import type { Locators, MessagePlace } from '../../commands/ports/ports.ts';
 
 const IV_BYTES = 12;
 /** CTR counts in the last four bytes of its 16. */

@@ -1,9 +1,9 @@
 /** The `OneTimeLinks` port: tokens of 256 random bits, their SHA-256 in `work.one_time_link` until they are used. */
 import { createHash, randomBytes } from 'node:crypto';
-import { routeKey } from '../../commands/kernel/ids.ts';
+import { routeKey } from '../../commands/values/ids.ts';
 import { writePassword } from './password-rows.ts';
-import type { Clock, Row, Sql } from '../../commands/kernel/ports.ts';
-import type { OneTimeLinks } from '../../commands/kernel/sign-in-port.ts';
+import type { Clock, Row, Sql } from '../../commands/ports/ports.ts';
+import type { OneTimeLinks } from '../../commands/ports/sign-in-port.ts';
 
 /** A link is handed over by a person, not by mail, so it may wait for a day. */
 const GOOD_FOR_MS = 24 * 60 * 60_000;

@@ -1,8 +1,8 @@
 /** Passwords as argon2id (RFC 9106), written as PHC strings, which carry their own parameters and salt. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { HashedPassword } from '../../commands/kernel/secrets.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { HashedPassword } from '../../commands/ports/secrets.ts';
 
 const argon2Async = promisify(argon2);
 

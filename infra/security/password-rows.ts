@@ -1,6 +1,6 @@
 /** What `vault.password` holds: the argon2id of each person's password. */
-import type { Sql } from '../../commands/kernel/ports.ts';
-import type { HashedPassword } from '../../commands/kernel/secrets.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import type { HashedPassword } from '../../commands/ports/secrets.ts';
 
 /** In the place of the one there was. */
 export async function writePassword(sql: Sql, userId: string, password: HashedPassword): Promise<void> {

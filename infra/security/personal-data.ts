@@ -3,12 +3,12 @@
  * the log. Erasing that key erases what was sealed under it, wherever it was copied.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { BoundedMap } from '../bounded-map.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import { isOwnerId, openText, readSealed, sealText } from './sealed-text.ts';
 import type { KeyObject } from 'node:crypto';
-import type { Clock, PersonalData, Sql } from '../../commands/kernel/ports.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+import type { Clock, PersonalData, Sql } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 
 const CACHED_KEYS = 5_000;
 /** An erasure by another process holds here after this at the latest. */

@@ -1,13 +1,13 @@
 /** The `Secrets` port: mail credentials sealed for their mailbox, passwords as argon2id. */
 import { z } from 'zod';
-import { MAIL_PROVIDERS } from '../../commands/kernel/mail-providers.ts';
+import { MAIL_PROVIDERS } from '../../commands/ports/mail-providers.ts';
 import { PasswordHashes } from './password-hashes.ts';
 import { readPassword, writePassword } from './password-rows.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
-import type { MailCredentials } from '../../commands/kernel/mail-logins.ts';
-import type { Sql } from '../../commands/kernel/ports.ts';
-import type { Secrets } from '../../commands/kernel/secrets.ts';
+import type { MailCredentials } from '../../commands/ports/mail-logins.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
+import type { Secrets } from '../../commands/ports/secrets.ts';
 
 const Credentials = z.union([
   z.strictObject({

@@ -1,7 +1,7 @@
 /** The `AttemptLimits` port over `work.sign_in_attempt`, so that all replicas count together. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { AttemptLimits } from '../../commands/kernel/sign-in-port.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { AttemptLimits } from '../../commands/ports/sign-in-port.ts';
 import { AttemptPlaces, forgetOldPlaces, type PlaceLimits } from './attempt-places.ts';
 
 export interface SignInAttemptsOptions extends PlaceLimits {

@@ -2,11 +2,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { z } from 'zod';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { BoundedMap } from '../bounded-map.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
 import { hashBearer, newBearer } from './rest-tokens.ts';
-import type { Clock } from '../../commands/kernel/ports.ts';
-import type { AccessTokenClaims, Tokens } from '../../commands/kernel/access-tokens.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
+import type { AccessTokenClaims, Tokens } from '../../commands/ports/access-tokens.ts';
 import type { SigningKey } from './vault.ts';
 
 const TYPE = 'at+jwt';

@@ -9,7 +9,7 @@ import {
 import type { SharedKeys } from './key-file.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 
 export interface SigningKey {
   readonly kid: string;

@@ -1,11 +1,11 @@
 /** What a failed SMTP exchange means: whether anything can have been sent, and whether trying again makes sense. */
-import type { ErrorCode } from '../../commands/kernel/errors.ts';
+import type { ErrorCode } from '../../commands/values/errors.ts';
 import {
   type RefusedRecipient,
   type SmtpPhase,
   SubmissionFailure,
   type Verdict,
-} from '../../commands/kernel/submission-port.ts';
+} from '../../commands/ports/submission-port.ts';
 import { connectError } from '../mail/mail-errors.ts';
 
 /** What nodemailer puts on its errors; everything may be missing. */

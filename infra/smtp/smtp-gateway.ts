@@ -1,12 +1,12 @@
 /** The submission port on SMTP: a connection per message, the egress guard before each, few at once per mailbox. */
-import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
-import type { ErrorCode } from '../../commands/kernel/errors.ts';
+import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
+import type { ErrorCode } from '../../commands/values/errors.ts';
 import {
   type Submission,
   SubmissionFailure,
   type SubmissionPort,
-} from '../../commands/kernel/submission-port.ts';
-import { Slots } from '../event-store/slots.ts';
+} from '../../commands/ports/submission-port.ts';
+import { Slots } from '../concurrency/semaphore.ts';
 import type { LoginOptions } from '../mail/imap-login.ts';
 import { type LoadSettings, withRenewedLogin } from '../mail/renewed-login.ts';
 import { connectFailure } from './smtp-failures.ts';

@@ -1,6 +1,6 @@
 /** Connecting and logging in to a submission server: guarded, never silently plain, by password or OAuth token. */
 import type { SMTPConnectionCustomAuthContext } from 'nodemailer/lib/smtp-connection';
-import type { HostSettings, MailLogin } from '../../commands/kernel/mail-port.ts';
+import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import type { VettedTarget } from '../mail/egress-guard.ts';
 import { assertPlainIsLocal, type LoginOptions, tlsOptions } from '../mail/imap-login.ts';
 import { connectFailure, loginFailure } from './smtp-failures.ts';

@@ -11,7 +11,7 @@ import {
   type SmtpEnvelope,
   type Submission,
   SubmissionFailure,
-} from '../../commands/kernel/submission-port.ts';
+} from '../../commands/ports/submission-port.ts';
 import { MessageSource } from './message-source.ts';
 import type { SmtpExchange } from './smtp-exchange.ts';
 import { dataFailure, envelopeFailure, refusedOf, responseText } from './smtp-failures.ts';

@@ -1,10 +1,10 @@
 /** Changes that are no longer in memory, from the mailbox's own streams: one for each day. */
 import { feedStream } from '../../commands/feed/feed-events.ts';
-import { FEED_DAYS } from '../../commands/kernel/change-feed.ts';
-import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/kernel/observed-change.ts';
-import type { Clock } from '../../commands/kernel/ports.ts';
+import { FEED_DAYS } from '../../commands/ports/change-feed.ts';
+import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/ports/observed-change.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -3,12 +3,12 @@
  * end of the log; what lies before is read from the mailbox's streams when somebody's cursor asks for it.
  */
 import { changesOf } from '../../commands/feed/read-changes.ts';
-import type { ChangeFeed, ChangesSoFar, FeedWatch } from '../../commands/kernel/change-feed.ts';
-import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
-import type { Clock, Locators, Log } from '../../commands/kernel/ports.ts';
+import type { ChangeFeed, ChangesSoFar, FeedWatch } from '../../commands/ports/change-feed.ts';
+import type { FeedPlace, ObservedChange } from '../../commands/ports/observed-change.ts';
+import type { Clock, Locators, Log } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { readEarlierChanges } from './earlier-changes.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { SharedRead } from './shared-read.ts';

@@ -1,6 +1,6 @@
 /** The newest changes of all mailboxes, in memory: at most so many, the oldest given up first. */
-import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/kernel/observed-change.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/ports/observed-change.ts';
+import type { Position } from '../../commands/values/position.ts';
 
 interface Noted {
   readonly mailboxId: string;

@@ -1,6 +1,6 @@
 /** Who watches what: a bell per watch, rung by id. */
-import type { FeedWatch } from '../../commands/kernel/change-feed.ts';
-import type { Clock } from '../../commands/kernel/ports.ts';
+import type { FeedWatch } from '../../commands/ports/change-feed.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 
 export class Watches {
   readonly #clock: Clock;

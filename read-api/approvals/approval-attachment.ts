@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
-import { openManifest, type SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import { openManifest, type SendManifest } from '../../commands/operations/manifest.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { frozenAttachment } from './frozen-attachment.ts';
 import { inlineType } from './inline-type.ts';

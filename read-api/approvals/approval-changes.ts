@@ -1,13 +1,13 @@
 /** What is different in a send since the check before it: the two manifests compared, and the two texts line by line. */
 import { z } from 'zod';
-import { escapeText } from '../../commands/kernel/html/html-markup.ts';
-import type { Markup } from '../../commands/kernel/markup.ts';
-import { MarkupRefused } from '../../commands/kernel/html/written-markup.ts';
+import { escapeText } from '../../commands/html/html-markup.ts';
+import type { Markup } from '../../commands/ports/markup.ts';
+import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import type { DraftBody } from '../../commands/drafts/draft-body.ts';
-import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import type { SendManifest } from '../../commands/operations/manifest.ts';
 import { lineDiff } from './line-diff.ts';
 import type { Fenced } from './render-document.ts';
-import { visible } from '../../commands/kernel/visible-text.ts';
+import { visible } from '../../commands/html/visible-text.ts';
 
 export const Change = z.object({
   what: z.enum(['sender', 'recipients', 'reply_to', 'subject', 'headers', 'attachments', 'body']),

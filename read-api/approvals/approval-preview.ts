@@ -2,24 +2,24 @@
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
-import { withPrefix } from '../../commands/kernel/ids.ts';
-import { sendWarnings } from '../../commands/drafts/sending/send-warnings.ts';
-import { shownBody } from '../../commands/drafts/sending/shown-body.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import { withPrefix } from '../../commands/values/ids.ts';
+import { sendWarnings } from '../../commands/sending/send-warnings.ts';
+import { shownBody } from '../../commands/sending/shown-body.ts';
 import {
   approvalFacts,
   ApprovalFacts,
   isOwnRequest,
-} from '../../commands/operations/approvals/approval-facts.ts';
+} from '../../commands/operations/approval-facts.ts';
 import {
   actionsWarnings,
   type ApprovalWarning,
   high,
   openWarnings,
-} from '../../commands/operations/approvals/approval-warnings.ts';
-import { approvalStatus, isOpen } from '../../commands/operations/approvals/approval-status.ts';
-import { Manifest, openManifest, type SendManifest } from '../../commands/operations/approvals/manifest.ts';
+} from '../../commands/operations/approval-warnings.ts';
+import { approvalStatus, isOpen } from '../../commands/operations/approval-status.ts';
+import { Manifest, openManifest, type SendManifest } from '../../commands/operations/manifest.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { domainsOf } from '../../commands/policy/address-look.ts';
 import { policyInForce } from '../../commands/policy/decide-for-caller.ts';

@@ -1,10 +1,10 @@
 /** An attachment as it lies in the frozen message of a send: exactly the bytes that were or would be sent. */
 import { createHash, type Hash } from 'node:crypto';
-import { ContentAltered } from '../../commands/kernel/content-store.ts';
-import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
-import { leavesOf } from '../../commands/kernel/message-leaves.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { ContentAltered } from '../../commands/ports/content-store.ts';
+import { GatewayError, notFound } from '../../commands/values/errors.ts';
+import { leavesOf } from '../../commands/mail/message-leaves.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { SendManifest } from '../../commands/operations/manifest.ts';
 import { frozenMessageId } from './frozen-send.ts';
 
 export interface FrozenAttachment {

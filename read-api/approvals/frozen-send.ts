@@ -1,15 +1,15 @@
 /** What a send was fixed as, found again in the stream of its draft and the content store. */
 import { createHash } from 'node:crypto';
-import { ContentAltered, type ContentStore } from '../../commands/kernel/content-store.ts';
+import { ContentAltered, type ContentStore } from '../../commands/ports/content-store.ts';
 import { streamOf } from '../../commands/kernel/decide-and-append.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { type PastFact, readEvent } from '../../commands/kernel/event.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { type PastFact, readEvent } from '../../commands/values/event.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { draft } from '../../commands/drafts/draft.ts';
 import { type DraftBody, loadBody } from '../../commands/drafts/draft-body.ts';
 import type { draftEvents } from '../../commands/drafts/draft-events.ts';
-import { bodyHash } from '../../commands/drafts/sending/build-send-manifest.ts';
-import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { bodyHash } from '../../commands/sending/build-send-manifest.ts';
+import type { SendManifest } from '../../commands/operations/manifest.ts';
 
 export interface FrozenSend {
   /** Null = erased; `altered` = not the text the manifest's hash was made of. */

@@ -1,10 +1,10 @@
 /** The messages of a check as they lie in the mailbox now. */
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import { isSameMessage } from '../../commands/operations/approvals/build-actions-manifest.ts';
-import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { isSameMessage } from '../../commands/messages/actions-manifest.ts';
+import type { ActionsManifest } from '../../commands/operations/manifest.ts';
 import type { MessageNow } from './render-actions.ts';
 
 /** One look at the mail server, the messages in the manifest's order. Null when it could not be asked: the preview says so. */

@@ -1,12 +1,12 @@
 /** GET /approvals, /approvals/:approval_id and its preview: what waits, who decided, and how its commit went. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { Approval } from '../../commands/operations/approvals/approval-payload.ts';
-import { APPROVAL_STATUSES } from '../../commands/operations/approvals/approval-status.ts';
+import { Approval } from '../../commands/operations/approval-payload.ts';
+import { APPROVAL_STATUSES } from '../../commands/operations/approval-status.ts';
 import { APPROVAL_PARTS } from '../../projections/approval-queries.ts';
-import { AsOfField } from '../as-of.ts';
-import { mailboxFilter } from '../mailbox-filter.ts';
-import { pageFields } from '../page.ts';
+import { AsOfField } from '../paging/as-of.ts';
+import { mailboxFilter } from '../paging/mailbox-filter.ts';
+import { pageFields } from '../paging/page.ts';
 import { ApprovalPreview } from './approval-preview.ts';
 import { ApprovalId } from './requested-approval.ts';
 import { ApprovalCollection, showApproval, showApprovals, showPreview } from './show-approvals.ts';

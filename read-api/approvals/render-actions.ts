@@ -1,10 +1,10 @@
 /** What a check of message actions will do, in words, and the messages it will do it to as they are now. Pure. */
-import { counted } from '../../commands/kernel/counted.ts';
+import { counted } from '../../commands/values/counted.ts';
 import type { Address } from '../../commands/mail/message.ts';
 import type { Domains } from '../../commands/policy/address-look.ts';
-import { type ApprovalWarning, high, medium } from '../../commands/operations/approvals/approval-warnings.ts';
-import { flagsTold } from '../../commands/operations/approvals/flags-told.ts';
-import type { ActionsManifest } from '../../commands/operations/approvals/manifest.ts';
+import { type ApprovalWarning, high, medium } from '../../commands/operations/approval-warnings.ts';
+import { flagsTold } from '../../commands/operations/flag-words.ts';
+import type { ActionsManifest } from '../../commands/operations/manifest.ts';
 import { addressFact } from './render-address.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
 

@@ -1,7 +1,7 @@
 /** Attachments as a person has to see them: the whole name, size and hash, and what opening one may do. */
-import { dangersOfName } from '../../commands/drafts/sending/attachment-warnings.ts';
-import { bytesText } from '../../commands/kernel/counted.ts';
-import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { dangersOfName } from '../../commands/sending/attachment-warnings.ts';
+import { bytesText } from '../../commands/values/counted.ts';
+import type { SendManifest } from '../../commands/operations/manifest.ts';
 import type { Fact } from './render-document.ts';
 
 /** The attachment in a line. */

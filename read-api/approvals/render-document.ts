@@ -1,6 +1,6 @@
 /** What a person is shown of a check, written twice from one description: as HTML for a sandboxed frame and as text. */
-import { escapeText } from '../../commands/kernel/html/html-markup.ts';
-import { asHtml, asText, type VisibleOptions, visiblePieces } from '../../commands/kernel/visible-text.ts';
+import { escapeText } from '../../commands/html/html-markup.ts';
+import { asHtml, asText, type VisibleOptions, visiblePieces } from '../../commands/html/visible-text.ts';
 import { PREVIEW_STYLE } from './render-style.ts';
 
 /** A value with what has to be known about it. Every text here is shown as text, whoever wrote it. */

@@ -1,5 +1,5 @@
 /** The numbers of lists as readers see them (HTML, 4.4.5 and 4.4.8): `start`, `value`, `reversed` and `type` write text. */
-import { escapeText } from '../../commands/kernel/html/html-markup.ts';
+import { escapeText } from '../../commands/html/html-markup.ts';
 import type { Words } from './render-mail-sink.ts';
 
 type Attributes = Readonly<Record<string, string>>;

@@ -3,26 +3,26 @@
  * what those would hide marked; each link with where it leads; pictures told of and never loaded.
  */
 import sanitize from 'sanitize-html';
-import { linkOf, namesOtherHost } from '../../commands/kernel/html/html-link.ts';
-import { parseInSlices, type TagHandler } from '../../commands/kernel/html/parse-in-slices.ts';
-import { MAX_HTML_CHARS, upToLastTag } from '../../commands/kernel/html/read-html.ts';
+import { linkOf, namesOtherHost } from '../../commands/html/html-link.ts';
+import { parseInSlices, type TagHandler } from '../../commands/html/parse-in-slices.ts';
+import { MAX_HTML_CHARS, upToLastTag } from '../../commands/html/read-html.ts';
 import {
   type Attributes,
   OUTERMOST,
   remoteSource,
   seeElement,
   type SeenElement,
-} from '../../commands/kernel/html/seen-element.ts';
-import type { ShownMail } from '../../commands/kernel/markup.ts';
-import type { StyleRules } from '../../commands/kernel/html/style-rules.ts';
-import { styleRulesOf } from '../../commands/kernel/html/style-sheets.ts';
-import { type Sight, sightOf } from '../../commands/kernel/html/text-look.ts';
-import { lookAtDomain } from '../../commands/kernel/look-alikes.ts';
+} from '../../commands/html/seen-element.ts';
+import type { ShownMail } from '../../commands/ports/markup.ts';
+import type { StyleRules } from '../../commands/html/style-rules.ts';
+import { styleRulesOf } from '../../commands/html/style-sheets.ts';
+import { type Sight, sightOf } from '../../commands/html/text-look.ts';
+import { lookAtDomain } from '../../commands/mail/look-alikes.ts';
 import { mailPieces, marksIn } from './render-mail-text.ts';
 import { MailSink, WRITTEN_TAGS } from './render-mail-sink.ts';
 import { type Direction, directionOf, effectsOf, TURNED_ROUND } from './render-mail-effects.ts';
 import { ListNumbers } from './render-list-numbers.ts';
-import { mark, type Piece, visible } from '../../commands/kernel/visible-text.ts';
+import { mark, type Piece, visible } from '../../commands/html/visible-text.ts';
 
 /** Whatever was written before, nothing else comes through. */
 const GATE: sanitize.IOptions = {

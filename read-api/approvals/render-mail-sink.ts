@@ -1,5 +1,5 @@
 /** Where the parts of a shown mail are put down, as HTML and as text at once. */
-import { asHtml, asText, mark, type Piece } from '../../commands/kernel/visible-text.ts';
+import { asHtml, asText, mark, type Piece } from '../../commands/html/visible-text.ts';
 
 /** Elements that are written, by what they are in the source; of every other one only what is inside. */
 const WRITTEN: ReadonlyMap<string, string> = new Map([

@@ -1,9 +1,9 @@
 /** What an approved send will send, and to whom: nothing of the message is left out, and what is odd about it is said. */
-import { strayRecipients } from '../../commands/drafts/sending/send-warnings.ts';
-import { bytesText, counted } from '../../commands/kernel/counted.ts';
-import type { ShownMail, ShownParts } from '../../commands/kernel/markup.ts';
-import type { ApprovalWarning } from '../../commands/operations/approvals/approval-warnings.ts';
-import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import { strayRecipients } from '../../commands/sending/send-warnings.ts';
+import { bytesText, counted } from '../../commands/values/counted.ts';
+import type { ShownMail, ShownParts } from '../../commands/ports/markup.ts';
+import type { ApprovalWarning } from '../../commands/operations/approval-warnings.ts';
+import type { SendManifest } from '../../commands/operations/manifest.ts';
 import { type Domains, lookAtAddress } from '../../commands/policy/address-look.ts';
 import { addressFact } from './render-address.ts';
 import { attachmentFact } from './render-attachment.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 

@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import { operationsVisibleTo, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import {
   type Approval,
   approvalPayload,
   ListedApproval,
   listedApproval,
-} from '../../commands/operations/approvals/approval-payload.ts';
+} from '../../commands/operations/approval-payload.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
 import {
@@ -18,9 +18,9 @@ import {
   listApprovals as listRows,
   type ListedApproval as Row,
 } from '../../projections/approval-queries.ts';
-import { loadAsOf, momentAsOf } from '../as-of.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../page.ts';
-import { shownPage } from '../shown-page.ts';
+import { loadAsOf, momentAsOf } from '../paging/as-of.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../paging/page.ts';
+import { shownPage } from '../paging/shown-page.ts';
 import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
 import { recordLook, recordSeen } from './record-seen.ts';
 import { requestedApproval } from './requested-approval.ts';

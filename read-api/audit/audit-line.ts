@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
-import { ACTOR_TYPES, SURFACES } from '../../commands/kernel/event.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { Role } from '../../commands/kernel/scopes.ts';
+import { ACTOR_TYPES, SURFACES } from '../../commands/values/event.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Role } from '../../commands/values/scopes.ts';
 import { AUDIT_OUTCOMES } from '../../projections/audit-facts.ts';
 import { type AuditEntry, openAudit } from '../../projections/audit-queries.ts';
 

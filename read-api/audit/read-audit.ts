@@ -1,10 +1,10 @@
 /** GET /audit and /audit/:event_id: what happened in the organisation, who did it and how it ended. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
-import { InstantField } from '../../commands/kernel/future-instant.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import { InstantField } from '../../commands/values/future-instant.ts';
 import { type AuditFilter, getAudit, listAudit } from '../../projections/audit-queries.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../paging/page.ts';
 import { AuditLine, AuditOutcomeField, showLine } from './audit-line.ts';
 
 const AuditLines = collectionOf(AuditLine);

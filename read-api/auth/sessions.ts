@@ -1,15 +1,15 @@
 /** GET /auth/session and /auth/sessions: where a person is signed in. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import type { SessionEntry } from '../../commands/kernel/directory.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import type { SessionEntry } from '../../commands/ports/directory.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import { requireSession } from '../../commands/kernel/step-up.ts';
 import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
 import { describeSession, Session } from '../../commands/accounts/session-payload.ts';
 import { openSessionsOf } from '../../commands/accounts/end-sessions.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
-import { collectionOf, pageFields } from '../page.ts';
-import { pageOfEntries } from '../page-of-entries.ts';
+import { collectionOf, pageFields } from '../paging/page.ts';
+import { pageOfEntries } from '../paging/page-of-entries.ts';
 
 const NoInput = z.strictObject({});
 const ListInput = z.strictObject(pageFields);

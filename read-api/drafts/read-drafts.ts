@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { Draft, DRAFT_STATUSES, DraftContent, draftETag } from '../../commands/kernel/draft-shape.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
+import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import { draft, type DraftState } from '../../commands/drafts/draft.ts';
 import { loadBody } from '../../commands/drafts/draft-body.ts';
 import { attachmentsOf, openEnvelope } from '../../commands/drafts/draft-envelope.ts';
@@ -10,9 +10,9 @@ import { DraftId } from '../../commands/drafts/draft-input.ts';
 import { attachmentPayload, draftPayload } from '../../commands/drafts/draft-payload.ts';
 import { assertScopes, liesWithin, loadDraft } from '../../commands/drafts/load-draft.ts';
 import { listDraftStates, type ListedDraft } from '../../projections/drafts.ts';
-import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
-import { shownPage } from '../shown-page.ts';
+import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../paging/page.ts';
+import { shownPage } from '../paging/shown-page.ts';
 
 export const DraftStatus = z.enum(DRAFT_STATUSES);
 

@@ -1,14 +1,14 @@
 /** email.query: find and read messages of one mailbox. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { looksIntoText } from '../../commands/kernel/matches.ts';
-import type { Scope } from '../../commands/kernel/scopes.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { looksIntoText } from '../../commands/mail/matches.ts';
+import type { Scope } from '../../commands/values/scopes.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { MailboxIdParameter } from '../../commands/kernel/select.ts';
-import { placeIn } from '../../commands/operations/selection.ts';
-import { cursorAfter, encodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';
-import { fitTogether } from './answer-size.ts';
+import { MailboxIdParameter } from '../../commands/mail/select.ts';
+import { placeIn } from '../../commands/messages/selection.ts';
+import { cursorAfter, encodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
+import { fitTogether } from '../messages/answer-size.ts';
 import {
   bodyFields,
   BodyOffset,
@@ -17,10 +17,10 @@ import {
   cappedLimit,
   hasOffsets,
   textFor,
-} from './body-choice.ts';
-import { withFirstContacts } from './first-contacts.ts';
-import { DEPTH_OF, type Message, VIEWS, type Viewing, viewOf } from './message-view.ts';
-import { mailboxOf, MessagePage, readMessages, recordBodies } from './read-messages.ts';
+} from '../messages/body-choice.ts';
+import { withFirstContacts } from '../messages/first-contacts.ts';
+import { DEPTH_OF, type Message, VIEWS, type Viewing, viewOf } from '../messages/message-view.ts';
+import { mailboxOf, MessagePage, readMessages, recordBodies } from '../messages/read-messages.ts';
 import {
   checkSelectFields,
   OtherItem,
@@ -29,7 +29,7 @@ import {
   SCOPE_OF,
   selectTypeOf,
 } from './query-select.ts';
-import { showTexts } from './show-texts.ts';
+import { showTexts } from '../messages/show-texts.ts';
 
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,

@@ -1,15 +1,15 @@
 /** `select` of email.query: messages, or what else of the mailbox is read by the same call (`select.type`). */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { FilterSchema } from '../../commands/mail/mail-filter.ts';
 import { ORDERS } from '../../commands/mail/query.ts';
-import type { Scope } from '../../commands/kernel/scopes.ts';
-import { FolderArgument, MessageIds } from '../../commands/kernel/select.ts';
+import type { Scope } from '../../commands/values/scopes.ts';
+import { FolderArgument, MessageIds } from '../../commands/mail/select.ts';
 import { DraftItem, DraftStatus, readDrafts } from '../drafts/read-drafts.ts';
 import { AttachmentId, Piece, pieceFields, readPiece } from '../messages/get-attachment.ts';
 import { Folder, readFolders } from '../messages/list-folders.ts';
-import { type Page, pageFields } from '../page.ts';
+import { type Page, pageFields } from '../paging/page.ts';
 
 const SELECT_TYPES = ['messages', 'folders', 'drafts', 'attachment'] as const;
 type SelectType = (typeof SELECT_TYPES)[number];

@@ -1,10 +1,10 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
-import { isSessionId } from '../../commands/kernel/credential-ids.ts';
-import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+import { isSessionId } from '../../commands/values/credential-ids.ts';
+import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 import {
   type Presented,
   presentedSession,

@@ -1,7 +1,7 @@
 /** Where requests come from: what events keep of an address and a user agent. */
 import type { IncomingMessage } from 'node:http';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 import { factsOf } from './request-facts.ts';
 
 const MOST_KEPT = 5_000;

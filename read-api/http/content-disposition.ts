@@ -1,5 +1,5 @@
 /** Under which name a download is offered (RFC 6266). */
-import { safeFilename } from '../../commands/kernel/safe-filename.ts';
+import { safeFilename } from '../../commands/mail/safe-filename.ts';
 
 /** Percent-encoding of everything but `attr-char` (RFC 8187 3.2.1). */
 const extended = (text: string): string =>

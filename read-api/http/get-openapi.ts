@@ -1,6 +1,6 @@
 /** The OpenAPI document of the routes that exist. It holds nothing of anybody, so it needs no token. */
 import { z } from 'zod';
-import type { ServerInfo } from '../../commands/kernel/ports.ts';
+import type { ServerInfo } from '../../commands/ports/ports.ts';
 import { definePublicRoute, type Routes } from '../../commands/kernel/public-route.ts';
 import { openApiDocument } from './openapi.ts';
 

@@ -1,6 +1,6 @@
 /** What every operation of the OpenAPI document refers to: the error body and the headers. */
 import type { Capability } from '../../commands/kernel/capability.ts';
-import { ERROR_TABLE } from '../../commands/kernel/errors.ts';
+import { ERROR_TABLE } from '../../commands/values/errors.ts';
 
 export type Json = Record<string, unknown>;
 

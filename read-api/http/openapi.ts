@@ -1,9 +1,9 @@
 /** The registry as an OpenAPI 3.1 document. */
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
-import { ERROR_TABLE, type ErrorCode } from '../../commands/kernel/errors.ts';
+import { ERROR_TABLE, type ErrorCode } from '../../commands/values/errors.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';
-import { SESSION_ONLY_SCOPES } from '../../commands/kernel/scopes.ts';
+import { SESSION_ONLY_SCOPES } from '../../commands/values/scopes.ts';
 import { COMPONENTS, ERROR_SCHEMA, errorResponse, type Json, successHeaders } from './openapi-components.ts';
 import { schemaOf, sharedSchemas } from './openapi-schemas.ts';
 import { keyRuleOf } from '../key-rule.ts';

@@ -1,6 +1,6 @@
 /** Browsers: which origins may call, and what they are told (`contract.md` 16; Fetch standard, CORS protocol). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 const EXPOSED = [
   'Mcp-Session-Id', 'Request-Id', 'WWW-Authenticate', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Allow', 'ETag',

@@ -1,14 +1,14 @@
 /** What a request may come with: a token, a person's session, or a token made from one (`contract.md` 2). */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
-import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/kernel/directory.ts';
+import type { DirectoryState, SessionEntry, TokenEntry } from '../../commands/ports/directory.ts';
 import {
   assertLive,
   assertSessionLive,
   callerBehind,
   callerSignedIn,
 } from '../../commands/kernel/live-caller.ts';
-import type { AccessTokenClaims } from '../../commands/kernel/access-tokens.ts';
-import { type Scope, SCOPES } from '../../commands/kernel/scopes.ts';
+import type { AccessTokenClaims } from '../../commands/ports/access-tokens.ts';
+import { type Scope, SCOPES } from '../../commands/values/scopes.ts';
 
 export type Surface = 'rest' | 'mcp';
 

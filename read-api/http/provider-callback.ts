@@ -1,7 +1,7 @@
 /** Where a mail provider sends a person's browser back to (`contract.md` 18): looking changes nothing, only the POST finishes. */
 import express, { type Request, type Response, type Router } from 'express';
-import { GatewayError, toErrorBody } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { GatewayError, toErrorBody } from '../../commands/values/errors.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import {
   describeAuthorization,
   finishAuthorization,

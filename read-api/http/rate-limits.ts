@@ -1,6 +1,6 @@
 /** What a token may ask per minute and at once (`contract.md` 15), kept in this process's memory. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Clock, Limits } from '../../commands/kernel/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Clock, Limits } from '../../commands/ports/ports.ts';
 
 export type Effect = 'read' | 'write';
 

@@ -3,10 +3,10 @@ import { refusalEntry } from '../../commands/kernel/access-events.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import type { ActorKind } from '../../commands/kernel/access.ts';
-import { credentialIds } from '../../commands/kernel/credential-ids.ts';
-import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+import { credentialIds } from '../../commands/values/credential-ids.ts';
+import type { GatewayError } from '../../commands/values/errors.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 
 /** What a request came with: known here, whatever is wrong with it. */
 export interface KnownCredential {

@@ -1,7 +1,7 @@
 /** Reads the body of a POST itself: no middleware has parsed, copied or buffered it before. */
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { UploadedBytes } from '../../commands/kernel/uploaded-bytes.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { UploadedBytes } from '../../commands/values/uploaded-bytes.ts';
 
 /**
  * The whole body. Throws `payload_too_large` as soon as it is known to exceed `maxBytes`, and

@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import type { InputIssue } from '../../commands/kernel/input-issues.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { isJsonObject } from '../../commands/kernel/json-object.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { isJsonObject } from '../../commands/values/json-object.ts';
 import { readBody, uploadOf } from './request-body.ts';
 
 /** Deeper JSON than any request of ours needs: refused before it can exhaust a stack. */

@@ -1,8 +1,8 @@
 /** Answers of the REST face: written at once, headers by the declaration, errors by the table. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Capability } from '../../commands/kernel/capability.ts';
-import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/kernel/errors.ts';
-import { writePosition } from '../../commands/kernel/position.ts';
+import { ERROR_TABLE, GatewayError, toErrorBody } from '../../commands/values/errors.ts';
+import { writePosition } from '../../commands/values/position.ts';
 import type { Outcome } from '../../commands/kernel/invoke-capability.ts';
 import { jsonPieces } from './json-pieces.ts';
 

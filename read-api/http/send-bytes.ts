@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { askedRange, type ByteRange, rangeWithin } from './byte-range.ts';
 import { contentDisposition } from './content-disposition.ts';
-import { goneSignal } from './gone-signal.ts';
+import { goneSignal } from './disconnect-signal.ts';
 import { ClientGone } from './request-body.ts';
 
 /** A client that takes nothing for this long is gone. */

@@ -1,14 +1,14 @@
 /** get_identity: who the caller is and what it may do, so that nobody hard-codes it. */
 import { z } from 'zod';
 import type { Caller, MailboxAccess } from '../../commands/kernel/access.ts';
-import { mayCall } from '../../commands/kernel/authorise.ts';
+import { mayCall } from '../../commands/kernel/authorize.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { effectiveRoles } from '../../commands/kernel/folders.ts';
 import { asReached } from '../../commands/kernel/searched-folders.ts';
 import { type Quotas, tighterQuotas } from '../../commands/kernel/grant-quotas.ts';
-import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/kernel/mail-filter.ts';
-import { POLICY_ACTIONS, type PolicyAction } from '../../commands/kernel/policy-document.ts';
+import { FILTER_KEYS, SERVER_DEFINED_FILTERS } from '../../commands/mail/mail-filter.ts';
+import { POLICY_ACTIONS, type PolicyAction } from '../../commands/values/policy-document.ts';
 import { decideActionPolicy, decideSendPolicy } from '../../commands/policy/decide-for-caller.ts';
 
 const MailboxIdentity = z.object({

@@ -1,13 +1,13 @@
 /** GET /mailboxes/:mailbox_id/grants: who may use a mailbox, now or at an earlier moment. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
-import { MailboxIdParameter } from '../../commands/kernel/select.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import { MailboxIdParameter } from '../../commands/mail/select.ts';
 import { describeGrant, Grant } from '../../commands/mailboxes/grant-payload.ts';
 import { mailbox } from '../../commands/mailboxes/mailbox.ts';
-import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
-import { collectionOf, pageFields } from '../page.ts';
-import { pageOfEntries } from '../page-of-entries.ts';
+import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
+import { collectionOf, pageFields } from '../paging/page.ts';
+import { pageOfEntries } from '../paging/page-of-entries.ts';
 
 const Grants = collectionOf(Grant);
 const Input = z.strictObject({

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { MailboxIdParameter } from '../../commands/kernel/select.ts';
+import { MailboxIdParameter } from '../../commands/mail/select.ts';
 import { AttachmentId } from './get-attachment.ts';
 import { requestedAttachment } from './requested-attachment.ts';
 

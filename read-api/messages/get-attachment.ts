@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { safeMediaType } from '../../commands/kernel/byte-answer.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { safeFilename } from '../../commands/kernel/safe-filename.ts';
-import { MailboxIdParameter } from '../../commands/kernel/select.ts';
+import { safeFilename } from '../../commands/mail/safe-filename.ts';
+import { MailboxIdParameter } from '../../commands/mail/select.ts';
 import { requestedAttachment } from './requested-attachment.ts';
 
 export const AttachmentId = z.string().min(1).max(80).describe('An id of attachments[] of a message.');

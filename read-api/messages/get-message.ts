@@ -1,13 +1,13 @@
 /** One message by its id, whole. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { MailboxIdParameter, MessageId } from '../../commands/kernel/select.ts';
-import { bodyFields, BodyOffset, bodyScopes, bodyWindow, hasOffsets, textFor } from '../email/body-choice.ts';
-import { withFirstContacts } from '../email/first-contacts.ts';
-import { DEPTH_OF, Message, type Viewing, viewOf } from '../email/message-view.ts';
-import { recordBodies } from '../email/read-messages.ts';
-import { showTexts } from '../email/show-texts.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { MailboxIdParameter, MessageId } from '../../commands/mail/select.ts';
+import { bodyFields, BodyOffset, bodyScopes, bodyWindow, hasOffsets, textFor } from './body-choice.ts';
+import { withFirstContacts } from './first-contacts.ts';
+import { DEPTH_OF, Message, type Viewing, viewOf } from './message-view.ts';
+import { recordBodies } from './read-messages.ts';
+import { showTexts } from './show-texts.ts';
 import { orStale, requestedMessage } from './requested-message.ts';
 
 const Input = z.strictObject({

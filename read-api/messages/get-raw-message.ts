@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ByteAnswer } from '../../commands/kernel/byte-answer.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { rawBytes } from '../../commands/kernel/received-part.ts';
-import { MailboxIdParameter, MessageId } from '../../commands/kernel/select.ts';
+import { MailboxIdParameter, MessageId } from '../../commands/mail/select.ts';
 import { orStale, readable, requestedMessage } from './requested-message.ts';
 
 const Input = z.strictObject({ mailbox_id: MailboxIdParameter, message_id: MessageId });

@@ -2,16 +2,16 @@
 import { z } from 'zod';
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import type { FolderEntry, MailboxEntry } from '../../commands/kernel/directory.ts';
+import type { FolderEntry, MailboxEntry } from '../../commands/ports/directory.ts';
 import { roleOfFolder } from '../../commands/kernel/folders.ts';
-import type { FolderListing } from '../../commands/kernel/mail-port.ts';
+import type { FolderListing } from '../../commands/ports/mail-port.ts';
 import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 import { isFolderAllowed } from '../../commands/kernel/searched-folders.ts';
-import { MailboxIdParameter } from '../../commands/kernel/select.ts';
+import { MailboxIdParameter } from '../../commands/mail/select.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { registerFolders } from '../../commands/mailboxes/register-folders.ts';
-import { mailboxOf } from '../email/read-messages.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../page.ts';
+import { mailboxOf } from './read-messages.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../paging/page.ts';
 
 export const Folder = z.object({
   id: z.string(),

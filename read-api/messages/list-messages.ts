@@ -1,10 +1,10 @@
 /** The messages of a folder, newest first. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { FolderArgument, MailboxIdParameter } from '../../commands/kernel/select.ts';
-import { bodyFields, bodyScopes, bodyWindow, cappedLimit } from '../email/body-choice.ts';
-import { MessagePage, readMessages } from '../email/read-messages.ts';
-import { pageFields } from '../page.ts';
+import { FolderArgument, MailboxIdParameter } from '../../commands/mail/select.ts';
+import { bodyFields, bodyScopes, bodyWindow, cappedLimit } from './body-choice.ts';
+import { MessagePage, readMessages } from './read-messages.ts';
+import { pageFields } from '../paging/page.ts';
 
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,

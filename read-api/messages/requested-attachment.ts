@@ -1,8 +1,8 @@
 /** The attachment a caller names: its part of the message, ready to be read from any place in it. */
 import type { Context } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import type { PartDescription } from '../../commands/mail/message.ts';
-import { mailboxOf } from '../email/read-messages.ts';
+import { mailboxOf } from './read-messages.ts';
 import { partOf } from './read-parts.ts';
 import { orStale, readable, requestedMessage } from './requested-message.ts';
 

@@ -1,12 +1,12 @@
 /** The one message a route names: where it lies, and what is said when it is not there any more. */
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import type { MessageRef } from '../../commands/mail/message.ts';
-import { placeIn } from '../../commands/operations/selection.ts';
-import { staleMessage } from '../../commands/operations/stale-message.ts';
-import { mailboxOf } from '../email/read-messages.ts';
+import { placeIn } from '../../commands/messages/selection.ts';
+import { staleMessage } from '../../commands/messages/resolve-stale-id.ts';
+import { mailboxOf } from './read-messages.ts';
 
 export interface RequestedMessage {
   readonly mailbox: MailboxEntry;

@@ -1,21 +1,21 @@
 /** An operation as `GET /operations` shows it (`contract.md` 6, 10 and 17). */
 import { z } from 'zod';
-import { ACTOR_TYPES } from '../../commands/kernel/event.ts';
-import type { PersonalData } from '../../commands/kernel/ports.ts';
+import { ACTOR_TYPES } from '../../commands/values/event.ts';
+import type { PersonalData } from '../../commands/ports/ports.ts';
 import {
   OperationReply,
   type OperationState,
   replyOf,
   summarise,
 } from '../../commands/operations/operation.ts';
-import { progressAt } from '../../commands/operations/approvals/progress-at.ts';
-import { isUnrun } from '../../commands/operations/approvals/approval-status.ts';
+import { progressAt } from '../../commands/operations/progress-at.ts';
+import { isUnrun } from '../../commands/operations/approval-status.ts';
 import {
   approvalOfReply,
   replyOfCheck,
   statusOfCheck,
-} from '../../commands/operations/approvals/reply-of-check.ts';
-import { skippedItems } from '../../commands/operations/approvals/skipped-items.ts';
+} from '../../commands/operations/approval-reply.ts';
+import { skippedItems } from '../../commands/operations/skipped-items.ts';
 import { countsOf, OPERATION_STATES } from '../../commands/operations/operation-progress.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import type { OperationRow } from '../../projections/operation-queries.ts';

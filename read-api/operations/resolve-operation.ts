@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { assertUnknown, resolveOperation as settle } from '../../commands/email/resolve-operation.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Scope } from '../../commands/kernel/scopes.ts';
-import { scopesOf } from '../../commands/operations/actions.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Scope } from '../../commands/values/scopes.ts';
+import { scopesOf } from '../../commands/messages/actions.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { countsOf } from '../../commands/operations/operation-progress.ts';
-import { WORDS } from '../../commands/operations/resolve-actions.ts';
+import { WORDS } from '../../commands/messages/resolve-actions.ts';
 import { Operation } from './operation-view.ts';
 import { findOperation, type FoundOperation, showOperation } from './show-operation.ts';
 

@@ -2,7 +2,7 @@
 import { assertMayRead, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { type Loaded, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { listAudit } from '../../projections/audit-queries.ts';
 import { recordSeen } from '../approvals/record-seen.ts';

@@ -1,11 +1,11 @@
 /** GET /agents and /agents/:agent_id. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import { Agent, agentVersion, describeAgent } from '../../commands/organisation/agent-payload.ts';
 import { managesAgent } from '../../commands/organisation/visible-tokens.ts';
-import { collectionOf, pageFields } from '../page.ts';
-import { pageOfEntries } from '../page-of-entries.ts';
+import { collectionOf, pageFields } from '../paging/page.ts';
+import { pageOfEntries } from '../paging/page-of-entries.ts';
 
 const Agents = collectionOf(Agent);
 const ListInput = z.strictObject(pageFields);

@@ -1,14 +1,14 @@
 /** GET /tokens and /tokens/:token_id. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import type { TokenEntry } from '../../commands/kernel/directory.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { TokenEntry } from '../../commands/ports/directory.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { describeToken, Token } from '../../commands/organisation/token-payload.ts';
 import { managesToken } from '../../commands/organisation/visible-tokens.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
-import { collectionOf, pageFields } from '../page.ts';
-import { pageOfEntries } from '../page-of-entries.ts';
+import { collectionOf, pageFields } from '../paging/page.ts';
+import { pageOfEntries } from '../paging/page-of-entries.ts';
 
 const Tokens = collectionOf(Token);
 const ListInput = z.strictObject(pageFields);

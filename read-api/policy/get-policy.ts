@@ -1,11 +1,11 @@
 /** GET /org/policy: the policy in force, now or at an earlier moment. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import { notFound } from '../../commands/values/errors.ts';
 import { organisation } from '../../commands/organisation/organisation.ts';
 import { policy } from '../../commands/policy/policy-events.ts';
 import { describePolicy, OrgPolicy } from '../../commands/policy/policy-payload.ts';
-import { AsOfField, loadAsOf, momentAsOf } from '../as-of.ts';
+import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
 
 const Input = z.strictObject({ as_of: AsOfField });
 

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { type Aggregate, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { canonicalJson } from '../../commands/kernel/idempotency.ts';
-import type { Policy } from '../../commands/kernel/policy-document.ts';
+import type { Policy } from '../../commands/values/policy-document.ts';
 import { policy, type PolicySet, type PolicyVersion } from '../../commands/policy/policy-events.ts';
-import { collectionOf, pageFields } from '../page.ts';
-import { pageOfEntries } from '../page-of-entries.ts';
+import { collectionOf, pageFields } from '../paging/page.ts';
+import { pageOfEntries } from '../paging/page-of-entries.ts';
 
 const ruleIds = z.array(z.string());
 const Version = z.object({

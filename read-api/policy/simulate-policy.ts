@@ -1,7 +1,7 @@
 /** POST /org/policy/simulate: what a policy would say of a request, case by case; nothing is run, looked up or kept. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
-import { APPROVER_ROLES, type Policy, POLICY_ACTIONS } from '../../commands/kernel/policy-document.ts';
+import { APPROVER_ROLES, type Policy, POLICY_ACTIONS } from '../../commands/values/policy-document.ts';
 import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
 import {
   type DecidedCase,

@@ -1,14 +1,14 @@
 /** A request nobody makes: who would ask for what, as policy would look at it (`contract.md` 3 and 8). */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
-import { GatewayError, notFound } from '../../commands/kernel/errors.ts';
-import { MailboxIdParameter, MAX_MESSAGES } from '../../commands/kernel/select.ts';
+import { GatewayError, notFound } from '../../commands/values/errors.ts';
+import { MailboxIdParameter, MAX_MESSAGES } from '../../commands/mail/select.ts';
 import { isMediaType, MAX_ATTACHMENTS } from '../../commands/drafts/draft-input.ts';
 import { loadDraft } from '../../commands/drafts/load-draft.ts';
 import { AddressInput, addressOf } from '../../commands/drafts/mail-address.ts';
-import { sendContentOf } from '../../commands/drafts/sending/send-content.ts';
+import { sendContentOf } from '../../commands/sending/send-content.ts';
 import { ActOperation } from '../../commands/email/act-operations.ts';
-import type { Policy } from '../../commands/kernel/policy-document.ts';
+import type { Policy } from '../../commands/values/policy-document.ts';
 import { type Acting, factsOfSend } from '../../commands/policy/decide-for-caller.ts';
 import type { PolicyFacts } from '../../commands/policy/policy-facts.ts';
 

@@ -1,12 +1,12 @@
 /** email.await: wait for messages, for the decision about a check, or for operations to finish. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
-import { FolderArgument, MailboxIdParameter } from '../../commands/kernel/select.ts';
-import type { Scope } from '../../commands/kernel/scopes.ts';
-import { ListedApproval } from '../../commands/operations/approvals/approval-payload.ts';
-import { Message } from '../email/message-view.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { FilterSchema } from '../../commands/mail/mail-filter.ts';
+import { FolderArgument, MailboxIdParameter } from '../../commands/mail/select.ts';
+import type { Scope } from '../../commands/values/scopes.ts';
+import { ListedApproval } from '../../commands/operations/approval-payload.ts';
+import { Message } from '../messages/message-view.ts';
 import { ApprovalIds, approvalsThat } from './approval-wait.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
 import { messagesThat } from './message-wait.ts';

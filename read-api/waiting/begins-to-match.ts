@@ -1,9 +1,9 @@
 /** Which changes count for who waits for messages. Pure: the same change has the same verdict in every process, at any time. */
-import { isHome } from '../../commands/kernel/home-folder.ts';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import { isHome } from '../../commands/kernel/canonical-folder.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
-import { asksForFlags, matches, type MatchContext } from '../../commands/kernel/matches.ts';
-import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
+import { asksForFlags, matches, type MatchContext } from '../../commands/mail/matches.ts';
+import type { ObservedChange } from '../../commands/ports/observed-change.ts';
 
 /** A message marked `\Deleted` is listed nowhere (`contract.md` 4). */
 const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');

@@ -1,11 +1,11 @@
 /** A check for whoever waits: its stream is read once for all who look at the same time, and shown once. */
 import { streamOf } from '../../commands/kernel/decide-and-append.ts';
-import { type PastFact, readEvent } from '../../commands/kernel/event.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { type PastFact, readEvent } from '../../commands/values/event.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { Position } from '../../commands/kernel/position.ts';
-import { type ListedApproval, listedApproval } from '../../commands/operations/approvals/approval-payload.ts';
-import { statusOfCheck } from '../../commands/operations/approvals/reply-of-check.ts';
+import type { Position } from '../../commands/values/position.ts';
+import { type ListedApproval, listedApproval } from '../../commands/operations/approval-payload.ts';
+import { statusOfCheck } from '../../commands/operations/approval-reply.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import type { OperationEvent } from '../../commands/operations/operation-events.ts';
 import { approvalIdOf } from '../../commands/operations/operation-id.ts';

@@ -1,8 +1,8 @@
 /** Messages for whoever wakes at the same time: one change is fetched once, however many wait for it. */
-import type { MailPort } from '../../commands/kernel/mail-port.ts';
+import type { MailPort } from '../../commands/ports/mail-port.ts';
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
-import type { ObservedChange } from '../../commands/kernel/observed-change.ts';
-import type { Clock } from '../../commands/kernel/ports.ts';
+import type { ObservedChange } from '../../commands/ports/observed-change.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 
 /** A change, and where its message lies. */
 export interface ChangedMessage {

@@ -1,16 +1,16 @@
 /** Waiting for messages that arrive or begin to match. */
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
-import { serverLeaves } from '../../commands/kernel/matches.ts';
-import type { FeedPlace, ObservedChange } from '../../commands/kernel/observed-change.ts';
+import { serverLeaves } from '../../commands/mail/matches.ts';
+import type { FeedPlace, ObservedChange } from '../../commands/ports/observed-change.ts';
 import { searchedFolders } from '../../commands/kernel/searched-folders.ts';
-import { withFirstContacts } from '../email/first-contacts.ts';
-import { type Message, viewOf } from '../email/message-view.ts';
-import { mailboxOf } from '../email/read-messages.ts';
+import { withFirstContacts } from '../messages/first-contacts.ts';
+import { type Message, viewOf } from '../messages/message-view.ts';
+import { mailboxOf } from '../messages/read-messages.ts';
 import { beginsToMatch, isToldHere, mayCount } from './begins-to-match.ts';
 import { type ChangedMessage, fetchOnce } from './fetch-once.ts';
 import type { Found, WaitSource } from './wait-for.ts';

@@ -1,7 +1,7 @@
 /** monitor_approval: wait until people decided, and until what they approved has run. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
-import { ListedApproval } from '../../commands/operations/approvals/approval-payload.ts';
+import { ListedApproval } from '../../commands/operations/approval-payload.ts';
 import { ApprovalIds, approvalsThat } from './approval-wait.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
 import { startOfAll, waitFor } from './wait-for.ts';

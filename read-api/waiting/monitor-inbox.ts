@@ -1,9 +1,9 @@
 /** monitor_inbox: wait for new messages in one folder. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
-import { FilterSchema } from '../../commands/kernel/mail-filter.ts';
-import { FolderArgument, MailboxIdParameter } from '../../commands/kernel/select.ts';
-import { Message } from '../email/message-view.ts';
+import { FilterSchema } from '../../commands/mail/mail-filter.ts';
+import { FolderArgument, MailboxIdParameter } from '../../commands/mail/select.ts';
+import { Message } from '../messages/message-view.ts';
 import { type AwaitReply, awaitReplyOf, waitFields } from './await-reply.ts';
 import { messagesThat } from './message-wait.ts';
 import { startOf, waitFor } from './wait-for.ts';

@@ -1,12 +1,12 @@
 /** The one way to wait: look, and sleep until the feed tells of something new, the time is over, or nobody waits. */
 import type { Caller } from '../../commands/kernel/access.ts';
-import { authorise } from '../../commands/kernel/authorise.ts';
+import { authorise } from '../../commands/kernel/authorize.ts';
 import type { Capability, Context } from '../../commands/kernel/capability.ts';
-import { FEED_DAYS } from '../../commands/kernel/change-feed.ts';
-import { ERROR_TABLE, GatewayError } from '../../commands/kernel/errors.ts';
+import { FEED_DAYS } from '../../commands/ports/change-feed.ts';
+import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import { callerNow as callerStanding } from '../../commands/kernel/live-caller.ts';
-import { type FeedPlace, isAfter } from '../../commands/kernel/observed-change.ts';
-import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/waiting/wait-cursor.ts';
+import { type FeedPlace, isAfter } from '../../commands/ports/observed-change.ts';
+import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { type AwaitReply, DEFAULT_WAIT_SECONDS, type WaitFields } from './await-reply.ts';
 
 /** Rights that end, end a wait within this time (`contract.md` 2). */

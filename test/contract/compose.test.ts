@@ -8,7 +8,7 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { type Config, loadConfig } from '../../infra/config.ts';
+import { type Config, loadConfig } from '../../infra/process/config.ts';
 
 const Service = z.object({
   build: z.string().optional(),
@@ -148,7 +148,7 @@ describe('Dockerfile', () => {
   it('starts Node as npm start does', () => {
     const { config, scripts } = StartedBy.parse(JSON.parse(readFileSync('package.json', 'utf8')));
     const [, command = ''] = /^CMD (.+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
-    expect(JSON.parse(command)).to.deep.equal(['node', ...config.node_flags.split(' '), 'infra/main.ts']);
+    expect(JSON.parse(command)).to.deep.equal(['node', ...config.node_flags.split(' '), 'infra/process/main.ts']);
     expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/main\.ts$/);
     const [environment = ''] = /^ENV .+$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(environment).to.include(/MALLOC_ARENA_MAX=\d/.exec(scripts['start'] ?? '')?.[0] ?? 'nothing');
@@ -190,7 +190,7 @@ describe('Dockerfile', () => {
       for (const name of copied) cpSync(name, join(image, name), { recursive: true });
       symlinkSync(resolve('node_modules'), join(image, 'node_modules'));
       const env = { PATH: process.env['PATH'], ROLES: 'api', DATA_DIR: join(image, 'data') };
-      const { stderr, status } = spawnSync(process.execPath, ['infra/main.ts'], { cwd: image, env });
+      const { stderr, status } = spawnSync(process.execPath, ['infra/process/main.ts'], { cwd: image, env });
       expect(stderr.toString()).to.match(/^ROLES leaves embedded out, so DATABASE_URL and EVENTSTORE_URL/);
       expect(status).to.equal(1);
     } finally {

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { describeSettings } from '../../infra/config-schema.ts';
+import { describeSettings } from '../../infra/process/config-schema.ts';
 
 const FILE = 'docs/settings.md';
 

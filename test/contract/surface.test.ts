@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import type { Capability } from '../../commands/kernel/capability.ts';
-import { isMailboxScope, type MailboxScope, PRESETS, type Scope } from '../../commands/kernel/scopes.ts';
+import { isMailboxScope, type MailboxScope, PRESETS, type Scope } from '../../commands/values/scopes.ts';
 import { ToolCatalogue } from '../../mcp/list-tools.ts';
 import { NEWEST_REVISION } from '../../mcp/protocol-revisions.ts';
 import { capabilities } from '../../read-api/capabilities.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
 import { feedStream } from '../../commands/feed/feed-events.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
+import type { Fact } from '../../commands/values/event.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { happened, sampleAuthor } from '../support/event-author.ts';
 import {

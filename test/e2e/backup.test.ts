@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import { readManifest, type Manifest } from '../../infra/backup/manifest.ts';
-import { loadConfig } from '../../infra/config.ts';
-import { type Gateway, startGateway } from '../../infra/gateway.ts';
+import { loadConfig } from '../../infra/process/config.ts';
+import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import {
   type Answer,

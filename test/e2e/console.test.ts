@@ -1,9 +1,9 @@
 /** The approver's page in a real browser, before a real gateway: what a person sees, does and is kept from. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { addPerson, passwordLink } from '../../commands/add-person.ts';
+import { addPerson, passwordLink } from '../../commands/organisation/add-person.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
-import { systemClock } from '../../infra/system-clock.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
 import { lowContrasts, namelessControls, outline } from '../support/page-checks.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ORDERS } from '../../commands/mail/query.ts';
-import { decodeWaitCursor } from '../../commands/waiting/wait-cursor.ts';
+import { decodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { expect } from 'chai';
-import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { HostSettings } from '../../commands/ports/mail-port.ts';
 import {
   type Answer,
   type CallOptions,

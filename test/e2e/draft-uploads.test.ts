@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { simpleParser } from 'mailparser';
 import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
-import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
+import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';

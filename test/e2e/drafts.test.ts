@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { writePosition } from '../../commands/kernel/position.ts';
+import { writePosition } from '../../commands/values/position.ts';
 import { simpleParser } from 'mailparser';
 import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
-import { freezeDraft } from '../../commands/drafts/freeze-draft.ts';
+import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { DraftCalls } from './draft-calls.ts';

@@ -209,7 +209,7 @@ describe('a gateway that is killed between intent and outcome', function () {
   });
 
   const run = async (): Promise<ChildProcess> => {
-    const child = spawn(process.execPath, ['infra/main.ts'], { env: environment(), stdio: 'ignore' });
+    const child = spawn(process.execPath, ['infra/process/main.ts'], { env: environment(), stdio: 'ignore' });
     children.push(child);
     await eventually(async () => {
       const ready = await fetch(`${baseUrl}/health/ready`);

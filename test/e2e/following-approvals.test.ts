@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../infra/config.ts';
-import { type Gateway, startGateway } from '../../infra/gateway.ts';
+import { loadConfig } from '../../infra/process/config.ts';
+import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import {
   type Answer,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
-import { publicRoutes } from '../../read-api/public-routes.ts';
+import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
 import { appendMessages, plainMessage } from '../support/mail-append.ts';

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type ConnectedEventStore, openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { readRunFile, type RunFacts } from '../../infra/run-file.ts';
+import { readRunFile, type RunFacts } from '../../infra/process/run-file.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { callRest, eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

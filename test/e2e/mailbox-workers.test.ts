@@ -4,7 +4,7 @@ import type { FeedChange } from '../../commands/feed/feed-events.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { readRunFile } from '../../infra/run-file.ts';
+import { readRunFile } from '../../infra/process/run-file.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually } from '../support/gateway.ts';
 import type { GatewayProcess } from '../support/gateway-process.ts';

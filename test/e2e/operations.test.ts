@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
+import type { Fact } from '../../commands/values/event.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { happened, sampleAuthor } from '../support/event-author.ts';
 import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';

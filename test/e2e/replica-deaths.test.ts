@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { readRunFile } from '../../infra/run-file.ts';
+import { readRunFile } from '../../infra/process/run-file.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, eventually } from '../support/gateway.ts';
 import { brokenInvariants, type ToldAnswer, type ToldResult } from '../support/log-invariants.ts';

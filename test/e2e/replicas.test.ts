@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { expect } from 'chai';
-import { freePort } from '../../infra/kept-port.ts';
+import { freePort } from '../../infra/platform/kept-port.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
@@ -270,7 +270,7 @@ describe('npm run store', function () {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-store-'));
     const port = await freePort();
     const env = { DATA_DIR: folder, STORE_PORT: String(port), ROLES: 'api' };
-    const entry = 'infra/store.ts';
+    const entry = 'infra/process/store.ts';
     const store = await GatewayProcess.start({ entry, env });
     try {
       expect(new URL(store.address).port).to.equal(String(port));

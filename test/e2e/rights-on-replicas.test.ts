@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
-import { readRunFile } from '../../infra/run-file.ts';
+import { readRunFile } from '../../infra/process/run-file.ts';
 import { freezableProxy, type FreezableProxy } from '../contract/event-store/freezable-proxy.ts';
 import { atPort } from '../support/crashed-run.ts';
 import { happened, sampleAuthor } from '../support/event-author.ts';

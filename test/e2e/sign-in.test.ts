@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { resetPassword } from '../../commands/accounts/change-password.ts';
 import { signIn } from '../../commands/accounts/sign-in.ts';
-import { addPerson, passwordLink } from '../../commands/add-person.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import { addPerson, passwordLink } from '../../commands/organisation/add-person.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import type { PublicContext } from '../../commands/kernel/public-route.ts';
-import type { Secrets } from '../../commands/kernel/secrets.ts';
+import type { Secrets } from '../../commands/ports/secrets.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { callRest, eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { callOf, helloOf, rawMcp } from '../support/mcp/raw-mcp.ts';

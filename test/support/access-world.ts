@@ -5,7 +5,7 @@ import type {
   GrantEntry,
   MailboxEntry,
   TokenEntry,
-} from '../../commands/kernel/directory.ts';
+} from '../../commands/ports/directory.ts';
 import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 import {
   MAILBOX_SCOPES,
@@ -14,7 +14,7 @@ import {
   ROLES,
   SCOPES,
   type Scope,
-} from '../../commands/kernel/scopes.ts';
+} from '../../commands/values/scopes.ts';
 
 export const WORLD_NOW = new Date('2026-03-01T12:00:00.000Z');
 

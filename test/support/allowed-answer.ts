@@ -1,4 +1,4 @@
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 /** The answer, or null for one of the refusals; none = it has to succeed. Throws for every other end, naming the step. */
 export async function expectAnswer<Answer>(

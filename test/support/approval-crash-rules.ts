@@ -2,7 +2,7 @@
  * What must hold of a check whatever crashed in between. Written from the rules (`contract.md` 9, 10 and 14), not from the
  * deciders: it reads the events as anybody may.
  */
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
 import { brokenApprovalRules, type Deciders, statusInStream } from './approval-invariants.ts';
 

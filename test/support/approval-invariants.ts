@@ -2,8 +2,8 @@
  * What must hold of a check whatever happened and whoever met whom. Written from the rules (`contract.md` 8 to 10), not from
  * the deciders: it reads the events of one operation as anybody may, and knows nothing of how they came there.
  */
-import type { EventMetadata, StoredEvent } from '../../commands/kernel/event.ts';
-import type { ApprovalStatus } from '../../commands/operations/approvals/approval-status.ts';
+import type { EventMetadata, StoredEvent } from '../../commands/values/event.ts';
+import type { ApprovalStatus } from '../../commands/operations/approval-status.ts';
 
 /** Who may have decided: role of each person at the time, and in whose name it was asked for. */
 export interface Deciders {

@@ -1,10 +1,10 @@
 /** A check over which two gateways meet: what each did, what the streams say, and what truly happened. */
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { PolicyEffect, PolicyRule } from '../../commands/kernel/policy-document.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { PolicyEffect, PolicyRule } from '../../commands/values/policy-document.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { ApprovalCalls } from './approval-calls.ts';
 import { brokenApprovalRules, statusInStream } from './approval-invariants.ts';
 import { ApprovalWorld, type Asked, DECIDERS, MAILBOX, type PersonId } from './approval-world.ts';

@@ -1,5 +1,5 @@
 /** What policy and mode make of a request, as `contract.md` 6 and 8 say it: a second, plain telling beside the deciders. */
-import { APPROVER_ROLES, type PolicyEffect } from '../../commands/kernel/policy-document.ts';
+import { APPROVER_ROLES, type PolicyEffect } from '../../commands/values/policy-document.ts';
 import { PEOPLE, type PersonId } from './approval-world.ts';
 
 type Require = Extract<PolicyEffect, { decision: 'require' }>;

@@ -1,5 +1,5 @@
 /** A mailbox whose connection or whose caller is lost at a chosen command, and that knows what truly happened. */
-import type { ActionOutcome, FlagChange } from '../../commands/kernel/mail-port.ts';
+import type { ActionOutcome, FlagChange } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { FakeMailbox } from './fake-mailbox.ts';
 

@@ -1,12 +1,12 @@
 /** An operation rig in which people decide: rules, approvers who are signed in, a clock that can be set. */
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
-import type { PersonEntry, PolicyEntry } from '../../commands/kernel/directory.ts';
-import { ROLE_SCOPES, type Role, type Scope } from '../../commands/kernel/scopes.ts';
+import type { PersonEntry, PolicyEntry } from '../../commands/ports/directory.ts';
+import { ROLE_SCOPES, type Role, type Scope } from '../../commands/values/scopes.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { operation, type OperationReply, type OperationState } from '../../commands/operations/operation.ts';
-import type { Approval } from '../../commands/operations/approvals/approval-payload.ts';
+import type { Approval } from '../../commands/operations/approval-payload.ts';
 import { WORLD_NOW } from './access-world.ts';
 import { type OperationRig, operationRig, type RigOptions } from './operation-rig.ts';
 import { policyEntry } from './policy-entry.ts';

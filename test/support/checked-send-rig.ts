@@ -1,16 +1,16 @@
 /** An agent whose sends wait for a person, on the rig of a send, and the ways a check goes. */
-import type { PolicyEntry } from '../../commands/kernel/directory.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { Role } from '../../commands/kernel/scopes.ts';
+import type { PolicyEntry } from '../../commands/ports/directory.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Role } from '../../commands/values/scopes.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { wantsToSendDraft } from '../../commands/approvals/wants-to-send-draft.ts';
-import { castVote } from '../../commands/operations/approvals/cast-vote.ts';
-import { commitCheck } from '../../commands/operations/approvals/commit-check.ts';
-import { cancelCheck } from '../../commands/operations/approvals/end-check.ts';
-import { decideNow } from '../../commands/operations/approvals/decide-now.ts';
+import { castVote } from '../../commands/operations/cast-vote.ts';
+import { commitCheck } from '../../commands/operations/run-commit.ts';
+import { cancelCheck } from '../../commands/operations/end-approval.ts';
+import { decideNow } from '../../commands/operations/decide-now.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
-import { sendCommit } from '../../commands/drafts/sending/commit-send.ts';
-import { releaseDraftOf } from '../../commands/drafts/sending/leave-review.ts';
+import { sendCommit } from '../../commands/sending/commit-send.ts';
+import { releaseDraftOf } from '../../commands/sending/release-draft.ts';
 import { sampleAuthor } from './event-author.ts';
 import { SendRig, type SendRigOptions } from './send-rig.ts';
 import { policyEntry } from './policy-entry.ts';

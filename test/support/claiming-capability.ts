@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { type CapabilityDefinition, defineCapability } from '../../commands/kernel/capability.ts';
 import { decideAndAppend, type Aggregate } from '../../commands/kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent } from '../../commands/kernel/event.ts';
+import { catalogueOf, defineEvent } from '../../commands/values/event.ts';
 
 export const ThingMade = defineEvent({
   type: 'ThingMade',

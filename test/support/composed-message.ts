@@ -1,7 +1,7 @@
 /** A composed message read by another parser, and the bytes themselves looked at. */
 import { expect } from 'chai';
 import { type ParsedMail, simpleParser } from 'mailparser';
-import type { MessageToCompose } from '../../commands/kernel/message-composer.ts';
+import type { MessageToCompose } from '../../commands/ports/message-composer.ts';
 import { messageComposer } from '../../infra/mail/compose-message.ts';
 
 export interface ReadMessage {

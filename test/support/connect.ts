@@ -1,5 +1,5 @@
 /** Connecting a mailbox without a worker: through the mail port, and its index is taken for complete. */
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import {
   connectMailbox,
   type ConnectOutcome,

@@ -1,7 +1,7 @@
 /** A run of the gateway behind a crash line: where its stores seem to be, and what is done once it is dead. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { CrashLine, Target } from './crash-line.ts';
 import { eventually } from './gateway.ts';
 import type { RunHome } from './gateway-run.ts';

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { Aggregate, Author } from '../../commands/kernel/decide-and-append.ts';
 import { foldFacts } from '../../commands/kernel/decide-and-append.ts';
-import type { EventDefinition, Fact } from '../../commands/kernel/event.ts';
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import type { EventDefinition, Fact } from '../../commands/values/event.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 export const AUTHOR: Author = {
   orgId: 'org_1',

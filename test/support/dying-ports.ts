@@ -1,6 +1,6 @@
 /** The ports of a process that dies right before, or right after, the append that holds an event of some type. */
-import type { Ports } from '../../commands/kernel/ports.ts';
-import type { NewEvent } from '../../commands/kernel/event.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { NewEvent } from '../../commands/values/event.ts';
 import { ProcessGone } from './breaking-mailbox.ts';
 
 /** Nothing that comes after is written either. */

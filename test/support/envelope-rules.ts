@@ -1,6 +1,6 @@
 /** What must hold of every event's envelope, read from the events as anybody may. */
-import { withPrefix } from '../../commands/kernel/ids.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import { withPrefix } from '../../commands/values/ids.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 
 /** A sentence for each rule that the streams of one mailbox's work break; none when all hold. */
 export function brokenEnvelopeRules(events: readonly StoredEvent[]): readonly string[] {

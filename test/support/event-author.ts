@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { eventCatalogue } from '../../commands/event-catalogue.ts';
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
-import { uuidToId } from '../../commands/kernel/ids.ts';
-import type { Ids } from '../../commands/kernel/ports.ts';
+import { uuidToId } from '../../commands/values/ids.ts';
+import type { Ids } from '../../commands/ports/ports.ts';
 import type { Appended, EventStore } from '../../commands/ports/event-store.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
+import type { Fact } from '../../commands/values/event.ts';
 
 /** Random ids; nothing is derived from keys. */
 export const randomIds: Ids = {

@@ -1,4 +1,4 @@
-import { systemClock } from '../../infra/system-clock.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 
 /** Asks until the condition holds. Throws after `withinMs`. */
 export async function eventually(

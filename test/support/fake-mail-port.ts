@@ -1,7 +1,7 @@
 /** A mail port without a network: a folder list, hosts that are blocked, and failures where a test wants them. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
-import type { ConnectionReport } from '../../commands/kernel/connection-report.ts';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { ConnectionReport } from '../../commands/ports/connection-report.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type {
   FolderListing,
   HostSettings,
@@ -9,7 +9,7 @@ import type {
   MailLogin,
   MailPort,
   MailSession,
-} from '../../commands/kernel/mail-port.ts';
+} from '../../commands/ports/mail-port.ts';
 
 export const listedFolder = (path: string, change: Partial<FolderListing> = {}): FolderListing => ({
   path,

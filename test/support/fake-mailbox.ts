@@ -1,5 +1,5 @@
 /** A mailbox in memory with the port's manners, and a connection that breaks where a test wants it to. */
-import type { ActionOutcome, FlagChange, MailSession, Sighting } from '../../commands/kernel/mail-port.ts';
+import type { ActionOutcome, FlagChange, MailSession, Sighting } from '../../commands/ports/mail-port.ts';
 import type { MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef, MessageRef } from '../../commands/mail/message.ts';
 

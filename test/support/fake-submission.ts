@@ -7,7 +7,7 @@ import {
   SubmissionFailure,
   type SubmissionFailureFacts,
   type SubmissionPort,
-} from '../../commands/kernel/submission-port.ts';
+} from '../../commands/ports/submission-port.ts';
 
 /** How the next exchange goes. `lost` = the message was or was not taken, and nobody hears of it. */
 export type Course =

@@ -1,16 +1,16 @@
 /** A mailbox in memory whose feed a test writes, and processes that follow it. */
-import type { MailPort, MailSession } from '../../commands/kernel/mail-port.ts';
+import type { MailPort, MailSession } from '../../commands/ports/mail-port.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { type FeedChange, feedStream } from '../../commands/feed/feed-events.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
-import type { Clock, Ports } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Clock, Ports } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { createMailbox } from '../../commands/mailboxes/create-mailbox.ts';
 import type { Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
-import { systemClock } from '../../infra/system-clock.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 import { FeedFollower } from '../../infra/waiting/feed-follower.ts';
-import type { Message } from '../../read-api/email/message-view.ts';
+import type { Message } from '../../read-api/messages/message-view.ts';
 import type { AwaitReply } from '../../read-api/waiting/await-reply.ts';
 import { connectAndSync } from './connect.ts';
 import { happened, sampleAuthor } from './event-author.ts';

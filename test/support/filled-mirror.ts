@@ -1,6 +1,6 @@
 /** A mail index in a database of its own, filled from a mail server as a worker would, and a gateway that answers from it. */
-import type { Locators, Sql } from '../../commands/kernel/ports.ts';
-import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { Locators, Sql } from '../../commands/ports/ports.ts';
+import type { HostSettings } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { FolderMirror, WholeMailbox } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';

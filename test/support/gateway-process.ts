@@ -8,7 +8,7 @@ import { inheritedEnvironment } from './inherited-environment.ts';
 export interface GatewayProcessOptions {
   /** Settings; nothing else is inherited but `inheritedEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
-  /** `infra/main.ts` unless another entry is named. */
+  /** `infra/process/main.ts` unless another entry is named. */
   readonly entry?: string;
 }
 
@@ -20,7 +20,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Ends within half a second of the test process that started it, whatever became of that (`infra/end-signals.ts`). */
+/** Ends within half a second of the test process that started it, whatever became of that (`infra/process/end-signals.ts`). */
 const ENDS_WITH_PARENT = { npm_lifecycle_event: 'test' };
 
 export class GatewayProcess {
@@ -43,7 +43,7 @@ export class GatewayProcess {
   }
 
   /** Starts it and returns at once. */
-  static spawn({ env, entry = 'infra/main.ts' }: GatewayProcessOptions): GatewayProcess {
+  static spawn({ env, entry = 'infra/process/main.ts' }: GatewayProcessOptions): GatewayProcess {
     const child = spawn(process.execPath, [entry], {
       env: { ...inheritedEnvironment(), ...ENDS_WITH_PARENT, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,14 +1,14 @@
 /** The ports of one run of a gateway, real to the wire: what a process holds, without the process. */
 import type { KeyObject } from 'node:crypto';
-import type { Ports } from '../../commands/kernel/ports.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
-import { openAccessStream } from '../../infra/access-stream.ts';
+import { openAccessStream } from '../../infra/audit/access-stream.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { createEgressGuard } from '../../infra/mail/egress-guard.ts';
 import { ImapGateway } from '../../infra/mail/imap-gateway.ts';
 import { PostgresContentStore } from '../../infra/content-store/postgres-content-store.ts';
 import { createMailEchoes } from '../../infra/mail-sync/mail-echoes.ts';
-import { mailSettingsOf } from '../../infra/mail-settings.ts';
+import { mailSettingsOf } from '../../infra/process/mail-settings.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { startLeases } from '../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';

@@ -2,11 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock, Log } from '../../commands/kernel/ports.ts';
-import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
-import { bootstrapOrganisation, type Bootstrapped } from '../../commands/bootstrap-organisation.ts';
-import { loadConfig } from '../../infra/config.ts';
-import { type Gateway, startGateway } from '../../infra/gateway.ts';
+import type { Clock, Log } from '../../commands/ports/ports.ts';
+import { PRESETS, isMailboxScope } from '../../commands/values/scopes.ts';
+import { bootstrapOrganisation, type Bootstrapped } from '../../commands/organisation/bootstrap-organisation.ts';
+import { loadConfig } from '../../infra/process/config.ts';
+import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { PASSWORD, type TestDovecot } from './dovecot.ts';
 import { expectDocumented } from './documented-answer.ts';
 import { testDatabase, type TestDatabase } from './postgres.ts';

@@ -1,5 +1,5 @@
 /** A clock whose waits end only when the test ends them. */
-import type { Clock } from '../../commands/kernel/ports.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 
 export class HeldSleeps {
   readonly #waits: { readonly milliseconds: number; readonly end: () => void }[] = [];

@@ -2,7 +2,7 @@
  * What must hold of a log and its mailbox whatever crashed in between. Written from the rules (`contract.md` 10 and 14), not
  * from the deciders: it reads the events as anybody may.
  */
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 
 export type Outcome = 'done' | 'failed' | 'unknown' | 'skipped';
 

@@ -1,6 +1,6 @@
 /** Puts messages into a test mailbox, and looks into it, with a client of its own. */
 import { ImapFlow } from 'imapflow';
-import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { HostSettings } from '../../commands/ports/mail-port.ts';
 import { PASSWORD } from './dovecot.ts';
 
 export interface SeedMessage {

@@ -1,6 +1,6 @@
 /** The real mail gateway before a test server, and what its callbacks were told. */
-import type { GatewayError } from '../../commands/kernel/errors.ts';
-import type { HostSettings, MailSession } from '../../commands/kernel/mail-port.ts';
+import type { GatewayError } from '../../commands/values/errors.ts';
+import type { HostSettings, MailSession } from '../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { createEgressGuard } from '../../infra/mail/egress-guard.ts';

@@ -1,6 +1,6 @@
 /** Facts of a mailbox that tests of its decisions start from. */
-import type { Sealed } from '../../commands/kernel/sealed.ts';
-import { MAILBOX_SCOPES, type MailboxScope } from '../../commands/kernel/scopes.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
+import { MAILBOX_SCOPES, type MailboxScope } from '../../commands/values/scopes.ts';
 import { addMailbox } from '../../commands/mailboxes/decide-settings.ts';
 import { mailbox, type MailboxFact } from '../../commands/mailboxes/mailbox.ts';
 

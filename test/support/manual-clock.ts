@@ -1,4 +1,4 @@
-import type { Clock } from '../../commands/kernel/ports.ts';
+import type { Clock } from '../../commands/ports/ports.ts';
 
 /** A clock that stands still until the test moves it; a sleep moves it by itself. */
 export class ManualClock implements Clock {

@@ -1,8 +1,8 @@
 /** A content store in memory, whole contents at once. */
 import { createHash } from 'node:crypto';
 import { inOnePiece } from '../../commands/drafts/draft-body.ts';
-import type { ContentStore, NewContent, StoredContent } from '../../commands/kernel/content-store.ts';
-import { notFound } from '../../commands/kernel/errors.ts';
+import type { ContentStore, NewContent, StoredContent } from '../../commands/ports/content-store.ts';
+import { notFound } from '../../commands/values/errors.ts';
 
 interface Stored {
   readonly facts: StoredContent;

@@ -1,12 +1,12 @@
 /** The directory in memory, fed from a memory event store by the projection's own rules. */
-import type { Directory, DirectoryState } from '../../commands/kernel/directory.ts';
-import { readEvent } from '../../commands/kernel/event.ts';
-import type { PastFact } from '../../commands/kernel/event.ts';
-import type { PersonalData } from '../../commands/kernel/ports.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { Directory, DirectoryState } from '../../commands/ports/directory.ts';
+import { readEvent } from '../../commands/values/event.ts';
+import type { PastFact } from '../../commands/values/event.ts';
+import type { PersonalData } from '../../commands/ports/ports.ts';
+import type { Position } from '../../commands/values/position.ts';
 import { type AnyEvent, eventCatalogue } from '../../commands/event-catalogue.ts';
-import type { MailboxListener } from '../../infra/directory-copy.ts';
-import { DirectoryMaps } from '../../infra/directory-maps.ts';
+import type { MailboxListener } from '../../infra/directory/directory-copy.ts';
+import { DirectoryMaps } from '../../infra/directory/directory-maps.ts';
 import { changesOf } from '../../projections/directory-entities.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
 

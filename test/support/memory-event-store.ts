@@ -1,5 +1,5 @@
 /** The `EventStore` port in memory: exact revisions, repeats told by their ids as a real server tells them, `$all` in order. */
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 import {
   type Appended,
   type EventFilter,
@@ -8,8 +8,8 @@ import {
   type SubscriptionItem,
   WrongExpectedRevision,
 } from '../../commands/ports/event-store.ts';
-import type { NewEvent, StoredEvent } from '../../commands/kernel/event.ts';
-import type { Position } from '../../commands/kernel/position.ts';
+import type { NewEvent, StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
 
 /** Positions are byte offsets in a real log: growing, with gaps. */
 const POSITION_STEP = 64n;

@@ -1,9 +1,9 @@
 /** Provider authorizations without a provider: every provider is registered, nothing is ever granted. */
-import type { MailProvider } from '../../commands/kernel/mail-providers.ts';
+import type { MailProvider } from '../../commands/ports/mail-providers.ts';
 import type {
   AuthorizationRequest,
   ProviderAuthorizations,
-} from '../../commands/kernel/provider-authorizations.ts';
+} from '../../commands/ports/provider-authorizations.ts';
 
 export class MemoryProviderAuthorizations implements ProviderAuthorizations {
   /** What was begun, by its state. */

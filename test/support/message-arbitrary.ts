@@ -1,6 +1,6 @@
 /** Fetched messages and filters at random, over few words so that filters meet messages. */
 import fc from 'fast-check';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Address, FetchedMessage } from '../../commands/mail/message.ts';
 
 const words = ['alpha', 'Äpfel', 'naïve', 'Straße', 'ΟΔΟΣ', 'beta', 'Zürich', 'x'];

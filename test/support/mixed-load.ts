@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventStore, WrongExpectedRevision } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import type { LoadClient } from './load-client.ts';
 import type { ToldAnswer, ToldResult } from './log-invariants.ts';
 import type { WatchedMailbox } from './watched-mailbox.ts';

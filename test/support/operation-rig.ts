@@ -1,11 +1,11 @@
 /** One mailbox in memory and everything an operation on it passes through, from the capability to the event store. */
 import { type Caller, callerOf } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
-import type { MailboxEntry } from '../../commands/kernel/directory.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
 import type { FolderRole } from '../../commands/values/folder-roles.ts';
-import type { Ports } from '../../commands/kernel/ports.ts';
-import { MAILBOX_SCOPES, type MailboxScope, SCOPES } from '../../commands/kernel/scopes.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { MAILBOX_SCOPES, type MailboxScope, SCOPES } from '../../commands/values/scopes.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
 import { stateOf, tokenOf, type World, WORLD_NOW } from './access-world.ts';
 import { BreakingMailbox } from './breaking-mailbox.ts';

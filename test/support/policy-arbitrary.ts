@@ -1,6 +1,6 @@
 /** Random policies and random requests over few values, so that rules meet requests often. */
 import fc from 'fast-check';
-import { APPROVER_ROLES, type Policy, type PolicyEffect } from '../../commands/kernel/policy-document.ts';
+import { APPROVER_ROLES, type Policy, type PolicyEffect } from '../../commands/values/policy-document.ts';
 import type { PolicyFacts } from '../../commands/policy/policy-facts.ts';
 
 const ACTIONS = ['send', 'move', 'trash', 'expunge', 'set_flags'] as const;

@@ -1,5 +1,5 @@
-import type { PolicyEntry } from '../../commands/kernel/directory.ts';
-import { PolicyRules } from '../../commands/kernel/policy-document.ts';
+import type { PolicyEntry } from '../../commands/ports/directory.ts';
+import { PolicyRules } from '../../commands/values/policy-document.ts';
 
 /** A policy as the directory has it: rules with their defaults filled in, and of the rest what a test is about. */
 export const policyEntry = (

@@ -8,13 +8,13 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startEmbeddedPostgres } from '../../infra/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../infra/postgres/embedded/embedded-postgres.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { ownerIsAlive } from '../../infra/postgres/folder-owner.ts';
+import { ownerIsAlive } from '../../infra/postgres/embedded/folder-owner.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
-import { stopOrphan } from '../../infra/postgres/postgres-orphan.ts';
+import { stopOrphan } from '../../infra/postgres/embedded/postgres-orphan.ts';
 import { silentLog } from './silent-log.ts';
-import type { EmbeddedPostgres } from '../../infra/postgres/embedded-postgres.ts';
+import type { EmbeddedPostgres } from '../../infra/postgres/embedded/embedded-postgres.ts';
 
 const run = promisify(execFile);
 const FOLDER_PREFIX = 'gateway-test-postgres-';

@@ -1,6 +1,6 @@
 /** Messages and queries at random, from a seed: odd encodings, dates, threads, attachments, marks for deletion. */
 import fc from 'fast-check';
-import type { Filter } from '../../commands/kernel/mail-filter.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { type MailQuery, ORDERS } from '../../commands/mail/query.ts';
 import type { SeedMessage } from './mail-append.ts';
 

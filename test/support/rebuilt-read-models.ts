@@ -1,5 +1,5 @@
 /** The read models as they stand, and as a build from nothing makes them: both as text to be compared byte by byte. */
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
@@ -8,7 +8,7 @@ import { startProjector } from '../../infra/projector/projector.ts';
 import { READ_MODELS } from '../../infra/projector/read-models.ts';
 import { loadMasterKey } from '../../infra/security/key-file.ts';
 import { createPersonalData } from '../../infra/security/personal-data.ts';
-import { systemClock } from '../../infra/system-clock.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 import { eventually } from './gateway.ts';
 import { silentLog } from './silent-log.ts';
 

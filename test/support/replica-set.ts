@@ -2,9 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PRESETS, isMailboxScope } from '../../commands/kernel/scopes.ts';
-import { stopOrphan } from '../../infra/postgres/postgres-orphan.ts';
-import { readRunFile, type RunFacts } from '../../infra/run-file.ts';
+import { PRESETS, isMailboxScope } from '../../commands/values/scopes.ts';
+import { stopOrphan } from '../../infra/postgres/embedded/postgres-orphan.ts';
+import { readRunFile, type RunFacts } from '../../infra/process/run-file.ts';
 import { PASSWORD } from './dovecot.ts';
 import { type Answer, callRest, type CallOptions, eventually } from './gateway.ts';
 import { GatewayProcess } from './gateway-process.ts';

@@ -1,5 +1,5 @@
 /** A log somebody got at: events in memory with other data than was written. */
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import type { MemoryEventStore } from './memory-event-store.ts';
 
 type Data = StoredEvent['data'];

@@ -1,6 +1,6 @@
 /** Checks in a log: an operation that waits, asked for by somebody on some mailbox. */
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
+import type { Fact } from '../../commands/values/event.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import { happened, sampleAuthor, sealSample } from './event-author.ts';

@@ -1,7 +1,7 @@
 /** One sample of each event's newest version, from which the golden files of event versions are recorded. */
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
-import type { Sealed } from '../../commands/kernel/sealed.ts';
+import type { Fact } from '../../commands/values/event.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
 
 type Samples = {
   readonly [Type in AnyEvent['type']]: Extract<Fact<AnyEvent>, { readonly type: Type }>['data'];

@@ -1,7 +1,7 @@
 /** A small organisation's log: people, a token, a mailbox with folders and grants, operations, refusals. */
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
-import type { Fact } from '../../commands/kernel/event.ts';
+import type { Fact } from '../../commands/values/event.ts';
 import { happened, sampleAuthor, sealSample } from './event-author.ts';
 
 export const ORG = 'org_a';

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import type { HostSettings } from '../../commands/kernel/mail-port.ts';
+import type { HostSettings } from '../../commands/ports/mail-port.ts';
 import type { ImapHabits } from './imap-habits.ts';
 import { ImapTestSession } from './imap-session.ts';
 import { CommandReader } from './imap-words.ts';

@@ -1,5 +1,5 @@
 /** Event stores opened on scripted nodes by one test, with what they logged. */
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore, EventStoreOptions } from '../../infra/event-store/event-store-client.ts';
 

@@ -1,5 +1,5 @@
 /** SQL answered by a table of rows: a query is known by the view or table it names. */
-import type { Row, Sql } from '../../commands/kernel/ports.ts';
+import type { Row, Sql } from '../../commands/ports/ports.ts';
 
 export class ScriptedSql implements Sql {
   /** Rows by a word of the query text. A query of anything else is a mistake of the test. */

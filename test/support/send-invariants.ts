@@ -2,7 +2,7 @@
  * What must hold of a send whatever crashed in between. Written from the rules (`contract.md` 7, 10 and 14), not from the
  * deciders: it reads the events as anybody may.
  */
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 
 /** An answer: `completed`, or the code of the error. */
 export interface ToldSend {

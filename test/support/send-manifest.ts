@@ -1,5 +1,5 @@
 /** The manifest of an innocent send, for tests that make it less so. */
-import type { SendManifest } from '../../commands/operations/approvals/manifest.ts';
+import type { SendManifest } from '../../commands/operations/manifest.ts';
 
 export const sendManifest = (changes: Partial<SendManifest['headers']> = {}): SendManifest => {
   const headers = {

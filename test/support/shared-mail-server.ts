@@ -1,5 +1,5 @@
 /** One mail server that several gateways reach at once: each borrow is a session with its own guard, every write is counted. */
-import type { MailPort, MailSession } from '../../commands/kernel/mail-port.ts';
+import type { MailPort, MailSession } from '../../commands/ports/mail-port.ts';
 import { BreakingMailbox } from './breaking-mailbox.ts';
 
 const WRITES: ReadonlySet<string> = new Set([

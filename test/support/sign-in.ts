@@ -1,6 +1,6 @@
 /** People who are signed in at a test gateway: real links, real passwords, real sessions, each stepped up for 15 minutes. */
-import { addPerson, passwordLink, personWith } from '../../commands/add-person.ts';
-import type { Role } from '../../commands/kernel/scopes.ts';
+import { addPerson, passwordLink, personWith } from '../../commands/organisation/add-person.ts';
+import type { Role } from '../../commands/values/scopes.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { type Answer, type CallOptions, callRest, type TestGateway } from './gateway.ts';
 

@@ -2,7 +2,7 @@
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
-import { ROLE_SCOPES, type Scope } from '../../commands/kernel/scopes.ts';
+import { ROLE_SCOPES, type Scope } from '../../commands/values/scopes.ts';
 import type { CallOptions, MemoryGateway } from './memory-gateway.ts';
 
 /** The owner in a session stepped up a moment ago. */

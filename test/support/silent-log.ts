@@ -1,4 +1,4 @@
-import type { Log } from '../../commands/kernel/ports.ts';
+import type { Log } from '../../commands/ports/ports.ts';
 
 /** A log for parts whose lines a test does not look at. */
 export const silentLog: Log = {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../commands/kernel/errors.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 /** The refusal `work` throws; anything else it throws is passed on, and no throw at all is a failure. */
 export function thrown(work: () => unknown): GatewayError {

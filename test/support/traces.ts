@@ -1,6 +1,6 @@
 /** Whether a log gives away what it must not tell: the text itself, or a plain hash that a guess can be held against. */
 import { createHash } from 'node:crypto';
-import type { Sql } from '../../commands/kernel/ports.ts';
+import type { Sql } from '../../commands/ports/ports.ts';
 
 /** Data and metadata of every event as the embedded node stores them, byte for byte; `type` of each beside. */
 export async function storedBytes(

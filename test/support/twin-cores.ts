@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock, Ports } from '../../commands/kernel/ports.ts';
-import { loadConfig } from '../../infra/config.ts';
-import { openCore } from '../../infra/open-core.ts';
-import { systemClock } from '../../infra/system-clock.ts';
+import type { Clock, Ports } from '../../commands/ports/ports.ts';
+import { loadConfig } from '../../infra/process/config.ts';
+import { openCore } from '../../infra/process/open-core.ts';
+import { systemClock } from '../../infra/platform/system-clock.ts';
 import { testDatabase } from './postgres.ts';
 import { silentLog } from './silent-log.ts';
 

@@ -1,5 +1,5 @@
 import type { EventStore } from '../../commands/ports/event-store.ts';
-import type { StoredEvent } from '../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 
 const PAGE = 500;
 

@@ -7,7 +7,7 @@ import codes from '@eventstore/db-client/generated/code_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
 import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import { NO_SPACE_TEXT } from '../../no-space.ts';
+import { NO_SPACE_TEXT } from '../../platform/disk-full.ts';
 import { callError } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';
 import type { OpenCalls } from './open-calls.ts';

@@ -1,7 +1,7 @@
 /** Status and trailers of calls that end in an error, as a real server sends them. */
 import { Metadata, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
-import { NO_SPACE_TEXT } from '../../no-space.ts';
+import { NO_SPACE_TEXT } from '../../platform/disk-full.ts';
 import { MAX_APPEND_BYTES } from './stored-record.ts';
 import type { Expectation, Refusal } from './write-request.ts';
 

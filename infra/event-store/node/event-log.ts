@@ -1,7 +1,7 @@
 /** The log of the embedded node: rows, states, the newest events and the writer, which comes back when its session is lost. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Pool } from 'pg';
-import type { Log } from '../../../commands/kernel/ports.ts';
+import type { Log } from '../../../commands/ports/ports.ts';
 import { CommitBells } from './commit-bells.ts';
 import { LogRows } from './log-rows.ts';
 import { LogWriter } from './log-writer.ts';

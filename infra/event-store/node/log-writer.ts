@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { isDiskFull } from '../../no-space.ts';
+import { isDiskFull } from '../../platform/disk-full.ts';
 import type { CommitBells } from './commit-bells.ts';
 import { CommitDraft } from './commit-draft.ts';
 import { decideWrite } from './decide-write.ts';

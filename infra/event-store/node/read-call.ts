@@ -1,7 +1,7 @@
 /** Read: one call for every kind of read and subscription. */
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type streams from '@eventstore/db-client/generated/streams_pb.js';
-import type { Log } from '../../../commands/kernel/ports.ts';
+import type { Log } from '../../../commands/ports/ports.ts';
 import { AnswerStream } from './answer-stream.ts';
 import { notReady } from './call-errors.ts';
 import type { EventLog } from './event-log.ts';

@@ -1,5 +1,5 @@
 /** What the node knows of a stream and its metadata stream: enough to decide every append and bound every read. */
-import { isJsonObject } from '../../../commands/kernel/json-object.ts';
+import { isJsonObject } from '../../../commands/values/json-object.ts';
 import { TOMBSTONE_REVISION } from './stored-record.ts';
 import type { ProposedRecord } from './stored-record.ts';
 

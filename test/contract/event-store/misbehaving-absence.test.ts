@@ -1,12 +1,12 @@
 /** A store that is away for long: whoever kept asking is answered within two seconds of its return. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import { isLong } from '../../support/long.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';
 import { ScriptedNode } from '../../support/scripted-node.ts';
-import { systemClock } from '../../../infra/system-clock.ts';
+import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freezableProxy } from './freezable-proxy.ts';
 import { freshStream } from './store-under-test.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
 import { WrongExpectedRevision } from '../../../commands/ports/event-store.ts';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import type { ScriptedAppend } from '../../support/scripted-node-append.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import { callError } from '../../../infra/event-store/node/call-errors.ts';
 import { supportedMethods } from '../../../infra/event-store/node/node-description.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';
 import { ScriptedNode } from '../../support/scripted-node.ts';
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import type { ScriptedRead } from '../../support/scripted-node-read.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openStores } from '../../support/scripted-node-stores.ts';

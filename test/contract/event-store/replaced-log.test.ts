@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
-import { readinessChecks } from '../../../infra/readiness.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
+import { readinessChecks } from '../../../infra/process/readiness.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ScriptedLog } from '../../support/scripted-node-log.ts';

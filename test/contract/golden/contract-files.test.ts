@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { allEvents } from '../../../commands/event-catalogue.ts';
-import { ERROR_TABLE } from '../../../commands/kernel/errors.ts';
-import { versionOf } from '../../../commands/kernel/event.ts';
+import { ERROR_TABLE } from '../../../commands/values/errors.ts';
+import { versionOf } from '../../../commands/values/event.ts';
 import { toolOf } from '../../../mcp/tool.ts';
 import { capabilities } from '../../../read-api/capabilities.ts';
 import { openApiDocument } from '../../../read-api/http/openapi.ts';
-import { publicRoutes } from '../../../read-api/public-routes.ts';
+import { publicRoutes } from '../../../read-api/http/public-routes.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { verifies } from '../../support/verifies.ts';
 

@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { allEvents, eventCatalogue } from '../../../commands/event-catalogue.ts';
-import { readEvent, versionOf } from '../../../commands/kernel/event.ts';
-import type { StoredEvent } from '../../../commands/kernel/event.ts';
+import { readEvent, versionOf } from '../../../commands/values/event.ts';
+import type { StoredEvent } from '../../../commands/values/event.ts';
 import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
 
 const FOLDER = 'test/golden/events';

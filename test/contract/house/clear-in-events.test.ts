@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { allEvents } from '../../../commands/event-catalogue.ts';
-import { sealedText } from '../../../commands/kernel/event-fields.ts';
+import { sealedText } from '../../../commands/values/event-fields.ts';
 import { verifies } from '../../support/verifies.ts';
 
 /** Texts of events that are not sealed and are no ids, and what keeps each of them from telling what a mail says. */

@@ -59,7 +59,7 @@ const CLEAN = {
   'projections/rows.ts': '../commands/mailboxes/mailbox.ts',
   'commands/mailboxes/mailbox.ts': '../operations/operation.ts',
   'commands/operations/operation.ts': '../kernel/ids.ts',
-  'commands/kernel/ids.ts': 'zod',
+  'commands/values/ids.ts': 'zod',
   'commands/kernel/c.ts': './b.ts',
   'test/support.ts': '../infra/adapter.ts',
   'bench/bench.ts': '../infra/adapter.ts',
@@ -83,7 +83,7 @@ async function plant(): Promise<string> {
   }
   const reached = files.map(([file]) => file).filter((file) => file !== 'projections/forgotten.ts');
   await writeFile(
-    join(folder, 'infra/main.ts'),
+    join(folder, 'infra/process/main.ts'),
     reached
       .filter((file) => !/^(test|bench)\//.test(file))
       .map((file, index) => `import type * as m${String(index)} from '../${file}';\n`)

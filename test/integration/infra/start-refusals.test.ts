@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { runCommand } from '../../support/run-command.ts';
 
-const ENTRIES = ['infra/main.ts', 'infra/demo/demo.ts'];
+const ENTRIES = ['infra/process/main.ts', 'infra/demo/demo.ts'];
 
 describe('a start', function () {
   this.timeout(30_000);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
 import { errorOf, stageMcp } from '../../support/mcp/mcp-stage.ts';
 import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
 import { verifies } from '../../support/verifies.ts';

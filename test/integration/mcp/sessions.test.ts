@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { routeKey } from '../../../commands/kernel/ids.ts';
+import { routeKey } from '../../../commands/values/ids.ts';
 import { stageMcp } from '../../support/mcp/mcp-stage.ts';
 import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
 import { verifies } from '../../support/verifies.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { APPROVER_ROLES } from '../../../commands/kernel/policy-document.ts';
-import { APPROVAL_STATUSES } from '../../../commands/operations/approvals/approval-status.ts';
-import { statusOfCheck } from '../../../commands/operations/approvals/reply-of-check.ts';
+import { APPROVER_ROLES } from '../../../commands/values/policy-document.ts';
+import { APPROVAL_STATUSES } from '../../../commands/operations/approval-status.ts';
+import { statusOfCheck } from '../../../commands/operations/approval-reply.ts';
 import {
   APPROVAL_PARTS,
   type ApprovalFilter,

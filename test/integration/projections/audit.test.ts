@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { appendFacts, envelope } from '../../../commands/kernel/decide-and-append.ts';
-import { uuidToId } from '../../../commands/kernel/ids.ts';
-import { systemClock } from '../../../infra/system-clock.ts';
+import { uuidToId } from '../../../commands/values/ids.ts';
+import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { type AuditFilter, getAudit, listAudit, openAudit } from '../../../projections/audit-queries.ts';
 import { happened, openSample, randomIds, sampleAuthor } from '../../support/event-author.ts';
 import { SAMPLE_EVENTS } from '../../support/sample-events.ts';

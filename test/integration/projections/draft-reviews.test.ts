@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
-import type { Fact } from '../../../commands/kernel/event.ts';
+import type { Fact } from '../../../commands/values/event.ts';
 import type { Projector } from '../../../infra/projector/projector.ts';
 import { draftReviews, listLeftReviews } from '../../../projections/draft-reviews.ts';
 import { happened } from '../../support/event-author.ts';

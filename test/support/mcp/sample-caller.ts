@@ -1,6 +1,6 @@
 /** Callers as the directory would make them. */
 import type { Caller } from '../../../commands/kernel/access.ts';
-import type { Scope } from '../../../commands/kernel/scopes.ts';
+import type { Scope } from '../../../commands/values/scopes.ts';
 
 export interface CallerTraits {
   readonly tokenId?: string;

@@ -6,7 +6,7 @@ import type {
   McpSessions,
   Ports,
   ServerInfo,
-} from '../../../commands/kernel/ports.ts';
+} from '../../../commands/ports/ports.ts';
 
 /** Sessions in memory. Copies are answered as they were when asked for, so a test can see who takes them. */
 export class MemorySessions implements McpSessions {

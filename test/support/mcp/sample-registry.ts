@@ -5,8 +5,8 @@ import {
   type CapabilityDefinition,
   defineCapability,
 } from '../../../commands/kernel/capability.ts';
-import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../commands/kernel/errors.ts';
-import { toggleAdvancedTools } from '../../../commands/settings/toggle-advanced-tools.ts';
+import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../commands/values/errors.ts';
+import { toggleAdvancedTools } from '../../../commands/accounts/toggle-advanced-tools.ts';
 
 const mailboxId = z.string().min(1).max(64);
 const hints = { readOnly: true, destructive: false, idempotent: true, openWorld: false };

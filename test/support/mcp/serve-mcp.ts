@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Caller } from '../../../commands/kernel/access.ts';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
-import type { ServerInfo } from '../../../commands/kernel/ports.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
+import type { ServerInfo } from '../../../commands/ports/ports.ts';
 import { type McpOptions, openMcp } from '../../../mcp/mcp-endpoint.ts';
-import type { Door } from '../../../read-api/http/door.ts';
+import type { Door } from '../../../read-api/http/request-gate.ts';
 import { memoryMcpCalls } from './memory-mcp-calls.ts';
 import { type SamplePorts, samplePorts } from './sample-ports.ts';
 import { type Sample, sampleRegistry } from './sample-registry.ts';

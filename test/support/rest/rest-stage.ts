@@ -1,11 +1,11 @@
 /** The REST face over real HTTP on loopback: sample capabilities, real tokens, a directory and a store in memory. */
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
-import type { AccessEntry, Limits, Log, Ports } from '../../../commands/kernel/ports.ts';
+import type { AccessEntry, Limits, Log, Ports } from '../../../commands/ports/ports.ts';
 import { consoleRouter } from '../../../infra/http/console-router.ts';
 import { type HttpOptions, type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../infra/observability/metrics.ts';
-import { openDoors } from '../../../read-api/http/door.ts';
+import { openDoors } from '../../../read-api/http/request-gate.ts';
 import { providerCallback } from '../../../read-api/http/provider-callback.ts';
 import { restRouter } from '../../../read-api/http/rest-router.ts';
 import { type MemoryGateway, startMemoryGateway } from '../memory-gateway.ts';

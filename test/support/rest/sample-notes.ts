@@ -8,7 +8,7 @@ import {
   defineCapability,
 } from '../../../commands/kernel/capability.ts';
 import { type AnyPublicRoute, definePublicRoute } from '../../../commands/kernel/public-route.ts';
-import { GatewayError, notFound } from '../../../commands/kernel/errors.ts';
+import { GatewayError, notFound } from '../../../commands/values/errors.ts';
 
 const noteId = z.string().min(1).max(64);
 const Echo = z.object({ id: z.string(), input: z.unknown() });

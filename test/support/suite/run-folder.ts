@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ownerIsAlive, takeFolder } from '../../../infra/postgres/folder-owner.ts';
+import { ownerIsAlive, takeFolder } from '../../../infra/postgres/embedded/folder-owner.ts';
 
 const IN_MEMORY = '/dev/shm';
 const PREFIX = 'gateway-tests-';

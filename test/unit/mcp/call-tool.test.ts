@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { JSONRPCErrorException } from 'json-rpc-2.0';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
-import type { ServerInfo } from '../../../commands/kernel/ports.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
+import type { ServerInfo } from '../../../commands/ports/ports.ts';
 import { callTool, type ToolCall } from '../../../mcp/call-tool.ts';
 import { NEWEST_REVISION } from '../../../mcp/protocol-revisions.ts';
 import { ToolCatalogue } from '../../../mcp/list-tools.ts';

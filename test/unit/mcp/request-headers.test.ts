@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { IncomingHttpHeaders } from 'node:http';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
 import { NEWEST_REVISION, revisionNamed } from '../../../mcp/protocol-revisions.ts';
 import { checkAccept, checkContentType, checkVersion, sessionIdOf } from '../../../mcp/request-headers.ts';
 

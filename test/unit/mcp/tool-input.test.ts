@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Caller } from '../../../commands/kernel/access.ts';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
 import { type Tool, toolOf } from '../../../mcp/tool.ts';
 import { InvalidArguments, readArguments, schemaIssues } from '../../../mcp/tool-input.ts';
 import { sampleCaller } from '../../support/mcp/sample-caller.ts';

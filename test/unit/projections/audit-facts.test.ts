@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { allEvents, type AnyEvent } from '../../../commands/event-catalogue.ts';
-import type { PastFact } from '../../../commands/kernel/event.ts';
+import type { PastFact } from '../../../commands/values/event.ts';
 import { AUDIT_OUTCOMES, auditFacts } from '../../../projections/audit-facts.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { openSealedFields, sealedFieldsOf } from '../../../projections/sealed-fields.ts';

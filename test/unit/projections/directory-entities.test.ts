@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
-import type { PolicyEntry } from '../../../commands/kernel/directory.ts';
-import type { Fact } from '../../../commands/kernel/event.ts';
+import type { PolicyEntry } from '../../../commands/ports/directory.ts';
+import type { Fact } from '../../../commands/values/event.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { mailbox } from '../../../commands/mailboxes/mailbox.ts';
 import { decidePolicy } from '../../../commands/policy/decide-policy.ts';
-import { DirectoryMaps } from '../../../infra/directory-maps.ts';
+import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
 import { changesOf, denialBy, keysOf } from '../../../projections/directory-entities.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample, sealSample } from '../../support/event-author.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { PersonSessionsEntry } from '../../../commands/kernel/directory.ts';
-import type { Sealed } from '../../../commands/kernel/sealed.ts';
+import type { PersonSessionsEntry } from '../../../commands/ports/directory.ts';
+import type { Sealed } from '../../../commands/values/sealed.ts';
 import { changeSessions } from '../../../projections/directory-sessions.ts';
 import { openSample, sealSample } from '../../support/event-author.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { getAuditEvent, listAuditEvents } from '../../../read-api/audit/read-audit.ts';
 import type { AuditLine } from '../../../read-api/audit/audit-line.ts';
 import { createToken } from '../../../commands/organisation/issue-token.ts';
-import { uuidToId } from '../../../commands/kernel/ids.ts';
+import { uuidToId } from '../../../commands/values/ids.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../support/memory-gateway.ts';
 import { rejection } from '../../support/rejection.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { StoredEvent } from '../../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../../commands/values/event.ts';
 import { brokenApprovalRules, type Deciders, statusInStream } from '../../support/approval-invariants.ts';
 
 const START = Date.parse('2026-03-01T12:00:00.000Z');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { StoredEvent } from '../../../commands/kernel/event.ts';
+import type { StoredEvent } from '../../../commands/values/event.ts';
 import { brokenInvariants, type ToldResult, type WatchedMessage } from '../../support/log-invariants.ts';
 
 const DONE: ToldResult = { message_id: 'msg_1', outcome: 'done', new_message_id: 'msg_9' };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
 import { WrongExpectedRevision } from '../../../commands/ports/event-store.ts';
-import type { NewEvent } from '../../../commands/kernel/event.ts';
+import type { NewEvent } from '../../../commands/values/event.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';
 import { rejection } from '../../support/rejection.ts';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { runApprovalWorker } from '../../../../infra/background/approval-worker.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { approvals } from '../../../../projections/approvals.ts';
 import { CHECKED, checkRig } from '../../../support/check-rig.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -4,10 +4,10 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
-import type { GrantEntry, MailboxEntry } from '../../../../commands/kernel/directory.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import { catalogueOf, type Fact } from '../../../../commands/kernel/event.ts';
-import type { Role } from '../../../../commands/kernel/scopes.ts';
+import type { GrantEntry, MailboxEntry } from '../../../../commands/ports/directory.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
+import type { Role } from '../../../../commands/values/scopes.ts';
 import { type FeedChange, feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { GroundSweeper } from '../../../../infra/background/ground-sweeper.ts';

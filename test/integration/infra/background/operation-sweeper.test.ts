@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { loadAggregate } from '../../../../commands/kernel/decide-and-append.ts';
 import { operation } from '../../../../commands/operations/operation.ts';
 import { runOperationSweeper } from '../../../../infra/background/operation-sweeper.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { operations } from '../../../../projections/operations.ts';
 import { happened } from '../../../support/event-author.ts';
 import { eventually } from '../../../support/eventually.ts';

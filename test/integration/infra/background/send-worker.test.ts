@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
-import { resolveSend } from '../../../../commands/drafts/sending/resolve-send.ts';
-import { settleSend } from '../../../../commands/drafts/sending/settle-send.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
+import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import { runSendWorker } from '../../../../infra/background/send-worker.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { sends } from '../../../../projections/sends.ts';
 import { ProcessGone } from '../../../support/breaking-mailbox.ts';
 import { sampleAuthor } from '../../../support/event-author.ts';

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { startEventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { loadMasterKey } from '../../../../infra/security/key-file.ts';
 import { openVault } from '../../../../infra/security/vault.ts';
 import { silentLog } from '../../../support/silent-log.ts';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 
 export interface Home extends AsyncDisposable {
   readonly dataDir: string;

@@ -9,7 +9,7 @@ import { type Manifest, type StoredFile } from '../../../../infra/backup/manifes
 import { restoreBackup, type RestoreOptions } from '../../../../infra/backup/restore-backup.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { type Home, openHome } from './home-under-test.ts';

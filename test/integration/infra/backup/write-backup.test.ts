@@ -10,7 +10,7 @@ import { fileOf, type Manifest } from '../../../../infra/backup/manifest.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { recordSize } from '../../../../infra/event-store/node/stored-record.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { version } from '../../../../infra/version.ts';
+import { version } from '../../../../infra/platform/version.ts';
 import { eventually } from '../../../support/gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { runCommand } from '../../../support/run-command.ts';

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type NewContent, readText } from '../../../../commands/kernel/content-store.ts';
+import { type NewContent, readText } from '../../../../commands/ports/content-store.ts';
 import { CHUNK_BYTES, PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -13,7 +13,7 @@ import { randomKey } from '../../../support/random-key.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 
 const MIB = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTransport } from 'nodemailer';
-import type { FolderListing, HostSettings } from '../../../../commands/kernel/mail-port.ts';
+import type { FolderListing, HostSettings } from '../../../../commands/ports/mail-port.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { type DemoImapServer, startDemoImapServer } from '../../../../infra/demo/demo-imap-server.ts';
 import { startDemoSmtpServer } from '../../../../infra/demo/demo-smtp-server.ts';

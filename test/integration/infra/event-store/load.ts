@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { EventStore, ExpectedRevision } from '../../../../commands/ports/event-store.ts';
-import type { NewEvent, StoredEvent } from '../../../../commands/kernel/event.ts';
+import type { NewEvent, StoredEvent } from '../../../../commands/values/event.ts';
 
 export const freshStream = (): string => `load-${randomUUID()}`;
 

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../../../infra/config.ts';
+import { loadConfig } from '../../../../infra/process/config.ts';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
-import { openStores } from '../../../../infra/open-stores.ts';
+import { openStores } from '../../../../infra/process/open-stores.ts';
 import { testDatabase } from '../../../support/postgres.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { figure, isLong, timesOf } from '../../../support/long.ts';

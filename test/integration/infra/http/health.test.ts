@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { type Checks, healthRouter } from '../../../../infra/http/health-router.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import {
   FencedOff,
   type FolderMirror,

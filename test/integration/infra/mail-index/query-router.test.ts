@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { MailAnswer } from '../../../../commands/kernel/mail-port.ts';
+import type { MailAnswer } from '../../../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../../../commands/mail/query.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import {

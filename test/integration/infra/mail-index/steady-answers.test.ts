@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { MailQuery } from '../../../../commands/mail/query.ts';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { IndexAnswer, MirroredMessage } from '../../../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../../../infra/mail-index/postgres-mirror.ts';
 import {

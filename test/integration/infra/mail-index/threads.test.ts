@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Filter } from '../../../../commands/kernel/mail-filter.ts';
-import type { MailAnswer } from '../../../../commands/kernel/mail-port.ts';
+import type { Filter } from '../../../../commands/mail/mail-filter.ts';
+import type { MailAnswer } from '../../../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';

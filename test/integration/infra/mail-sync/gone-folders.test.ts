@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { MailSession } from '../../../../commands/kernel/mail-port.ts';
+import type { MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { FolderGone } from '../../../../infra/mail/open-folder.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createMailCopies } from '../../../../infra/mail-sync/mail-copies.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages } from '../../../support/mail-append.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
-import { lookUpItems } from '../../../../commands/operations/look-up-items.ts';
+import type { OwnChange } from '../../../../commands/ports/change-attribution.ts';
+import { lookUpItems } from '../../../../commands/messages/look-up-items.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { GMAIL_LIKE } from '../../../support/imap-habits.ts';
 import { ALL_MAIL, TRASH, LabelledAccount } from '../../../support/labelled-account.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
-import { catalogueOf } from '../../../../commands/kernel/event.ts';
+import { catalogueOf } from '../../../../commands/values/event.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { COURIER_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';
 import { plainMessage } from '../../../support/mail-append.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Pool } from 'pg';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import { MailboxLeases } from '../../../../infra/mail-sync/mailbox-leases.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';

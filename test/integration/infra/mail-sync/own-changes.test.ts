@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
-import type { MailSession } from '../../../../commands/kernel/mail-port.ts';
+import type { OwnChange } from '../../../../commands/ports/change-attribution.ts';
+import type { MailSession } from '../../../../commands/ports/mail-port.ts';
 import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages } from '../../../support/mail-append.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { FolderUpdate, MailIndex } from '../../../../infra/mail-index/folder-mirror.ts';
 import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';

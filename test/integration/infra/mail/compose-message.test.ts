@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { messageComposer } from '../../../../infra/mail/compose-message.ts';
 import { bytesOf, composed, SIMPLE } from '../../../support/composed-message.ts';
 import { rejection } from '../../../support/rejection.ts';

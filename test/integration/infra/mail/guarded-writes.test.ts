@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { MailSession } from '../../../../commands/kernel/mail-port.ts';
+import type { MailSession } from '../../../../commands/ports/mail-port.ts';
 import { BARE, NO_MOVE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { appendMessages, withClient } from '../../../support/mail-append.ts';
 import { ARCHIVE, INBOX, mailGateway } from '../../../support/mail-gateway.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { HostSettings } from '../../../../commands/kernel/mail-port.ts';
+import type { HostSettings } from '../../../../commands/ports/mail-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ActionOutcome } from '../../../../commands/kernel/mail-port.ts';
+import type { ActionOutcome } from '../../../../commands/ports/mail-port.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { BARE, MOVE_ONLY, NO_MOVE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
-import type { FetchedText } from '../../../../commands/kernel/fetched-text.ts';
+import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
 import type { BodySource, FetchedMessage } from '../../../../commands/mail/message.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { appendMessages } from '../../../support/mail-append.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { showText, bodyOf } from '../../../../read-api/email/message-body.ts';
-import type { FetchedText } from '../../../../commands/kernel/fetched-text.ts';
+import { showText, bodyOf } from '../../../../read-api/messages/message-body.ts';
+import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
 import { markupThreads } from '../../../../infra/markup/markup-threads.ts';
 import { MODERN } from '../../../support/imap-habits.ts';
 import { LabelledAccount } from '../../../support/labelled-account.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { MarkupRefused } from '../../../../commands/kernel/html/written-markup.ts';
+import { MarkupRefused } from '../../../../commands/html/written-markup.ts';
 import { createMarkup, type MarkupLimits } from '../../../../infra/markup/markup-threads.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -7,10 +7,10 @@ import {
   hostsOf,
   type MailLogins,
   type ProviderCredentials,
-} from '../../../../commands/kernel/mail-logins.ts';
-import type { MailProvider } from '../../../../commands/kernel/mail-providers.ts';
-import { PROVIDER_CALLBACK_PATH } from '../../../../commands/kernel/provider-authorizations.ts';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+} from '../../../../commands/ports/mail-logins.ts';
+import type { MailProvider } from '../../../../commands/ports/mail-providers.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../../../commands/ports/provider-authorizations.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import { createMailLogins } from '../../../../infra/oauth/mail-logins.ts';
 import { createProviderAuthorizations } from '../../../../infra/oauth/provider-authorizations.ts';
 import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';

@@ -4,7 +4,7 @@ import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { testDatabase } from '../../../support/postgres.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { RunningLeases } from '../../../../infra/postgres/leases.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Pool } from 'pg';
 import { PostgresMcpCalls } from '../../../../infra/postgres/mcp-calls.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
 import { silentLog } from '../../../support/silent-log.ts';

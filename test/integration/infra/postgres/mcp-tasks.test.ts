@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Pool } from 'pg';
-import type { McpTask, NewTask, TaskEnd } from '../../../../commands/kernel/mcp-tasks.ts';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import type { McpTask, NewTask, TaskEnd } from '../../../../commands/ports/mcp-tasks.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { type RunningLeases, startLeases } from '../../../../infra/postgres/leases.ts';
 import { PostgresMcpTasks } from '../../../../infra/postgres/mcp-tasks.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';

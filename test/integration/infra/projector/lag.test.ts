@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { readinessChecks } from '../../../../infra/readiness.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { readinessChecks } from '../../../../infra/process/readiness.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { happened } from '../../../support/event-author.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -3,7 +3,7 @@ import { openEventStore } from '../../../../infra/event-store/event-store-client
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { startProjector } from '../../../../infra/projector/projector.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';

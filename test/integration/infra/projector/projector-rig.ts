@@ -1,5 +1,5 @@
 /** A projector on a real database and an event log in memory. */
-import type { Log, PersonalData, Sql } from '../../../../commands/kernel/ports.ts';
+import type { Log, PersonalData, Sql } from '../../../../commands/ports/ports.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type ProjectorOptions,
   startProjector,
 } from '../../../../infra/projector/projector.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../../../infra/config.ts';
-import { openCore } from '../../../../infra/open-core.ts';
+import { loadConfig } from '../../../../infra/process/config.ts';
+import { openCore } from '../../../../infra/process/open-core.ts';
 import {
   claimReadModels,
   forgetSourceLog,

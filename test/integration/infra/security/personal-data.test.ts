@@ -6,8 +6,8 @@ import { testDatabase } from '../../../support/postgres.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
 import { verifies } from '../../../support/verifies.ts';
 

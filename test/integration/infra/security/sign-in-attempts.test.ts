@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
-import type { AttemptLimits } from '../../../../commands/kernel/sign-in-port.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
+import type { AttemptLimits } from '../../../../commands/ports/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSignInAttempts } from '../../../../infra/security/sign-in-attempts.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

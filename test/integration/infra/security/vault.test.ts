@@ -7,7 +7,7 @@ import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import { verifies } from '../../../support/verifies.ts';
 import type { Pool } from 'pg';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Vault } from '../../../../infra/security/vault.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { MailLogin } from '../../../../commands/kernel/mail-port.ts';
+import type { MailLogin } from '../../../../commands/ports/mail-port.ts';
 import {
   type Acceptance,
   type RefusedRecipient,
   SubmissionFailure,
   type SubmissionFailureFacts,
-} from '../../../../commands/kernel/submission-port.ts';
+} from '../../../../commands/ports/submission-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { SmtpGateway, type SmtpGatewayOptions } from '../../../../infra/smtp/smtp-gateway.ts';
 import { ScriptedSmtp, type SmtpScript, type SmtpStage } from '../../../support/scripted-smtp.ts';

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { SMTPServer } from 'smtp-server';
-import type { HostSettings } from '../../../../commands/kernel/mail-port.ts';
+import type { HostSettings } from '../../../../commands/ports/mail-port.ts';
 import {
   SubmissionFailure,
   type SubmissionFailureFacts,
-} from '../../../../commands/kernel/submission-port.ts';
+} from '../../../../commands/ports/submission-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
 import { selfSigned } from '../../../support/self-signed.ts';

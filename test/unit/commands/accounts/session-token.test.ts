@@ -3,7 +3,7 @@ import { createSessionToken } from '../../../../commands/accounts/session-token.
 import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';

@@ -6,7 +6,7 @@ import { signIn } from '../../../../commands/accounts/sign-in.ts';
 import { deleteSession, revokeSessions, signOut } from '../../../../commands/accounts/sign-out.ts';
 import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
 import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';

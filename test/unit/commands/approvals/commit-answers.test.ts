@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getApproval } from '../../../../read-api/approvals/read-approvals.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';

@@ -4,8 +4,8 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
-import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/kernel/directory.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/ports/directory.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { emailRequests } from '../../../../read-api/approvals/email-requests.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';

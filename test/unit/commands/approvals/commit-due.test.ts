@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { commitDue, endOverdue } from '../../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';

@@ -3,8 +3,8 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { resolveOperation } from '../../../../commands/email/resolve-operation.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { sweepOperations } from '../../../../commands/operations/sweep-operations.ts';
-import { statusOfCheck } from '../../../../commands/operations/approvals/reply-of-check.ts';
+import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
+import { statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { rejection } from '../../../support/rejection.ts';

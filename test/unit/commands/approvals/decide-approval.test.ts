@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { rejection } from '../../../support/rejection.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import { resolveSend } from '../../../../commands/drafts/sending/resolve-send.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
 import { sampleAuthor } from '../../../support/event-author.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { commitDue } from '../../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { rejection } from '../../../support/rejection.ts';

@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import type { FolderEntry, MailboxEntry } from '../../../../commands/kernel/directory.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import { contentHashOf } from '../../../../commands/operations/approvals/manifest.ts';
+import type { FolderEntry, MailboxEntry } from '../../../../commands/ports/directory.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import { contentHashOf } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { rewritten } from '../../../support/rewritten-events.ts';

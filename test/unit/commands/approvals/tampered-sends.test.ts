@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { rewritten } from '../../../support/rewritten-events.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { wantsToCopy, wantsToExpunge, wantsToMove } from '../../../../commands/approvals/wants-to-act.ts';
-import { MAILBOX_SCOPES } from '../../../../commands/kernel/scopes.ts';
+import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { checkRig } from '../../../support/check-rig.ts';
 import { rejection } from '../../../support/rejection.ts';

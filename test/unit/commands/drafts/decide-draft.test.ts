@@ -8,8 +8,8 @@ import {
 } from '../../../../commands/drafts/decide-draft.ts';
 import { draft, type DraftFact, type DraftState } from '../../../../commands/drafts/draft.ts';
 import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { given, stateAfter } from '../../../support/decider-spec.ts';
 import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -4,7 +4,7 @@ import {
   type DraftCopy,
   keepDraftCopy,
 } from '../../../../commands/drafts/keep-draft-copy.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { type HeldLease, LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { SendRig } from '../../../support/send-rig.ts';

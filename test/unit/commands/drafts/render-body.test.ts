@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { renderBody, withAppendix } from '../../../../commands/drafts/render-body.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
-import type { PolicyEntry } from '../../../../commands/kernel/directory.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Role } from '../../../../commands/kernel/scopes.ts';
+import type { PolicyEntry } from '../../../../commands/ports/directory.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { Role } from '../../../../commands/values/scopes.ts';
 import { type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ACTION_TYPES } from '../../../../commands/operations/operation-events.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { OwnChange } from '../../../../commands/kernel/mail-echoes.ts';
+import type { OwnChange } from '../../../../commands/ports/change-attribution.ts';
 import { type Difference, observeChanges } from '../../../../commands/feed/observe-changes.ts';
 import { verifies } from '../../../support/verifies.ts';
 

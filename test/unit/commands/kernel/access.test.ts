@@ -10,7 +10,7 @@ import {
   ROLES,
   SCOPES,
   type Scope,
-} from '../../../../commands/kernel/scopes.ts';
+} from '../../../../commands/values/scopes.ts';
 import {
   type GrantTraits,
   type MailboxTraits,

@@ -6,9 +6,9 @@ import {
   decideAndAppend,
   loadAggregate,
 } from '../../../../commands/kernel/decide-and-append.ts';
-import { catalogueOf, defineEvent, readEvent } from '../../../../commands/kernel/event.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { StoredEvent } from '../../../../commands/kernel/event.ts';
+import { catalogueOf, defineEvent, readEvent } from '../../../../commands/values/event.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { StoredEvent } from '../../../../commands/values/event.ts';
 import { randomIds, sampleAuthor } from '../../../support/event-author.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { MemoryEventStore } from '../../../support/memory-event-store.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
-import type { GatewayError } from '../../../../commands/kernel/errors.ts';
+import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
+import type { GatewayError } from '../../../../commands/values/errors.ts';
 import {
   allSelectable,
   effectiveRoles,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { canonicalJson, checkKey, fingerprintOf } from '../../../../commands/kernel/idempotency.ts';
 import { createIds } from '../../../../infra/security/ids.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { FilterSchema } from '../../../../commands/kernel/mail-filter.ts';
+import { FilterSchema } from '../../../../commands/mail/mail-filter.ts';
 import { readInput } from '../../../../commands/kernel/input-issues.ts';
 import { capabilities } from '../../../../read-api/capabilities.ts';
 import { verifies } from '../../../support/verifies.ts';

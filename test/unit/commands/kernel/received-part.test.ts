@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { MailPort, MailSession } from '../../../../commands/kernel/mail-port.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { MailPort, MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { rawBytes, ReceivedPart } from '../../../../commands/kernel/received-part.ts';
 

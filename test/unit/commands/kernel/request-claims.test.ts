@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import { type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { type MemoryGateway, memoryLeases, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { type ThingMaker, thingMaker } from '../../../support/claiming-capability.ts';

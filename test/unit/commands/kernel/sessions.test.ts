@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { callerInSession, type Caller } from '../../../../commands/kernel/access.ts';
-import { authorise, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorise.ts';
+import { authorise, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorize.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
-import type { SessionEntry } from '../../../../commands/kernel/directory.ts';
+import type { SessionEntry } from '../../../../commands/ports/directory.ts';
 import { callerNow } from '../../../../commands/kernel/live-caller.ts';
-import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/kernel/scopes.ts';
+import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
 import { isSteppedUp, requireFreshPassword, requireSession } from '../../../../commands/kernel/step-up.ts';
 import { stateOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
 import { sampleCaller } from '../../../support/mcp/sample-caller.ts';

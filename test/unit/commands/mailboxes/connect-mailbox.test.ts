@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ErrorCode, GatewayError } from '../../../../commands/kernel/errors.ts';
+import { type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
 import { effectiveRoles, resolveFolder } from '../../../../commands/kernel/folders.ts';
 import { recordMailFailure, recordMailHealth } from '../../../../commands/mailboxes/connect-mailbox.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';

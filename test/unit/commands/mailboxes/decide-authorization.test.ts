@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hostsOf } from '../../../../commands/kernel/mail-logins.ts';
+import { hostsOf } from '../../../../commands/ports/mail-logins.ts';
 import {
   assertAuthorizable,
   authorizeProvider,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MAILBOX_SCOPES } from '../../../../commands/kernel/scopes.ts';
+import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import {
   addMailbox,
   changeMailboxSettings,

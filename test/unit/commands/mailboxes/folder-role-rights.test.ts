@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Caller } from '../../../../commands/kernel/access.ts';
-import type { Scope } from '../../../../commands/kernel/scopes.ts';
+import type { Scope } from '../../../../commands/values/scopes.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { getFolderRoles } from '../../../../read-api/mailboxes/mailboxes.ts';
 import { operationRig } from '../../../support/operation-rig.ts';

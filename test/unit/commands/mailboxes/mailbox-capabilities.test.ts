@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MAILBOX_SCOPES } from '../../../../commands/kernel/scopes.ts';
+import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import { eraseDueMailboxes } from '../../../../commands/mailboxes/erase-mailboxes.ts';
 import type { Mailbox } from '../../../../commands/mailboxes/mailbox-payload.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { reserveMailboxNumber } from '../../../../commands/mailboxes/mailbox-number.ts';
 import { memoryPorts } from '../../../support/memory-gateway.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { authorizeOperation, type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
 import { thrown } from '../../../support/thrown.ts';

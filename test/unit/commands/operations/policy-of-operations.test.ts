@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
-import type { PolicyEntry } from '../../../../commands/kernel/directory.ts';
+import type { PolicyEntry } from '../../../../commands/ports/directory.ts';
 import { moveMessages } from '../../../../commands/messages/act-on-messages.ts';
 import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
 import { rejection } from '../../../support/rejection.ts';

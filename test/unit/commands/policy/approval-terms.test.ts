@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PolicyEffect } from '../../../../commands/kernel/policy-document.ts';
+import { PolicyEffect } from '../../../../commands/values/policy-document.ts';
 import { type CheckMode, defaultTerms, termsFor } from '../../../../commands/policy/approval-terms.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
 import { verifies } from '../../../support/verifies.ts';

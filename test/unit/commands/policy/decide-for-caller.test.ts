@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { DirectoryState, PolicyEntry } from '../../../../commands/kernel/directory.ts';
+import type { DirectoryState, PolicyEntry } from '../../../../commands/ports/directory.ts';
 import { decideActionPolicy, decideSendPolicy } from '../../../../commands/policy/decide-for-caller.ts';
 import { operationRig } from '../../../support/operation-rig.ts';
 import { policyEntry } from '../../../support/policy-entry.ts';

@@ -4,7 +4,7 @@ import {
   type Policy,
   POLICY_ACTIONS,
   type PolicyAction,
-} from '../../../../commands/kernel/policy-document.ts';
+} from '../../../../commands/values/policy-document.ts';
 import { BUILT_IN_POLICY } from '../../../../commands/policy/built-in-policy.ts';
 import { compareStrictness, decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import type { PolicyFacts } from '../../../../commands/policy/policy-facts.ts';

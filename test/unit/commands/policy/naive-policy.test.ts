@@ -7,7 +7,7 @@ import type {
   PolicyEffect,
   PolicyRule,
   Range,
-} from '../../../../commands/kernel/policy-document.ts';
+} from '../../../../commands/values/policy-document.ts';
 import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import type {
   AttachmentFacts,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { GrantExpiries } from '../../../../infra/background/grant-expiries.ts';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { verifies } from '../../../support/verifies.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Clock, Ports } from '../../../../commands/kernel/ports.ts';
+import type { Clock, Ports } from '../../../../commands/ports/ports.ts';
 import { runSendWorker } from '../../../../infra/background/send-worker.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { ScriptedSql } from '../../../support/scripted-sql.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 

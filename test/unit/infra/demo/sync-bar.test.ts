@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { showSync, syncBar } from '../../../../infra/demo/sync-bar.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 const shares = [0, 5, 10];
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { FolderCounts } from '../../../../infra/mail-index/folder-freshness.ts';
 import type { FolderState } from '../../../../infra/mail-index/folder-mirror.ts';
 import { FolderFreshness, isTrueOf } from '../../../../infra/mail-index/folder-freshness.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 const state: FolderState = {

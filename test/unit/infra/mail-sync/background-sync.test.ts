@@ -4,7 +4,7 @@ import type { MailboxSync } from '../../../../infra/mail-sync/mailbox-sync.ts';
 import { SYNC_TIMES } from '../../../../infra/mail-sync/sync-times.ts';
 import { Turns } from '../../../../infra/mail-sync/turns.ts';
 import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
 const STEP_MS = 5;
 const INBOX = { number: 1, path: 'INBOX' };

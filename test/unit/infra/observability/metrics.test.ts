@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
+import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { watchGateway } from '../../../../infra/observability/gateway-gauges.ts';
 import { measureAppends } from '../../../../infra/observability/measured-event-store.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';

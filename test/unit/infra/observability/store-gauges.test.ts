@@ -1,11 +1,11 @@
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Sql } from '../../../../commands/kernel/ports.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
 import { watchStores } from '../../../../infra/observability/store-gauges.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { verifies } from '../../../support/verifies.ts';
 

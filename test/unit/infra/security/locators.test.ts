@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { fromBase32, toBase32 } from '../../../../commands/kernel/ids.ts';
+import { fromBase32, toBase32 } from '../../../../commands/values/ids.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { hashBearer, newBearer } from '../../../../infra/security/rest-tokens.ts';
-import { routeKey } from '../../../../commands/kernel/ids.ts';
+import { routeKey } from '../../../../commands/values/ids.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const ORG = 'org_06h05qy90ssck2xy4zdmva98fw';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { EventStore, SubscriptionItem } from '../../../../commands/ports/event-store.ts';
 import { FeedFollower } from '../../../../infra/waiting/feed-follower.ts';
 import { SharedRead } from '../../../../infra/waiting/shared-read.ts';
-import { systemClock } from '../../../../infra/system-clock.ts';
+import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { FeedWorld, messageAt } from '../../../support/feed-world.ts';

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
 import { foldFacts } from '../../../../commands/kernel/decide-and-append.ts';
-import { freezeMessage } from '../../../../commands/drafts/freeze-draft.ts';
-import { buildSendManifest } from '../../../../commands/drafts/sending/build-send-manifest.ts';
-import { buildActionsManifest } from '../../../../commands/operations/approvals/build-actions-manifest.ts';
+import { freezeMessage } from '../../../../commands/sending/freeze-draft.ts';
+import { buildSendManifest } from '../../../../commands/sending/build-send-manifest.ts';
+import { buildActionsManifest } from '../../../../commands/messages/actions-manifest.ts';
 import {
   contentHashOf,
   type Manifest,
   manifestText,
-} from '../../../../commands/operations/approvals/manifest.ts';
+} from '../../../../commands/operations/manifest.ts';
 import {
   operation,
   type OperationFact,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ActionsManifest } from '../../../../commands/operations/approvals/manifest.ts';
+import type { ActionsManifest } from '../../../../commands/operations/manifest.ts';
 import {
   type ActionsContent,
   describeActions,

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { SendManifest } from '../../../../commands/operations/approvals/manifest.ts';
+import type { SendManifest } from '../../../../commands/operations/manifest.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
-import { sendWarnings } from '../../../../commands/drafts/sending/send-warnings.ts';
+import { sendWarnings } from '../../../../commands/sending/send-warnings.ts';
 import {
   type ApprovalWarning,
   worstFirst,
-} from '../../../../commands/operations/approvals/approval-warnings.ts';
+} from '../../../../commands/operations/approval-warnings.ts';
 import { domainsOf } from '../../../../commands/policy/address-look.ts';
 import { describeSend } from '../../../../read-api/approvals/render-send.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { signOut } from '../../../../commands/accounts/sign-out.ts';
-import type { AccessEntry, Ports } from '../../../../commands/kernel/ports.ts';
-import type { Sealed } from '../../../../commands/kernel/sealed.ts';
+import type { AccessEntry, Ports } from '../../../../commands/ports/ports.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';

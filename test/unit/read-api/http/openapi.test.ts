@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { capabilities } from '../../../../read-api/capabilities.ts';
-import { ERROR_TABLE } from '../../../../commands/kernel/errors.ts';
+import { ERROR_TABLE } from '../../../../commands/values/errors.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
 import { openApiDocument } from '../../../../read-api/http/openapi.ts';
 import { keyRuleOf } from '../../../../read-api/key-rule.ts';
-import { publicRoutes } from '../../../../read-api/public-routes.ts';
+import { publicRoutes } from '../../../../read-api/http/public-routes.ts';
 import { getOpenapi } from '../../../../read-api/http/get-openapi.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { sampleNotes } from '../../../support/rest/sample-notes.ts';

@@ -5,7 +5,7 @@ import { draft } from '../../../../commands/drafts/draft.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { FolderRole } from '../../../../commands/values/folder-roles.ts';
-import type { MailboxScope, Scope } from '../../../../commands/kernel/scopes.ts';
+import type { MailboxScope, Scope } from '../../../../commands/values/scopes.ts';
 import { previewApproval, getApproval } from '../../../../read-api/approvals/read-approvals.ts';
 import { readDraft, readDraftContent, listDrafts } from '../../../../read-api/drafts/read-drafts.ts';
 import { getOperation, listOperations } from '../../../../read-api/operations/read-operations.ts';

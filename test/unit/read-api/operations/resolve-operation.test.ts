@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
-import type { MailboxEntry } from '../../../../commands/kernel/directory.ts';
-import type { MailboxScope, Role } from '../../../../commands/kernel/scopes.ts';
+import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
+import type { MailboxScope, Role } from '../../../../commands/values/scopes.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
 import { resolveOperation } from '../../../../read-api/operations/resolve-operation.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
-import type { PolicyEffect } from '../../../../commands/kernel/policy-document.ts';
+import type { PolicyEffect } from '../../../../commands/values/policy-document.ts';
 import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
-import type { Approval } from '../../../../commands/operations/approvals/approval-payload.ts';
+import type { Approval } from '../../../../commands/operations/approval-payload.ts';
 import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorApproval } from '../../../../read-api/waiting/monitor-approval.ts';
 import { FeedWorld } from '../../../support/feed-world.ts';

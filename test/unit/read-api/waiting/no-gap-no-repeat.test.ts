@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Filter } from '../../../../commands/kernel/mail-filter.ts';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import type { Filter } from '../../../../commands/mail/mail-filter.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
 import { FeedWorld, messageAt } from '../../../support/feed-world.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
-import { GatewayError } from '../../../../commands/kernel/errors.ts';
-import type { Ports } from '../../../../commands/kernel/ports.ts';
+import { GatewayError } from '../../../../commands/values/errors.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { deleteToken } from '../../../../commands/organisation/withdraw-token.ts';
 import { deleteGrant } from '../../../../commands/mailboxes/manage-grants.ts';
-import { decodeWaitCursor, encodeWaitCursor } from '../../../../commands/waiting/wait-cursor.ts';
+import { decodeWaitCursor, encodeWaitCursor } from '../../../../commands/feed/wait-cursor.ts';
 import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
 import { type Change, FeedWorld, INBOX, messageAt, TRASH } from '../../../support/feed-world.ts';

@@ -1,0 +1,38 @@
+/** A check by its id, for somebody who may see it (`contract.md` 3). */
+import { z } from 'zod';
+import type { Context } from '../kernel/capability.ts';
+import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+import { notFound } from '../values/errors.ts';
+import type { ApprovalState } from '../operations/approval-state.ts';
+import { personBehind } from '../operations/eligible-approvers.ts';
+import { operation, type OperationState } from '../operations/operation.ts';
+import { operationOfApproval } from '../operations/operation-id.ts';
+import { sightOf } from './operation-sight.ts';
+
+export const ApprovalId = z.string().max(64).describe('The chk_ id of a check.');
+
+export interface FoundCheck {
+  readonly operationId: string;
+  readonly mailboxId: string;
+  readonly loaded: Loaded<OperationState>;
+  readonly approval: ApprovalState;
+  /** Whoever asked for it. */
+  readonly requesterId: string;
+  /** The person in whose name it was asked for. */
+  readonly behindId: string;
+}
+
+type Asking = Pick<Context, 'caller' | 'ports'>;
+
+/** Throws `not_found` for an unknown check and for one the caller may not see. */
+export async function findCheck(asking: Asking, approvalId: string): Promise<FoundCheck> {
+  if (!approvalId.startsWith('chk_')) throw notFound('approval');
+  const operationId = operationOfApproval(approvalId);
+  const loaded = await loadAggregate(asking.ports.events, operation, operationId);
+  const { submitted, mailboxId, approval } = loaded.state;
+  if (submitted === null || mailboxId === null || approval === null) throw notFound('approval');
+  const behindId = personBehind(asking.ports.directory.state, submitted.by);
+  const found = { operationId, mailboxId, loaded, approval, requesterId: submitted.by.id, behindId };
+  if ((await sightOf(asking, loaded.state)) === null) throw notFound('approval');
+  return found;
+}

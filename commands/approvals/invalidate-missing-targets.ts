@@ -1,0 +1,66 @@
+/** Ends an approval that waits and whose ground is gone (`contract.md` 10). */
+import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { Ports } from '../ports/ports.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import { releaseDraftOf } from '../sending/release-draft.ts';
+import { sendCommit } from '../sending/commit-send.ts';
+import type { Invalidation } from '../operations/approval-events.ts';
+import { isOpen } from '../operations/approval-status.ts';
+import { groundOf } from '../operations/revalidate-approval.ts';
+import { actionsCommit } from '../messages/commit-actions.ts';
+import type { CommitKind } from '../operations/commit-kind.ts';
+import { decideNow } from '../operations/decide-now.ts';
+import { invalidateCheck } from '../operations/end-approval.ts';
+import type { Manifest } from '../operations/manifest.ts';
+import { statusOfCheck } from '../operations/approval-reply.ts';
+import { assertRightsKnown } from '../operations/requester.ts';
+import { operation, type OperationState } from '../operations/operation.ts';
+
+export interface MaybeLost {
+  readonly operationId: string;
+  readonly orgId: string | null;
+  /** As it was read a moment ago, where it was. */
+  readonly loaded?: Loaded<OperationState>;
+}
+
+/**
+ * True when it ended by this: requester, approver, grant, mailbox or target are gone. Nothing for one that does not wait.
+ * Throws `store_unavailable` while this process does not know everybody's rights, and with `asksServer` what keeps the
+ * mailbox from answering.
+ */
+export async function endLostCheck(
+  ports: Ports,
+  { operationId, orgId, loaded }: MaybeLost,
+  asking: { readonly asksServer: boolean },
+): Promise<boolean> {
+  const check = loaded ?? (await loadAggregate(ports.events, operation, operationId));
+  assertRightsKnown(ports.directory);
+  const isSend = check.state.approval?.requested.draft_id != null;
+  const reason = isSend
+    ? await lostOf(ports, { operationId, ...check }, sendCommit, asking)
+    : await lostOf(ports, { operationId, ...check }, actionsCommit, asking);
+  if (reason === null) return false;
+  const author = systemAuthor(ports, orgId);
+  const { state } = await decideNow(ports, author, {
+    operationId,
+    loaded: check,
+    decide: (now, moment) => invalidateCheck(now, { reason, now: moment }),
+  });
+  await releaseDraftOf(ports, author, operationId, state);
+  return true;
+}
+
+/** What cannot be read as it was approved is found by the commit, which says so. */
+async function lostOf<Content extends Manifest>(
+  ports: Ports,
+  { operationId, state }: Loaded<OperationState> & { readonly operationId: string },
+  kind: CommitKind<Content>,
+  asking: { readonly asksServer: boolean },
+): Promise<Invalidation | null> {
+  const now = ports.clock.now();
+  const status = statusOfCheck(state, now);
+  if (state.approval === null || status === null || !isOpen(status)) return null;
+  const ground = await groundOf(ports, { operationId, approval: state.approval, state, now }, kind);
+  if (typeof ground !== 'string') return await kind.lost(ports, ground, asking);
+  return ground === 'manifest_mismatch' ? null : ground;
+}

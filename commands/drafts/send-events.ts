@@ -1,0 +1,123 @@
+/** A send, written to the draft's stream: that stream is the lock of every send (`contract.md` 7). */
+import { z } from 'zod';
+import { defineEvent } from '../values/event.ts';
+import { instant, sealedText } from '../values/event-fields.ts';
+import { SMTP_PHASES } from '../ports/submission-port.ts';
+import { messageIdInClear, sealedMessageId } from './draft-events.ts';
+
+/** A recipient the server refused: the address sealed under the mailbox's key. */
+export const RejectedRecipient = z.object({
+  address: sealedText,
+  smtp_status: z.int(),
+  response: sealedText,
+});
+export type RejectedRecipient = z.output<typeof RejectedRecipient>;
+
+export const SendScheduled = defineEvent({
+  type: 'SendScheduled',
+  summary: 'The frozen message is held back until the time named; until then the draft can be discarded.',
+  data: z.object({ operation_id: z.string(), commit_at: instant }),
+});
+
+export const SendStarted = defineEvent({
+  type: 'SendStarted',
+  summary: 'An attempt to send the frozen message is about to be made: the intent.',
+  data: z.object({
+    operation_id: z.string(),
+    content_hash: z.string(),
+    /** Counts from 1 per frozen message. */
+    attempt: z.int().min(1),
+    /** The commit of the check that the attempt is part of, counted from 1; absent where there is no check. */
+    commit: z.int().min(1).optional(),
+    run_id: z.string(),
+    /** The `Date` header of this attempt; left out of the hash. */
+    date: instant,
+  }),
+});
+
+export const SendDataBegun = defineEvent({
+  type: 'SendDataBegun',
+  summary:
+    'The server took the envelope; the message goes out next. Without an outcome it may have been sent.',
+  data: z.object({ operation_id: z.string(), attempt: z.int(), rejected: z.array(RejectedRecipient) }),
+});
+
+export const SendPostponed = defineEvent({
+  type: 'SendPostponed',
+  summary: 'An attempt surely sent nothing and may succeed later: the same bytes are tried again.',
+  data: z.object({
+    operation_id: z.string(),
+    attempt: z.int(),
+    phase: z.enum(SMTP_PHASES),
+    code: z.string(),
+    smtp_status: z.int().nullable(),
+    response: sealedText.nullable(),
+    retry_at: instant,
+    /** The check that commits it again; absent where there is none. */
+    approval_id: z.string().optional(),
+  }),
+});
+
+export const DraftSent = defineEvent({
+  type: 'DraftSent',
+  publicName: 'draft.sent',
+  summary: 'The mail server took the message for at least one recipient.',
+  data: z.object({
+    operation_id: z.string(),
+    /** The one that the server gave the message in place of ours; null where it told of none, and never in version 1. */
+    rfc_message_id: sealedMessageId.nullable(),
+    attempt: z.int(),
+    response: sealedText.nullable(),
+    rejected: z.array(RejectedRecipient),
+    /** How it is known: the server's answer, a copy found in Sent, or a person's word. */
+    known_by: z.enum(['server', 'sent_folder', 'person']),
+  }),
+  upcasters: [messageIdInClear],
+});
+
+export const DraftSendFailed = defineEvent({
+  type: 'DraftSendFailed',
+  publicName: 'draft.send_failed',
+  summary: 'The message was surely not sent and will not be tried again; the draft can be edited.',
+  data: z.object({
+    operation_id: z.string(),
+    attempt: z.int(),
+    phase: z.enum(SMTP_PHASES),
+    code: z.string(),
+    smtp_status: z.int().nullable(),
+    response: sealedText.nullable(),
+    rejected: z.array(RejectedRecipient),
+    known_by: z.enum(['server', 'gateway', 'person']),
+  }),
+});
+
+export const DraftSendUnknown = defineEvent({
+  type: 'DraftSendUnknown',
+  publicName: 'draft.send_unknown',
+  summary:
+    'Nobody can tell whether the message was sent; it is looked for in Sent and never sent again blindly.',
+  data: z.object({ operation_id: z.string(), attempt: z.int() }),
+});
+
+export const SentCopyFiled = defineEvent({
+  type: 'SentCopyFiled',
+  summary:
+    'A copy lies in the Sent folder: put there by the gateway, or found there because the server files it.',
+  data: z.object({
+    operation_id: z.string(),
+    filed_by: z.enum(['gateway', 'server']),
+    /** Null when the server does not tell where it put the copy. */
+    sent_message_id: z.string().nullable(),
+  }),
+});
+
+export const sendEvents = [
+  SendScheduled,
+  SendStarted,
+  SendDataBegun,
+  SendPostponed,
+  DraftSent,
+  DraftSendFailed,
+  DraftSendUnknown,
+  SentCopyFiled,
+] as const;

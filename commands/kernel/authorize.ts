@@ -1,0 +1,105 @@
+/** Scope checks of one call: what is missing is named, what must not be seen does not exist. */
+import { type Caller, managesEveryMailbox } from './access.ts';
+import type { Access, AccessForAll, Capability } from './capability.ts';
+import type { DirectoryState } from '../ports/directory.ts';
+import { GatewayError, notFound } from '../values/errors.ts';
+import { isMailboxScope, ROLE_SCOPES, type Scope, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
+import { requireSession, stepUpRequired } from './step-up.ts';
+
+/** The refusal of a caller without these scopes; a session is told to confirm its password where that alone is missing. */
+export const lacks = (
+  { session, role }: Caller,
+  required: readonly Scope[],
+  which: 'any' | 'all' = 'any',
+): GatewayError => {
+  const ofRole: readonly Scope[] = session === null || role === null ? [] : ROLE_SCOPES[role];
+  if (required.some((scope) => SESSION_ONLY_SCOPES.includes(scope) && ofRole.includes(scope))) {
+    return stepUpRequired();
+  }
+  return insufficientScope(required, which);
+};
+
+/** Of several scopes `details.match` says whether one of them is enough. */
+export function insufficientScope(required: readonly Scope[], which: 'any' | 'all'): GatewayError {
+  const named = required.join(which === 'any' ? ' or ' : ' and ');
+  const scopes = which === 'all' && required.length > 1 ? 'scopes' : 'scope';
+  return new GatewayError('insufficient_scope', `This token lacks the ${scopes} ${named}.`, {
+    details: { required, ...(required.length > 1 ? { match: which } : {}) },
+  });
+}
+
+/** True when the caller holds what makes the capability visible: its tool is listed, its route is his. */
+export const mayCall = (caller: Caller, capability: Pick<Capability, 'access'>): boolean =>
+  typeof capability.access === 'string'
+    ? capability.access === 'any-token' || caller.session !== null
+    : capability.access.any.some((scope) => caller.scopes.has(scope));
+
+/**
+ * Throws `insufficient_scope` or `step_up_required` before the input is even read; `needed` tells the refusal what to name. Where a mailbox decides, only the token's own scopes can tell
+ * this early: an unseen mailbox must answer `not_found`, whatever the caller's grants on others are.
+ */
+export function requireAny(
+  caller: Caller,
+  { access }: Pick<Capability, 'access'>,
+  needed: () => readonly Scope[] = () => [],
+): void {
+  if (access === 'session' || access === 'stepped-up-session') requireSession(caller);
+  if (typeof access === 'string' || isFree(caller, access)) return;
+  const held = access.mailbox ? new Set(caller.token.scopes) : caller.scopes;
+  if (access.any.some((scope) => held.has(scope))) return;
+  const missing = needed().filter((scope) => !held.has(scope));
+  throw missing.length > 0 ? lacks(caller, missing, 'all') : lacks(caller, access.any);
+}
+
+/** What an input needs that can be read and says so; none where it cannot. */
+export function neededScopes(
+  { access, input: schema }: Pick<Capability, 'access' | 'input'>,
+  input: unknown,
+): readonly Scope[] {
+  if (typeof access === 'string' || access.needs === undefined) return [];
+  const parsed = schema.safeParse(input);
+  return parsed.success ? access.needs(parsed.data) : [];
+}
+
+const isFree = ({ session }: Caller, { freeInSession }: Pick<Access<unknown>, 'freeInSession'>): boolean =>
+  freeInSession === true && session !== null;
+
+/**
+ * All scopes this input needs. A mailbox of another organisation, or a mail route of a mailbox without a grant, is
+ * `not_found` like an unknown id; a grant without the verb is `insufficient_scope`.
+ */
+export function authorise(
+  caller: Caller,
+  state: DirectoryState,
+  capability: Pick<Capability, 'access'>,
+  input: unknown,
+): void {
+  const access = capability.access as Access<unknown> | AccessForAll;
+  if (typeof access === 'string' || isFree(caller, access)) return;
+  const mailboxId = access.mailbox?.(input);
+  const held = mailboxId === undefined ? caller.scopes : scopesOn(caller, state, access, mailboxId);
+  const missing = (access.needs?.(input) ?? []).filter((scope) => !held.has(scope));
+  if (missing.length > 0) throw lacks(caller, missing, 'all');
+  if (!access.any.some((scope) => held.has(scope))) throw lacks(caller, access.any);
+}
+
+/** True when this input wants a fresh password of a session. Asked once everything else allows the request: nobody is asked in vain. */
+export function wantsFreshPassword({ access }: Pick<Capability, 'access'>, input: unknown): boolean {
+  if (typeof access === 'string') return access === 'stepped-up-session';
+  const { steppedUp } = access as Access<unknown>;
+  return typeof steppedUp === 'function' ? steppedUp(input) : steppedUp === true;
+}
+
+function scopesOn(
+  caller: Caller,
+  state: DirectoryState,
+  access: Access<unknown>,
+  mailboxId: string,
+): ReadonlySet<Scope> {
+  const granted = caller.mailboxes.get(mailboxId);
+  if (granted) return new Set([...granted.scopes, ...caller.orgScopes]);
+  const exists = state.mailboxes.get(mailboxId)?.orgId === caller.org.id;
+  const administrative = access.any.every((scope) => !isMailboxScope(scope));
+  if (exists && administrative && managesEveryMailbox(caller)) return caller.orgScopes;
+  throw notFound('mailbox');
+}

@@ -1,0 +1,43 @@
+/** Which log this is: places in it (cursors, `Position`, checkpoints) mean nothing in another one. */
+import { z } from 'zod';
+import { appendFacts, type Writer } from './decide-and-append.ts';
+import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
+import { type EventStore, WrongExpectedRevision } from '../ports/event-store.ts';
+import { systemAuthor } from './system-author.ts';
+
+const STREAM = 'eventLog-identity';
+const ID_LENGTH = 8;
+
+export const LogNamed = defineEvent({
+  type: 'LogNamed',
+  data: z.strictObject({ log_id: z.string() }),
+  summary: 'The event log got the short id that cursors and checkpoints carry.',
+});
+
+const catalogue = catalogueOf([LogNamed]);
+
+/**
+ * The short id of the event log, the same for every process on it. The first gateway on a log names it; a restored log keeps
+ * its id. Throws `store_unavailable`.
+ */
+export async function identifyLog(writer: Writer): Promise<string> {
+  const known = await namedLog(writer.events);
+  if (known !== null) return known;
+  const logId = writer.ids.newNonce().slice(0, ID_LENGTH);
+  try {
+    const facts = [{ type: LogNamed.type, data: { log_id: logId } }];
+    const author = systemAuthor(writer, null);
+    await appendFacts(writer, author, { stream: STREAM, expected: 'no-stream', catalogue, facts });
+    return logId;
+  } catch (error) {
+    const winner = error instanceof WrongExpectedRevision ? await namedLog(writer.events) : null;
+    if (winner === null) throw error;
+    return winner;
+  }
+}
+
+async function namedLog(events: Pick<EventStore, 'readStream'>): Promise<string | null> {
+  const [first] = await events.readStream(STREAM);
+  const fact = first && readEvent(catalogue, first);
+  return fact ? LogNamed.data.parse(fact.data).log_id : null;
+}

@@ -1,0 +1,84 @@
+/** Settles what a cut-off operation left open by looking at source and target, never by repeating. */
+import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import type { Ports } from '../ports/ports.ts';
+import { WrongExpectedRevision } from '../ports/event-store.ts';
+import { commitOutcome } from '../operations/commit-outcome.ts';
+import { lookUpItems } from './look-up-items.ts';
+import { aboutOperation, operation, type OperationState, summarise } from '../operations/operation.ts';
+import type { ItemResult } from '../operations/operation-events.ts';
+import { openTargets } from './targets.ts';
+import { untoldItems } from './untold-items.ts';
+
+/** From the intent on, milliseconds: then what still cannot be looked up is unknown, so that a person can settle it. */
+const LOOKED_FOR_MS = 24 * 60 * 60_000;
+
+export interface Reconciled {
+  readonly results: readonly ItemResult[];
+  /** Items that looking could not settle: the message is neither where it was nor where it should be. */
+  readonly unknown: number;
+}
+
+/**
+ * Looks up every open item of the operation and appends what was found. The caller holds the operation's lease. Null
+ * when the operation has no intent, or another process settled it meanwhile. Throws when mailbox or store are away; of a
+ * mailbox that is removed, or was away for a day since the intent, everything is unknown until a look succeeds.
+ */
+export async function reconcileOperation(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+): Promise<Reconciled | null> {
+  const { state, revision } = await loadAggregate(ports.events, operation, operationId);
+  const isOver = state.approval !== null && !state.approval.committing;
+  if (state.steps.length === 0 || isOver) return null;
+  const results = await look(ports, operationId, state);
+  const changed = results.filter((item) => !(state.results ?? []).some((old) => isSame(old, item)));
+  const settled =
+    state.results === null
+      ? [
+          { type: 'ActionOutcomesRecorded', data: { results } },
+          { type: 'OperationCompleted', data: { summary: summarise(results) } },
+        ]
+      : [{ type: 'ActionsReconciled', data: { results: changed } }];
+  const facts = [...settled, ...commitOutcome(state.approval, results, ports.clock.now())];
+  if (state.results === null || changed.length > 0) {
+    try {
+      await appendFacts(ports, author, {
+        stream: streamOf(operation, operationId),
+        expected: revision,
+        catalogue: operation.catalogue,
+        facts,
+        about: aboutOperation(operationId, state.mailboxId, state.approval !== null),
+      });
+    } catch (error) {
+      if (error instanceof WrongExpectedRevision) return null;
+      throw error;
+    }
+  }
+  return { results, unknown: summarise(results).unknown };
+}
+
+/** Throws as long as it is worth another look. */
+async function look(
+  ports: Ports,
+  operationId: string,
+  state: OperationState,
+): Promise<readonly ItemResult[]> {
+  const { directory, locators, mail, personal, clock, log } = ports;
+  const mailbox = directory.state.mailboxes.get(state.mailboxId ?? '');
+  if (!mailbox || mailbox.state === 'removed') return state.results ?? untoldItems(state);
+  try {
+    const targets = await openTargets(personal, state);
+    return await mail.withMailbox(mailbox.id, 'bulk', (session) =>
+      lookUpItems(session, { ...state, targets, mailbox, locators }),
+    );
+  } catch (error) {
+    const since = clock.now().getTime() - Date.parse(state.intendedAt ?? '');
+    if (state.results !== null || !(since >= LOOKED_FOR_MS)) throw error;
+    log.warn('an operation could not be looked up for a day', { operationId, error: String(error) });
+    return untoldItems(state);
+  }
+}
+
+const isSame = (a: ItemResult, b: ItemResult): boolean =>
+  a.message_id === b.message_id && a.step === b.step && a.outcome === b.outcome;

@@ -1,0 +1,152 @@
+/**
+ * The one way mail is changed: intent appended before the effect, outcomes after it, under a lease that tells everybody
+ * that somebody runs it. A direct request and the commit of a check both end here.
+ */
+import { appendFacts, type Author, streamOf } from '../kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
+import type { Expectation } from '../ports/change-attribution.ts';
+import type { MailSession } from '../ports/mail-port.ts';
+import type { Ports } from '../ports/ports.ts';
+import { WrongExpectedRevision } from '../ports/event-store.ts';
+import type { Position } from '../values/position.ts';
+import { aboutOperation, operation, type OperationFact, summarise } from '../operations/operation.ts';
+import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
+import { intendedChanges, remainingChanges } from './self-caused-changes.ts';
+import { runActions } from './run-actions.ts';
+import type { Target } from './selection.ts';
+
+export interface Run {
+  readonly operationId: string;
+  readonly mailbox: MailboxEntry;
+  readonly steps: readonly ActionStep[];
+  readonly targets: readonly Target[];
+  /** It is the commit of an approval. */
+  readonly hasApproval: boolean;
+  /** Appends the intent with the steps as observed; its revision, or null when another writer was first. */
+  begin(steps: readonly ActionStep[]): Promise<bigint | null>;
+  /** What else the outcomes say, in the same append. */
+  ending(results: readonly ItemResult[]): readonly OperationFact[];
+}
+
+export interface Ran {
+  readonly results: readonly ItemResult[];
+  readonly position: Position;
+}
+
+/** `not_begun`: somebody else runs it or changed it. `overtaken`: this process slept past its lease; others settled it. */
+export type RunEnd = Ran | 'not_begun' | 'overtaken';
+
+type Runner = Pick<Ports, 'events' | 'ids' | 'clock' | 'leases' | 'locators' | 'log' | 'mailEchoes'>;
+
+/** Throws what the mail port throws before the intent; afterwards only what the store throws. */
+export async function runOperation(
+  mail: MailSession,
+  ports: Runner,
+  author: Author,
+  run: Run,
+): Promise<RunEnd> {
+  const holding = holdLease(ports.leases, run.operationId);
+  const originator = { mailboxId: run.mailbox.id, operationId: run.operationId };
+  const expecting = ports.mailEchoes.expect(originator, intendedChanges(run.steps, run.targets));
+  const begun = { isBegun: false };
+  try {
+    const observing = observeTargets(mail, run);
+    const [steps, expectation, lease] = await Promise.all([observing, expecting, holding]);
+    const observed = { ...run, steps };
+    const intent = lease && (await run.begin(steps));
+    if (lease === null || intent === null) return 'not_begun';
+    begun.isBegun = true;
+    return await effect(mail, ports, author, { run: observed, intent, expectation, lease });
+  } finally {
+    // Whoever was first expects its own changes.
+    if (!begun.isBegun)
+      inPeace(
+        ports,
+        expecting.then((expectation) => expectation.settle([])),
+      );
+    inPeace(
+      ports,
+      holding.then((lease) => lease?.release()),
+    );
+  }
+}
+
+/** Notes what each destination looks like before the effect, for whoever has to look afterwards. */
+async function observeTargets(mail: MailSession, { mailbox, steps }: Run): Promise<readonly ActionStep[]> {
+  const observed: ActionStep[] = [];
+  for (const step of steps) {
+    const folder = mailbox.folders.find(({ number }) => number === step.folder);
+    const status = folder && (await mail.folderStatus(folder));
+    observed.push(
+      status ? { ...step, target_uid_validity: status.uidValidity, target_uid_next: status.uidNext } : step,
+    );
+  }
+  return observed;
+}
+
+interface Begun {
+  readonly run: Run;
+  readonly intent: bigint;
+  readonly lease: HeldLease;
+  /** Of the changes about to be made: the feed tells them as this operation's. */
+  readonly expectation: Expectation;
+}
+
+async function effect(
+  mail: MailSession,
+  ports: Runner,
+  author: Author,
+  { run, intent, lease, expectation }: Begun,
+): Promise<RunEnd> {
+  const { mailbox, steps, targets } = run;
+  mail.guardWrites(() => {
+    lease.assertHeld();
+  });
+  try {
+    const results = await runActions(mail, { mailbox, steps, targets, locators: ports.locators });
+    lease.assertHeld();
+    const remaining = remainingChanges(steps, targets, results, ports.locators);
+    const [position] = await Promise.all([
+      appendOutcomes(ports, author, { run, intent, results }),
+      expectation.settle(remaining),
+    ]);
+    return position === null ? 'overtaken' : { results, position };
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    await expectation.settle(intendedChanges(steps, targets));
+    return 'overtaken';
+  }
+}
+
+/** Null when another process found the lease run out and settled the operation by looking. */
+async function appendOutcomes(
+  ports: Runner,
+  author: Author,
+  { run, intent, results }: { run: Run; intent: bigint; results: readonly ItemResult[] },
+): Promise<Position | null> {
+  try {
+    const { position } = await appendFacts(ports, author, {
+      stream: streamOf(operation, run.operationId),
+      expected: intent,
+      catalogue: operation.catalogue,
+      facts: [
+        { type: 'ActionOutcomesRecorded', data: { results } },
+        { type: 'OperationCompleted', data: { summary: summarise(results) } },
+        ...run.ending(results),
+      ],
+      about: aboutOperation(run.operationId, run.mailbox.id, run.hasApproval),
+    });
+    return position;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}
+
+/** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */
+function inPeace({ log }: Runner, work: Promise<void>): void {
+  work.catch((error: unknown) => {
+    log.warn('the end of an operation could not be noted', { error: String(error) });
+  });
+}

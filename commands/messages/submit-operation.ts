@@ -1,0 +1,159 @@
+/** From a request to its answer: prepared, then previewed or run. Two equal keys meet at the first append, and one wins. */
+import type { Context } from '../kernel/capability.ts';
+import { streamOf } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../values/errors.ts';
+import { awaitClaim } from '../kernel/idempotency.ts';
+import type { MailSession } from '../ports/mail-port.ts';
+import type { StoredEvent } from '../values/event.ts';
+import { type CheckMode, termsFor } from '../policy/approval-terms.ts';
+import { checkActions, neverDirect } from './actions.ts';
+import { answerInTime } from '../operations/answer-in-time.ts';
+import { fixActions } from './request-actions-approval.ts';
+import { requestApproval } from '../operations/request-approval.ts';
+import { authorizeOperation } from '../operations/authorize-operation.ts';
+import { appendFirst, decidedFact, type Submitted, submittedFact } from '../operations/first-append.ts';
+import { operation, type OperationFact, type OperationReply, replyOf } from '../operations/operation.ts';
+import { operationIdOf } from '../operations/operation-id.ts';
+import {
+  admitOperation,
+  assertSupported,
+  type OperationRequest,
+  prepareOperation,
+  type Prepared,
+} from './prepare-operation.ts';
+import { previewOperation } from './preview-operation.ts';
+import { replayOperation } from './replay-operation.ts';
+import { runOperation } from './run-operation.ts';
+import { checkSelect } from './selection.ts';
+
+/** Set once something of the operation is in the stream: from then on a failure is told, and no refusal. */
+interface Started {
+  isAppended: boolean;
+}
+
+/**
+ * Runs or previews an operation. The answer is that of the first request when the key was used before, whatever policy
+ * and mailbox say now: the first append refuses such a key by itself, so it is read only where nothing will be appended.
+ */
+export async function submitOperation(context: Context, request: OperationRequest): Promise<OperationReply> {
+  checkActions(request.actions);
+  checkSelect(request.select, request.cardinality);
+  const operationId = operationIdOf(context);
+  const work = runOrReplay(context, request, operationId);
+  return await answerInTime(context, request.mode === 'preview' ? null : operationId, work);
+}
+
+async function runOrReplay(
+  context: Context,
+  request: OperationRequest,
+  operationId: string,
+): Promise<OperationReply> {
+  const started: Started = { isAppended: false };
+  try {
+    const admitted = admitOperation(context, request, operationId);
+    return await context.ports.mail.withMailbox(admitted.mailbox.id, 'interactive', async (mail) => {
+      const prepared = await prepareOperation(mail, context, admitted);
+      return await answer(mail, context, prepared, started);
+    });
+  } catch (error) {
+    if (started.isAppended || isAway(error)) throw error;
+    const stored = await readEarlier(context, operationId);
+    if (stored.length > 0) return await replayOperation(context, operationId, stored);
+    throw error;
+  }
+}
+
+/** A store that has just kept the caller waiting is not asked again: the repeat of the request is. */
+const isAway = (error: unknown): boolean =>
+  error instanceof GatewayError && error.code === 'store_unavailable';
+
+/** What a request with this key has written before; without a key nothing. */
+async function readEarlier(
+  { ports, request }: Context,
+  operationId: string,
+): Promise<readonly StoredEvent[]> {
+  if (request.idempotencyKey === null) return [];
+  return await ports.events.readStream(streamOf(operation, operationId));
+}
+
+/** The key stands for an operation that was written before; `submitOperation` answers with it. */
+const usedBefore = (): GatewayError => new GatewayError('conflict', 'This Idempotency-Key was used before.');
+
+async function answer(
+  mail: MailSession,
+  context: Context,
+  prepared: Prepared,
+  started: Started,
+): Promise<OperationReply> {
+  const { operationId, request, targets, policy } = prepared;
+  const admission = authorizeOperation({
+    mode: request.mode,
+    policy,
+    mayRequest: prepared.access.scopes.has('approvals:request'),
+    neverDirect: request.actions.some(neverDirect),
+  });
+  if (admission === 'preview') {
+    if ((await readEarlier(context, operationId)).length > 0) throw usedBefore();
+    return previewOperation(context, prepared, targets, policy);
+  }
+  assertSupported(mail.capabilities, prepared);
+  return admission === 'run'
+    ? await runDirectly(mail, context, prepared, started)
+    : await ask(mail, context, prepared, admission.request);
+}
+
+/** Fixes what would happen and lets it wait: nothing in the mailbox changes, and no other message will. */
+async function ask(
+  mail: MailSession,
+  context: Context,
+  prepared: Prepared,
+  mode: CheckMode,
+): Promise<OperationReply> {
+  const { operationId, policy } = prepared;
+  const reply = await requestApproval(context, {
+    operationId,
+    submitted: submittedOf(prepared),
+    policy,
+    terms: termsFor(mode, policy),
+    ...(await fixActions(mail, context, prepared)),
+    supersedes: null,
+  });
+  return reply ?? (await replayFirst(context, operationId));
+}
+
+function submittedOf({ request, mailbox, targets }: Prepared): Submitted {
+  const { capability, mode, reason } = request;
+  if (mode === 'preview') throw new Error('a preview is not submitted');
+  return { mailboxId: mailbox.id, capability, mode, reason, targets };
+}
+
+async function runDirectly(
+  mail: MailSession,
+  context: Context,
+  prepared: Prepared,
+  started: Started,
+): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, mailbox, steps, targets, policy } = prepared;
+  const submitted = await submittedFact(context, submittedOf(prepared));
+  const end = await runOperation(mail, ports, author, {
+    operationId,
+    mailbox,
+    steps,
+    targets,
+    begin: async (observed) => {
+      const intended: OperationFact = { type: 'ActionsIntended', data: { steps: [...observed] } };
+      const first = await appendFirst(context, operationId, [submitted, decidedFact(policy), intended]);
+      started.isAppended = first !== null;
+      return first?.revision ?? null;
+    },
+    hasApproval: false,
+    ending: () => [],
+  });
+  if (end === 'not_begun' || end === 'overtaken') return await replayFirst(context, operationId);
+  context.notePosition(end.position);
+  return replyOf(operationId, end.results);
+}
+
+const replayFirst = async (context: Context, operationId: string): Promise<OperationReply> =>
+  await replayOperation(context, operationId, await awaitClaim(context.ports, operationId));

@@ -1,0 +1,189 @@
+/** The check of an operation, in the operation's own stream: what is asked for, who decided, and how its commit went. */
+import { z } from 'zod';
+import { defineEvent } from '../values/event.ts';
+import { instant, sealedText } from '../values/event-fields.ts';
+import { APPROVER_ROLES } from '../values/policy-document.ts';
+
+/** How a check is to be approved and run: what policy said when it was asked for, defaults filled in. */
+export const ApprovalTerms = z.object({
+  /** Approvals wanted; 0 where policy allowed it and nobody is asked. */
+  quorum: z.int().min(0),
+  /** The least role an approver has. */
+  approver_role: z.enum(APPROVER_ROLES),
+  /** Four eyes: nobody approves what was asked for in his name. */
+  exclude_owner: z.boolean(),
+  /** Seconds a decision is waited for. */
+  decision_ttl: z.int(),
+  /** Seconds from the last approval to the first commit. */
+  commit_ttl: z.int(),
+  /** The gateway commits as soon as the quorum is reached. */
+  auto_commit: z.boolean(),
+  /** Seconds between a commit and its effect, in which it can be cancelled. */
+  undo_seconds: z.int(),
+});
+export type ApprovalTerms = z.output<typeof ApprovalTerms>;
+
+export const ApprovalRequested = defineEvent({
+  type: 'ApprovalRequested',
+  publicName: 'approval.requested',
+  summary: 'An operation waits: what would happen is fixed in a manifest, and nothing else can be run.',
+  data: z.object({
+    /** A single action's type, `message_actions` for several, `send_draft` for a send. */
+    action: z.string(),
+    draft_id: z.string().nullable(),
+    /** SHA-256 of the manifest, in hex. */
+    content_hash: z.string(),
+    /** The manifest (RFC 8785), sealed under the mailbox's key. */
+    manifest: sealedText,
+    /** When it ends unless it was decided. */
+    expires_at: instant,
+    terms: ApprovalTerms,
+    /** How many messages the requester meant; null for a send. */
+    cardinality: z.object({ min: z.int(), max: z.int() }).nullable(),
+    /** An earlier check of the same draft that this one takes the place of. */
+    supersedes: z.string().nullable(),
+    /** What was odd about it when it was asked for (`approval-warnings.ts`), sealed under the mailbox's key. */
+    warnings: sealedText.optional(),
+  }),
+});
+
+export const ApprovalVoteCast = defineEvent({
+  type: 'ApprovalVoteCast',
+  publicName: 'approval.vote_cast',
+  summary: 'A person approved or rejected exactly the content the hash names.',
+  data: z.object({
+    decision: z.enum(['approve', 'reject']),
+    content_hash: z.string(),
+    reason: sealedText.nullable(),
+    /** It was asked for in this person's name. */
+    own_request: z.boolean(),
+  }),
+});
+
+export const ApprovalGranted = defineEvent({
+  type: 'ApprovalGranted',
+  publicName: 'approval.granted',
+  summary: 'Everybody who has to has approved, or policy wanted nobody; it can be committed.',
+  data: z.object({
+    by: z.enum(['policy', 'quorum']),
+    /** The first commit begins before this. */
+    commit_by: instant,
+  }),
+});
+
+export const CommitScheduled = defineEvent({
+  type: 'CommitScheduled',
+  summary: 'The gateway commits the check by itself at the time named; until then it can be cancelled.',
+  data: z.object({
+    commit_at: instant,
+    why: z.enum(['auto_commit', 'undo', 'retry']),
+  }),
+});
+
+export const CommitStarted = defineEvent({
+  type: 'CommitStarted',
+  summary: 'Everything was checked again and holds: the manifest is about to be executed.',
+  data: z.object({
+    /** Counts from 1. */
+    attempt: z.int().min(1),
+    run_id: z.string(),
+    content_hash: z.string(),
+    policy: z.object({ rule_id: z.string(), policy_version: z.int() }),
+  }),
+});
+
+export const CommitAttemptFailed = defineEvent({
+  type: 'CommitAttemptFailed',
+  summary: 'A commit surely had no effect and may succeed later; the approval holds on.',
+  data: z.object({
+    attempt: z.int().min(1),
+    error: z.object({ code: z.string(), message: z.string() }),
+    /** 24 hours after the attempt began. */
+    expires_at: instant,
+  }),
+});
+
+export const ApprovalRejected = defineEvent({
+  type: 'ApprovalRejected',
+  publicName: 'approval.rejected',
+  summary: 'An approver said no; nothing ran and nothing will.',
+  data: z.object({}),
+});
+
+export const ApprovalCancelled = defineEvent({
+  type: 'ApprovalCancelled',
+  publicName: 'approval.cancelled',
+  summary: 'The check was withdrawn before anything ran.',
+  data: z.object({ reason: sealedText.nullable() }),
+});
+
+export const ApprovalExpired = defineEvent({
+  type: 'ApprovalExpired',
+  publicName: 'approval.expired',
+  summary: 'Nobody decided or committed in time. Silence is "no".',
+  data: z.object({
+    /** When it expired; the event may be written later. */
+    expired_at: instant,
+  }),
+});
+
+export const ApprovalSuperseded = defineEvent({
+  type: 'ApprovalSuperseded',
+  publicName: 'approval.superseded',
+  summary: 'The draft was edited: what was to be approved is not what would be sent any more.',
+  data: z.object({ draft_version: z.int() }),
+});
+
+export const INVALIDATIONS = [
+  'approver_gone',
+  'draft_discarded',
+  'grant_gone',
+  'mailbox_removed',
+  'manifest_mismatch',
+  'policy_stricter',
+  'requester_gone',
+  'targets_gone',
+] as const;
+export type Invalidation = (typeof INVALIDATIONS)[number];
+
+export const ApprovalInvalidated = defineEvent({
+  type: 'ApprovalInvalidated',
+  publicName: 'approval.invalidated',
+  summary: 'What the check rested on is gone: it can never be committed.',
+  data: z.object({
+    reason: z.enum(INVALIDATIONS),
+    /** What policy says now, where that is why. */
+    policy: z.object({ decision: z.string(), rule_id: z.string(), policy_version: z.int() }).nullable(),
+  }),
+});
+
+export const ApprovalCommitted = defineEvent({
+  type: 'ApprovalCommitted',
+  publicName: 'approval.committed',
+  summary: 'What was approved was executed; the outcomes stand beside this.',
+  data: z.object({ attempt: z.int().min(1) }),
+});
+
+export const ApprovalCommitFailed = defineEvent({
+  type: 'ApprovalCommitFailed',
+  publicName: 'approval.commit_failed',
+  summary: 'The commit failed for good; the outcomes beside this say why.',
+  data: z.object({ attempt: z.int().min(1) }),
+});
+
+export const approvalEvents = [
+  ApprovalRequested,
+  ApprovalVoteCast,
+  ApprovalGranted,
+  CommitScheduled,
+  CommitStarted,
+  CommitAttemptFailed,
+  ApprovalRejected,
+  ApprovalCancelled,
+  ApprovalExpired,
+  ApprovalSuperseded,
+  ApprovalInvalidated,
+  ApprovalCommitted,
+  ApprovalCommitFailed,
+] as const;
+export type ApprovalEvent = (typeof approvalEvents)[number];

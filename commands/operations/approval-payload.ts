@@ -1,0 +1,253 @@
+/** A check as callers see it (`contract.md` 9). */
+import { z } from 'zod';
+import type { DirectoryState } from '../ports/directory.ts';
+import { ACTOR_TYPES } from '../values/event.ts';
+import { APPROVER_ROLES } from '../values/policy-document.ts';
+import type { PersonalData } from '../ports/ports.ts';
+import type { Sealed } from '../values/sealed.ts';
+import { OperationReply, type OperationState, replyOf } from './operation.ts';
+import { OPERATION_STATES } from './operation-progress.ts';
+import { approvalIdOf } from './operation-id.ts';
+import { INVALIDATIONS } from './approval-events.ts';
+import type { ApprovalState, Vote } from './approval-state.ts';
+import { APPROVAL_STATUSES, type ApprovalStatus, isOpen } from './approval-status.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts';
+import { openWarnings } from './approval-warnings.ts';
+import { personBehind } from './eligible-approvers.ts';
+import { Manifest, openManifest } from './manifest.ts';
+import { progressAt } from './progress-at.ts';
+import { statusOfCheck } from './approval-reply.ts';
+
+const VoteOfApproval = z.object({
+  by: z.string(),
+  decision: z.enum(['approve', 'reject']),
+  reason: z.string().nullable(),
+  at: z.string(),
+  content_hash: z.string(),
+  own_request: z.boolean().describe('It was asked for in this person’s name.'),
+});
+
+const Execution = z.object({
+  status: z
+    .enum(OPERATION_STATES)
+    .describe('waiting: the last attempt had no effect, and another may follow; not_run: none will.'),
+  attempts: z.int(),
+  results: OperationReply.shape.results,
+  error: z.object({ code: z.string(), message: z.string() }).optional().describe('Of the last attempt.'),
+});
+
+/** Everything but the manifest: what lists hold. */
+export const ListedApproval = z.object({
+  id: z.string(),
+  status: z.enum(APPROVAL_STATUSES),
+  action: z.string(),
+  mailbox_id: z.string(),
+  draft_id: z.string().optional(),
+  operation_id: z.string(),
+  requester: z.object({
+    id: z.string(),
+    kind: z.enum(ACTOR_TYPES),
+    on_behalf_of: z.string().optional().describe('The person behind.'),
+  }),
+  reason: z.string().nullable(),
+  content_hash: z.string().describe('Of the manifest: names exactly what would run.'),
+  ...ApprovalFacts.shape,
+  policy: z.object({ version: z.int(), rule_id: z.string() }),
+  quorum: z.object({
+    required: z.int(),
+    approved: z.int(),
+    approver_role: z.enum(APPROVER_ROLES).describe('The least role of who decides.'),
+    exclude_owner: z.boolean().describe('The person behind the request may not decide it.'),
+  }),
+  votes: z.array(VoteOfApproval),
+  created_at: z.string(),
+  expires_at: z.string().describe('When the time for the next step is over.'),
+  commit_by: z.string().optional().describe('Once granted: when the time to commit is over.'),
+  commit_at: z.string().optional().describe('When the gateway commits by itself.'),
+  run_by: z
+    .object({
+      id: z.string().describe('Whoever asked; a person with approvals:commit there may do it, too.'),
+      until: z.string().nullable().describe('Null until it is granted.'),
+      within_seconds: z.int().describe('Of the last approval.'),
+    })
+    .optional()
+    .describe('Nothing runs it by itself: who has to commit it, and until when.'),
+  ended_at: z.string().optional(),
+  cancel_reason: z.string().nullable().optional(),
+  invalidated: z
+    .object({
+      reason: z.enum(INVALIDATIONS),
+      policy: z.object({ decision: z.string(), rule_id: z.string(), version: z.int() }).optional(),
+    })
+    .optional(),
+  execution: Execution.optional().describe('Once a commit was begun.'),
+  superseded_by: z.string().optional().describe('The check that was asked for in its place.'),
+  names: z
+    .record(z.string(), z.string())
+    .describe('Of the people, agents and the mailbox named here by id, as they are called now.'),
+});
+export type ListedApproval = z.output<typeof ListedApproval>;
+
+export const Approval = ListedApproval.extend({
+  manifest: Manifest.nullable().describe('Null once the mailbox was erased.'),
+});
+export type Approval = z.output<typeof Approval>;
+
+export interface ApprovalView {
+  readonly operationId: string;
+  /** Of an operation that has a check; targets and steps are not looked at. */
+  readonly state: OperationState;
+  readonly supersededBy: string | null;
+  /** The status is the one of this moment. */
+  readonly now: Date;
+  /** Whom it is shown to; absent = to several. */
+  readonly viewerId?: string;
+}
+
+interface Parts {
+  readonly personal: Pick<PersonalData, 'open'>;
+  readonly directory: {
+    readonly state: Pick<DirectoryState, 'agents' | 'mailboxes' | 'people' | 'policies'>;
+  };
+}
+
+/** What was sealed under a key that is erased is null. Throws `store_unavailable`. */
+export async function approvalPayload({ personal, directory }: Parts, view: ApprovalView): Promise<Approval> {
+  const { operationId, state, supersededBy, now } = view;
+  const { submitted, decided, mailboxId, approval } = state;
+  const status = statusOfCheck(state, now);
+  if (!submitted || !decided || mailboxId === null || approval === null || status === null) {
+    throw new Error(`operation ${operationId} has no check`);
+  }
+  const open = (text: Sealed | null): Promise<string | null> =>
+    text === null ? Promise.resolve(null) : personal.open(text);
+  const { requested, terms } = approval;
+  const [manifest, warnings, reason, cancelReason, votes] = await Promise.all([
+    openFixed(personal, requested),
+    open(requested.warnings ?? null),
+    open(submitted.reason),
+    open(approval.cancelReason),
+    Promise.all(approval.votes.map(async (vote) => voteOf(vote, await open(vote.reason)))),
+  ]);
+  const mailbox = directory.state.mailboxes.get(mailboxId);
+  const requester = requesterOf(submitted.by, directory.state);
+  return {
+    id: approvalIdOf(operationId),
+    status,
+    action: requested.action,
+    mailbox_id: mailboxId,
+    ...(requested.draft_id === null ? {} : { draft_id: requested.draft_id }),
+    operation_id: operationId,
+    requester,
+    reason,
+    content_hash: requested.content_hash,
+    manifest,
+    ...approvalFacts(directory.state, {
+      ...{ manifest, mailbox, warnings: openWarnings(warnings) },
+      isOwn: isOwnRequest(directory.state, submitted.by, view.viewerId),
+    }),
+    policy: { version: decided.policy_version, rule_id: decided.rule_id },
+    quorum: {
+      required: terms.quorum,
+      approved: votes.filter(({ decision }) => decision === 'approve').length,
+      approver_role: terms.approver_role,
+      exclude_owner: terms.exclude_owner,
+    },
+    votes,
+    created_at: approval.requestedAt,
+    ...momentsOf(approval),
+    ...runByOf(approval, status, requester.id),
+    ...(approval.end === 'cancelled' ? { cancel_reason: cancelReason } : {}),
+    ...invalidationOf(approval),
+    ...executionOf(view),
+    ...(supersededBy === null ? {} : { superseded_by: supersededBy }),
+    names: {
+      ...namesOf(directory.state, [requester.id, requester.on_behalf_of, ...votes.map(({ by }) => by)]),
+      ...(mailbox === undefined ? {} : { [mailboxId]: mailbox.email }),
+    },
+  };
+}
+
+/** Null once it was erased. */
+async function openFixed(
+  personal: Parts['personal'],
+  { manifest, content_hash }: ApprovalState['requested'],
+): Promise<Manifest | null> {
+  const text = await personal.open(manifest);
+  return text === null ? null : openManifest(text, content_hash);
+}
+
+/** As lists tell it. Throws `store_unavailable`. */
+export async function listedApproval(parts: Parts, view: ApprovalView): Promise<ListedApproval> {
+  const { manifest: _, ...listed } = await approvalPayload(parts, view);
+  return listed;
+}
+
+/** Who was removed, or erased, has no name any more. */
+const namesOf = (
+  { agents, people }: Pick<DirectoryState, 'agents' | 'people'>,
+  ids: readonly (string | undefined)[],
+): Approval['names'] =>
+  Object.fromEntries(
+    ids.flatMap((id = '') => {
+      const named = agents.get(id) ?? people.get(id);
+      return named === undefined ? [] : [[id, named.name]];
+    }),
+  );
+
+const requesterOf = (
+  by: { readonly id: string; readonly type: Approval['requester']['kind'] },
+  state: Pick<DirectoryState, 'agents'>,
+): Approval['requester'] => ({
+  id: by.id,
+  kind: by.type,
+  ...(by.type === 'person' ? {} : { on_behalf_of: personBehind(state, by) }),
+});
+
+const voteOf = ({ by, decision, at, content_hash, own_request }: Vote, reason: string | null) => ({
+  by: by.id,
+  decision,
+  reason,
+  at,
+  content_hash,
+  own_request,
+});
+
+const momentsOf = ({ expiresAt, granted, commitAt, endedAt }: ApprovalState) => ({
+  expires_at: expiresAt,
+  ...(granted === null ? {} : { commit_by: expiresAt }),
+  ...(commitAt === null ? {} : { commit_at: commitAt }),
+  ...(endedAt === null ? {} : { ended_at: endedAt }),
+});
+
+/** An approval that the gateway does not commit lapses unless somebody does. */
+function runByOf(
+  { terms, granted, commitAt, expiresAt }: ApprovalState,
+  status: ApprovalStatus,
+  id: string,
+): Pick<Approval, 'run_by'> {
+  if (!isOpen(status) || terms.auto_commit || commitAt !== null) return {};
+  return { run_by: { id, until: granted === null ? null : expiresAt, within_seconds: terms.commit_ttl } };
+}
+
+function invalidationOf({ invalidated }: ApprovalState): Pick<Approval, 'invalidated'> {
+  if (invalidated === null) return {};
+  const { reason, policy } = invalidated;
+  if (policy === null) return { invalidated: { reason } };
+  const { decision, rule_id, policy_version } = policy;
+  return { invalidated: { reason, policy: { decision, rule_id, version: policy_version } } };
+}
+
+function executionOf({ operationId, state, now }: ApprovalView): Pick<Approval, 'execution'> {
+  const { approval, results, send } = state;
+  if (approval === null || approval.attempts === 0) return {};
+  const error = send?.outcome == null ? approval.lastError : send.outcome.error;
+  return {
+    execution: {
+      status: progressAt(state, now),
+      attempts: approval.attempts,
+      results: results === null ? [] : replyOf(operationId, results).results,
+      ...(error === null ? {} : { error: { code: error.code, message: error.message } }),
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** What a caller is told of an operation that is checked, from its stream and the clock. Pure. */
+import { approvalIdOf } from './operation-id.ts';
+import { type OperationReply, type OperationState, replyOf } from './operation.ts';
+import { countsOf } from './operation-progress.ts';
+import type { ApprovalState } from './approval-state.ts';
+import { type ApprovalStatus, approvalStatus, isUnrun } from './approval-status.ts';
+import { endedWithoutRunning } from './refuse-status.ts';
+
+/** The status of its check at a time; null for an operation that ran without one. */
+export const statusOfCheck = (state: OperationState, now: Date): ApprovalStatus | null =>
+  state.approval && approvalStatus(state.approval, { now, hasUnknown: (countsOf(state)?.unknown ?? 0) > 0 });
+
+/** `approval` of an `OperationReply` (`contract.md` 6). */
+export function approvalOfReply(
+  operationId: string,
+  approval: ApprovalState,
+  status: ApprovalStatus,
+): NonNullable<OperationReply['approval']> {
+  const { requested, granted, expiresAt, commitAt } = approval;
+  return {
+    id: approvalIdOf(operationId),
+    status,
+    content_hash: requested.content_hash,
+    expires_at: expiresAt,
+    commit_by: granted === null ? null : expiresAt,
+    ...(commitAt === null ? {} : { commit_at: commitAt }),
+  };
+}
+
+/**
+ * The operation as it stands. While something can still come of it the status says what it waits for; `completed` is only
+ * what ran. Throws `approval_rejected`, `approval_cancelled`, `approval_expired`, `approval_superseded` or
+ * `approval_invalidated` when the approval ended without running.
+ */
+export function replyOfCheck(operationId: string, state: OperationState, now: Date): OperationReply {
+  const { approval, results } = state;
+  const status = statusOfCheck(state, now);
+  if (approval === null || status === null) throw new Error(`${operationId} is not checked`);
+  const shown = approvalOfReply(operationId, approval, status);
+  if (isUnrun(status)) throw endedWithoutRunning(status, shown);
+  const told = {
+    approval: shown,
+    ...(approval.requested.draft_id === null ? {} : { draft_id: approval.requested.draft_id }),
+  };
+  if (results !== null) return { ...replyOf(operationId, results), ...told };
+  if (status === 'awaiting_approval') return { ...waiting(operationId, status), ...told };
+  const mayRun = status === 'pending_commit' || status === 'committing' || status === 'commit_unknown';
+  if (mayRun) return { ...waiting(operationId, 'pending_commit'), ...told };
+  return { ...replyOf(operationId, []), summary: countsOf(state) ?? NOTHING, ...told };
+}
+
+const NOTHING = { done: 0, failed: 0, unknown: 0 };
+
+const waiting = (
+  operationId: string,
+  status: 'awaiting_approval' | 'pending_commit',
+): Pick<OperationReply, 'status' | 'operation_id' | 'results'> => ({
+  status,
+  operation_id: operationId,
+  results: [],
+});
+
+/** What the first request was told: the check's first append says so. */
+export const originalStatus = ({
+  approval,
+}: OperationState): 'awaiting_approval' | 'pending_commit' | 'completed' =>
+  approval === null ? 'completed' : approval.terms.quorum === 0 ? 'pending_commit' : 'awaiting_approval';

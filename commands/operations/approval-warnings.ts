@@ -1,0 +1,88 @@
+/** What whoever decides has to know before: one list, the worst first. */
+import { z } from 'zod';
+import { counted } from '../values/counted.ts';
+import type { ActionsManifest } from './manifest.ts';
+
+/** In the order in which equals are listed. */
+export const WARNING_CODES = [
+  'content_altered',
+  'content_unreadable',
+  'look_alike',
+  'spoofed_name',
+  'invisible_characters',
+  'hidden_text',
+  'misleading_link',
+  'attachment_type',
+  'attachment_danger',
+  'envelope_only',
+  'permanent_deletion',
+  'message_replaced',
+  'hidden_recipients',
+  'external_recipients',
+  'reply_to_differs',
+  'sender_differs',
+  'moved_text',
+  'remote_content',
+  'content_cut',
+  'skipped_recipients',
+  'message_gone',
+  'messages_unknown',
+  'own_request',
+  'first_contact',
+] as const;
+
+export const ApprovalWarning = z.object({
+  code: z.enum(WARNING_CODES),
+  severity: z.enum(['high', 'medium', 'low']),
+  text: z
+    .string()
+    .describe('A sentence for people; what others wrote stands in it with everything invisible marked.'),
+});
+export type ApprovalWarning = z.output<typeof ApprovalWarning>;
+
+export const high = (code: ApprovalWarning['code'], text: string): ApprovalWarning => ({
+  code,
+  severity: 'high',
+  text,
+});
+export const medium = (code: ApprovalWarning['code'], text: string): ApprovalWarning => ({
+  ...{ code, severity: 'medium', text },
+});
+export const low = (code: ApprovalWarning['code'], text: string): ApprovalWarning => ({
+  code,
+  severity: 'low',
+  text,
+});
+
+const RANK = { high: 0, medium: 1, low: 2 } as const;
+
+/** Each once, the worst first. */
+export function worstFirst(warnings: readonly ApprovalWarning[]): ApprovalWarning[] {
+  const distinct = new Map(warnings.map((warning) => [`${warning.code} ${warning.text}`, warning]));
+  return [...distinct.values()].sort(
+    (a, b) =>
+      RANK[a.severity] - RANK[b.severity] || WARNING_CODES.indexOf(a.code) - WARNING_CODES.indexOf(b.code),
+  );
+}
+
+export const OWN_REQUEST = medium('own_request', 'You, or an agent of yours, asked for this.');
+
+/** Of a change of messages, by itself. */
+export const actionsWarnings = ({ steps, items }: ActionsManifest): readonly ApprovalWarning[] =>
+  steps.some(({ action }) => action === 'expunge')
+    ? [
+        high(
+          'permanent_deletion',
+          `${counted(items.length, 'message')} deleted permanently: nobody can bring them back.`,
+        ),
+      ]
+    : [];
+
+const Warnings = z.array(ApprovalWarning);
+
+/** As the event holds them, before they are sealed. */
+export const warningsText = (warnings: readonly ApprovalWarning[]): string =>
+  JSON.stringify(worstFirst(warnings));
+/** Null where none were noted, or they were erased. */
+export const openWarnings = (text: string | null): ApprovalWarning[] | null =>
+  text === null ? null : Warnings.parse(JSON.parse(text));

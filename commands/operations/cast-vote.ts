@@ -1,0 +1,76 @@
+/** A person's vote on a check, and what follows from it (`contract.md` 9 and 10). Pure. */
+import { GatewayError } from '../values/errors.ts';
+import type { Sealed } from '../values/sealed.ts';
+import type { Role } from '../values/scopes.ts';
+import type { OperationFact, OperationState } from './operation.ts';
+import type { ApprovalState } from './approval-state.ts';
+import type { ApprovalStatus } from './approval-status.ts';
+import { fulfilsRole } from './eligible-approvers.ts';
+import { assertContentHash, refusedIn } from './refuse-status.ts';
+import { statusOfCheck } from './approval-reply.ts';
+import { secondsAfter } from './request-approval.ts';
+
+export interface Ballot {
+  readonly voterId: string;
+  readonly role: Role | null;
+  /** The person in whose name it was asked for. */
+  readonly behindId: string;
+  readonly decision: 'approve' | 'reject';
+  readonly contentHash: string;
+  readonly reason: Sealed | null;
+  readonly now: Date;
+}
+
+/**
+ * The vote, and with the last one of the quorum the grant; nothing for the same vote once more. Throws `not_an_approver`,
+ * `self_approval_forbidden`, `version_conflict` for another hash, `conflict` for another vote of the same person, and
+ * what the status refuses.
+ */
+export function castVote(state: OperationState, ballot: Ballot): readonly OperationFact[] {
+  const { approval } = state;
+  const { now, voterId, decision, contentHash } = ballot;
+  const status = statusOfCheck(state, now);
+  if (approval === null || status === null) throw new Error('what has no check cannot be voted on');
+  assertApprover(approval, ballot);
+  assertContentHash(contentHash, approval.requested);
+  const earlier = approval.votes.find(
+    ({ by, content_hash }) => by.id === voterId && content_hash === contentHash,
+  );
+  if (earlier?.decision === decision) return [];
+  if (!canStillBeDecided(status, approval, ballot)) throw refusedIn(status);
+  if (earlier) throw new GatewayError('conflict', 'You have voted on this already; a vote counts once.');
+  return [voteOf(ballot), ...consequences(approval, ballot)];
+}
+
+/** Until something of it runs, another approver can still say no. */
+const canStillBeDecided = (status: ApprovalStatus, { terms }: ApprovalState, { decision }: Ballot): boolean =>
+  status === 'awaiting_approval' ||
+  (status === 'pending_commit' && decision === 'reject' && terms.quorum > 0);
+
+function assertApprover({ terms }: ApprovalState, { role, voterId, behindId }: Ballot): void {
+  if (!fulfilsRole(role, terms.approver_role)) {
+    const message = `This is decided by people with the role ${terms.approver_role} or above.`;
+    throw new GatewayError('not_an_approver', message, { details: { approver_role: terms.approver_role } });
+  }
+  if (terms.exclude_owner && voterId === behindId) {
+    const message = 'Policy wants somebody else to decide what was asked for in your name.';
+    throw new GatewayError('self_approval_forbidden', message);
+  }
+}
+
+const voteOf = ({ decision, contentHash, reason, voterId, behindId }: Ballot): OperationFact => ({
+  type: 'ApprovalVoteCast',
+  data: { decision, content_hash: contentHash, reason, own_request: voterId === behindId },
+});
+
+function consequences({ terms, votes }: ApprovalState, { decision, now }: Ballot): readonly OperationFact[] {
+  if (decision === 'reject') return [{ type: 'ApprovalRejected', data: {} }];
+  const approved = votes.filter((vote) => vote.decision === 'approve').length + 1;
+  if (approved < terms.quorum) return [];
+  const commit_by = secondsAfter(now, terms.commit_ttl);
+  const granted: OperationFact = { type: 'ApprovalGranted', data: { by: 'quorum', commit_by } };
+  if (!terms.auto_commit) return [granted];
+  const why = terms.undo_seconds > 0 ? 'undo' : 'auto_commit';
+  const commit_at = secondsAfter(now, terms.undo_seconds);
+  return [granted, { type: 'CommitScheduled', data: { commit_at, why } }];
+}

@@ -1,0 +1,68 @@
+/** What a check makes of how its commit went (`contract.md` 10). Pure. */
+import type { OperationFact } from './operation.ts';
+import type { ItemResult } from './operation-events.ts';
+import type { ApprovalState } from './approval-state.ts';
+
+const MINUTE_MS = 60_000;
+/** Pauses after the first, second, … commit that surely had no effect; the last one repeats (`contract.md` 7). */
+const RETRY_AFTER_MS = [1, 5, 15, 30].map((minutes) => minutes * MINUTE_MS);
+/** After a failed attempt the check holds for so long (`contract.md` 8). */
+const HOLDS_FOR_MS = 24 * 60 * MINUTE_MS;
+
+/** Of a commit that did nothing: cut off before it began, or about what was gone when it was asked for. */
+const SAYS_NOTHING: ReadonlySet<string> = new Set(['mailbox_unavailable', 'message_stale']);
+
+/**
+ * The end the outcomes make; none while one of them is unknown. What was proven not to have been done at all is no end:
+ * it may be committed again.
+ */
+export function commitOutcome(
+  approval: ApprovalState | null,
+  results: readonly ItemResult[],
+  now: Date,
+): readonly OperationFact[] {
+  if (approval?.committing !== true || results.some(({ outcome }) => outcome === 'unknown')) return [];
+  const attempt = approval.attempts;
+  if (results.some(({ outcome }) => outcome === 'done'))
+    return [{ type: 'ApprovalCommitted', data: { attempt } }];
+  const refused = results.find(({ error }) => error !== undefined && !SAYS_NOTHING.has(error.code));
+  const cutOff = results.find(({ error }) => error?.code === 'mailbox_unavailable');
+  return refused === undefined && cutOff?.error !== undefined
+    ? attemptFailed(approval, { attempt, error: cutOff.error, isRetried: isOwn(approval), now })
+    : [{ type: 'ApprovalCommitFailed', data: { attempt } }];
+}
+
+/** The gateway commits these by itself, so it tries them again by itself. */
+export const isOwn = ({ terms }: Pick<ApprovalState, 'terms'>): boolean =>
+  terms.auto_commit || terms.undo_seconds > 0;
+
+export interface FailedAttempt {
+  readonly attempt: number;
+  readonly error: { readonly code: string; readonly message: string };
+  /** The gateway tries again by itself. */
+  readonly isRetried: boolean;
+  /** Sooner another attempt is of no use, seconds. */
+  readonly retryAfterSeconds?: number | undefined;
+  readonly now: Date;
+}
+
+/**
+ * Back to `pending_commit`, for a day from the beginning of this attempt; with the next one where the gateway makes it, at the
+ * latest a day after the first.
+ */
+export function attemptFailed(
+  { commitStartedAt, firstCommitAt }: Pick<ApprovalState, 'commitStartedAt' | 'firstCommitAt'>,
+  { attempt, error: { code, message }, isRetried, retryAfterSeconds = 0, now }: FailedAttempt,
+): readonly OperationFact[] {
+  const dayAfter = (time: string | null): number => (time === null ? +now : Date.parse(time)) + HOLDS_FOR_MS;
+  const expires_at = new Date(dayAfter(commitStartedAt)).toISOString();
+  const failed: OperationFact = {
+    type: 'CommitAttemptFailed',
+    data: { attempt, error: { code, message }, expires_at },
+  };
+  const pauseMs = RETRY_AFTER_MS[Math.min(attempt, RETRY_AFTER_MS.length) - 1] ?? 0;
+  const retryAt = now.getTime() + Math.max(pauseMs, retryAfterSeconds * 1_000);
+  if (!isRetried || retryAt > dayAfter(firstCommitAt)) return [failed];
+  const commit_at = new Date(retryAt).toISOString();
+  return [failed, { type: 'CommitScheduled', data: { commit_at, why: 'retry' } }];
+}

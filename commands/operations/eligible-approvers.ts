@@ -1,0 +1,64 @@
+/** Who may decide a check: people of the organisation with the role it wants (`contract.md` 8 and 9). Pure. */
+import type { DirectoryState } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import type { EventMetadata } from '../values/event.ts';
+import { APPROVER_ROLES } from '../values/policy-document.ts';
+import { type Role, ROLE_SCOPES } from '../values/scopes.ts';
+import type { ApprovalTerms } from './approval-events.ts';
+import type { ApprovalState } from './approval-state.ts';
+
+type Wanted = Pick<ApprovalTerms, 'approver_role' | 'exclude_owner'>;
+
+/** The person in whose name somebody acts: an agent's owner, else the person himself. */
+export const personBehind = (
+  { agents }: Pick<DirectoryState, 'agents'>,
+  { id }: Pick<EventMetadata['actor'], 'id'>,
+): string => agents.get(id)?.ownerId ?? id;
+
+/** True for a role that is at least the one wanted, and may decide at all. */
+export const fulfilsRole = (role: Role | null, wanted: ApprovalTerms['approver_role']): boolean =>
+  role !== null &&
+  ROLE_SCOPES[role].includes('approvals:decide') &&
+  APPROVER_ROLES.findIndex((each) => each === role) >= APPROVER_ROLES.indexOf(wanted);
+
+/** Everybody who may decide such a check, asked for in this person's name. */
+export function eligibleApprovers(
+  { roles }: Pick<DirectoryState, 'roles'>,
+  { orgId, behindId }: { readonly orgId: string; readonly behindId: string },
+  { approver_role, exclude_owner }: Wanted,
+): readonly string[] {
+  const ofOrg = `${orgId}/`;
+  return [...roles].flatMap(([member, role]) => {
+    if (!member.startsWith(ofOrg) || !fulfilsRole(role, approver_role)) return [];
+    const userId = member.slice(ofOrg.length);
+    return exclude_owner && userId === behindId ? [] : [userId];
+  });
+}
+
+/** True when one of those who approved has no longer the role that decides. */
+export const hasLostApprover = (
+  { roles }: Pick<DirectoryState, 'roles'>,
+  orgId: string,
+  { votes, terms }: Pick<ApprovalState, 'votes' | 'terms'>,
+): boolean =>
+  votes.some(
+    ({ by, decision }) =>
+      decision === 'approve' && !fulfilsRole(roles.get(`${orgId}/${by.id}`) ?? null, terms.approver_role),
+  );
+
+/** Throws `no_eligible_approver` when fewer people than the quorum may decide. */
+export function assertApprovers(
+  state: Pick<DirectoryState, 'roles'>,
+  whose: { readonly orgId: string; readonly behindId: string },
+  terms: ApprovalTerms,
+): void {
+  if (terms.quorum === 0) return;
+  const eligible = eligibleApprovers(state, whose, terms).length;
+  if (eligible >= terms.quorum) return;
+  const message = `This wants ${String(terms.quorum)} approvals of people with the role ${terms.approver_role} or above${
+    terms.exclude_owner ? ', other than the one behind the request' : ''
+  }; ${String(eligible)} could give one. Nothing was done.`;
+  throw new GatewayError('no_eligible_approver', message, {
+    details: { required: terms.quorum, eligible, approver_role: terms.approver_role },
+  });
+}

@@ -1,0 +1,86 @@
+/** A request becomes a check: what would happen is fixed, and the first append of its operation says so and nothing else. */
+import type { Context } from '../kernel/capability.ts';
+import type { Sealed } from '../values/sealed.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import { appendFirst, decidedFact, type Submitted, submittedFact } from './first-append.ts';
+import type { OperationFact, OperationReply } from './operation.ts';
+import { operation } from './operation.ts';
+import { foldFacts } from '../kernel/decide-and-append.ts';
+import type { ApprovalTerms } from './approval-events.ts';
+import { assertApprovers, personBehind } from './eligible-approvers.ts';
+import { type ApprovalWarning, warningsText } from './approval-warnings.ts';
+import { contentHashOf, type Manifest, manifestText } from './manifest.ts';
+import { replyOfCheck } from './approval-reply.ts';
+
+export interface CheckRequest {
+  readonly operationId: string;
+  readonly submitted: Submitted;
+  readonly policy: PolicyDecision;
+  readonly terms: ApprovalTerms;
+  readonly manifest: Manifest;
+  /** A single action's type, `message_actions` for several, `send_draft` for a send. */
+  readonly action: string;
+  /** How many messages the requester meant; null for a send. */
+  readonly cardinality: { readonly min: number; readonly max: number } | null;
+  /** An earlier check of the same draft that this one takes the place of. */
+  readonly supersedes: string | null;
+  readonly warnings: readonly ApprovalWarning[];
+}
+
+/** Throws `no_eligible_approver`: to be called before anything is written for the check. */
+export function assertDecidable({ caller, ports }: Context, terms: ApprovalTerms): void {
+  const { state } = ports.directory;
+  const behindId = personBehind(state, caller.principal);
+  assertApprovers(state, { orgId: caller.org.id, behindId }, terms);
+}
+
+/**
+ * Writes the check and answers as it stands. Null when the key was used by another request: that one's operation is the
+ * answer. Throws `no_eligible_approver` before anything is written.
+ */
+export async function requestApproval(context: Context, check: CheckRequest): Promise<OperationReply | null> {
+  const { ports, author } = context;
+  assertDecidable(context, check.terms);
+  const text = manifestText(check.manifest);
+  const [submitted, manifest, warnings] = await Promise.all([
+    submittedFact(context, check.submitted),
+    ports.personal.seal(check.manifest.mailbox_id, text),
+    ports.personal.seal(check.manifest.mailbox_id, warningsText(check.warnings)),
+  ]);
+  const now = ports.clock.now();
+  const fixed = { manifest, warnings, contentHash: contentHashOf(text) };
+  const facts = [submitted, decidedFact(check.policy), ...checkFacts(check, fixed, now)];
+  const appended = await appendFirst(context, check.operationId, facts, now);
+  if (appended === null) return null;
+  context.notePosition(appended.position);
+  const state = foldFacts(operation, operation.initial, facts, { author, at: now });
+  return replyOfCheck(check.operationId, state, now);
+}
+
+/** The check itself; where nobody is asked it is granted by the policy at once. Pure. */
+export function checkFacts(
+  { terms, manifest, action, cardinality, supersedes }: CheckRequest,
+  fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },
+  now: Date,
+): readonly OperationFact[] {
+  const requested: OperationFact = {
+    type: 'ApprovalRequested',
+    data: {
+      action,
+      draft_id: manifest.kind === 'send_draft' ? manifest.draft_id : null,
+      content_hash: fixed.contentHash,
+      manifest: fixed.manifest,
+      expires_at: secondsAfter(now, terms.decision_ttl),
+      terms,
+      cardinality,
+      supersedes,
+      warnings: fixed.warnings,
+    },
+  };
+  if (terms.quorum > 0) return [requested];
+  const commit_by = secondsAfter(now, terms.commit_ttl);
+  return [requested, { type: 'ApprovalGranted', data: { by: 'policy', commit_by } }];
+}
+
+export const secondsAfter = (time: Date, seconds: number): string =>
+  new Date(time.getTime() + seconds * 1_000).toISOString();

@@ -1,0 +1,71 @@
+/** Whether whoever asked for a check could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
+import { type Caller, callerOf, type MailboxAccess } from '../kernel/access.ts';
+import type { Directory, DirectoryState, MailboxEntry, TokenEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import { MAILBOX_SCOPES, type MailboxScope } from '../values/scopes.ts';
+import type { OperationState, Submission } from './operation.ts';
+import type { Invalidation } from './approval-events.ts';
+
+export interface Standing {
+  readonly mailbox: MailboxEntry;
+  /** What the requester may do there now. */
+  readonly access: MailboxAccess;
+}
+
+/** Throws `store_unavailable` while this process may lack a change of somebody's rights, or of a policy. */
+export function assertRightsKnown({ isCurrent }: Pick<Directory, 'isCurrent'>): void {
+  if (!isCurrent) throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
+}
+
+/** What was lost first: the mailbox, the requester or the grant. `scopes`: those that what was asked for needs. */
+export function requesterNow(
+  state: DirectoryState,
+  { submitted, mailboxId }: Pick<OperationState, 'submitted' | 'mailboxId'>,
+  { scopes, now }: { readonly scopes: readonly MailboxScope[]; readonly now: Date },
+): Standing | Invalidation {
+  const mailbox = state.mailboxes.get(mailboxId ?? '');
+  if (!mailbox || mailbox.state === 'removed') return 'mailbox_removed';
+  const token = submitted && tokenOf(state, submitted);
+  if (token?.revokedAt !== null) return 'requester_gone';
+  const caller = callerOf(state, token, now);
+  if (caller === null) return 'requester_gone';
+  const access = accessOf(state, caller, mailbox.id, submitted?.at ?? '');
+  return access && scopes.every((scope) => access.scopes.has(scope)) ? { mailbox, access } : 'grant_gone';
+}
+
+/** A principal has one grant on a mailbox: one that was given since took the place of one that was lost, and gives nothing. */
+function accessOf(
+  { grantIds, grants }: DirectoryState,
+  { principal, onBehalfOf, mailboxes }: Caller,
+  mailboxId: string,
+  since: string,
+): MailboxAccess | null {
+  const isNew = [principal.id, onBehalfOf ?? principal.id].some((id) => {
+    const grant = grants.get(grantIds.get(mailboxId)?.get(id) ?? '');
+    return grant !== undefined && grant.createdAt > since;
+  });
+  return isNew ? null : (mailboxes.get(mailboxId) ?? null);
+}
+
+/**
+ * A token that ran out since is as good as it was. Who asked in a session, or with a token made from one, is bounded by the
+ * person's grants alone: that the session ended since takes nothing back.
+ */
+function tokenOf(state: DirectoryState, { by, orgId }: Submission): TokenEntry | null {
+  if (by.session_id === null) return state.tokens.get(by.token_id ?? '') ?? null;
+  return {
+    id: by.session_id,
+    orgId: orgId ?? '',
+    principalId: by.id,
+    principalKind: 'user',
+    name: 'Session',
+    surface: 'rest',
+    scopes: MAILBOX_SCOPES,
+    mailboxIds: null,
+    expiresAt: '',
+    createdAt: '',
+    createdBy: by.id,
+    revokedAt: null,
+    secretHash: null,
+  };
+}

@@ -1,0 +1,117 @@
+/** Everything that has to hold of a check at the moment of its commit (`contract.md` 9, last line), but for what it is about. */
+import { GatewayError } from '../values/errors.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import type { OperationFact, OperationState } from './operation.ts';
+import type { Loaded } from '../kernel/decide-and-append.ts';
+import type { Invalidation } from './approval-events.ts';
+import type { ApprovalState } from './approval-state.ts';
+import type { Commit, Committable, CommitKind } from './commit-kind.ts';
+import { type Manifest, openManifest } from './manifest.ts';
+import { hasLostApprover } from './eligible-approvers.ts';
+import { assertRightsKnown, requesterNow, type Standing } from './requester.ts';
+import { isStricter } from './stricter-policy.ts';
+
+/** A check at a revision of its stream, about to be committed. */
+export interface Check extends Loaded<OperationState> {
+  readonly commit: Commit;
+  readonly approval: ApprovalState;
+  readonly now: Date;
+}
+
+/** Why it can never be committed. */
+export interface Invalid {
+  readonly reason: Invalidation;
+  readonly policy: PolicyDecision | null;
+  readonly refusal: GatewayError;
+}
+
+const GONE: Readonly<Record<Invalidation, string>> = {
+  approver_gone: 'Somebody who approved this may not decide it any more.',
+  draft_discarded: 'The draft was discarded.',
+  grant_gone: 'Whoever asked for this may not do it any more.',
+  mailbox_removed: 'The mailbox was removed.',
+  manifest_mismatch: 'What was approved cannot be read as it was approved.',
+  policy_stricter: 'Policy is stricter now than when this was approved.',
+  requester_gone: 'Whoever asked for this is not of the organisation any more, or the token was revoked.',
+  targets_gone: 'A message or a folder is not what it was when this was asked for.',
+};
+
+/** The refusal that goes with the end of a check. */
+export const invalidatedBy = (reason: Invalidation): GatewayError =>
+  new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; ask for it anew.`, {
+    details: { status: 'invalidated', reason },
+  });
+
+/** What a check rests on besides policy and what it is about, while all of it holds. */
+export interface Ground<Content extends Manifest> extends Standing {
+  readonly manifest: Content;
+}
+
+/** Requester, grant, mailbox, manifest and approvers: the first that is gone. Throws when the database is away. */
+export async function groundOf<Content extends Manifest>(
+  ports: Ports,
+  {
+    operationId,
+    approval,
+    state,
+    now,
+  }: Pick<Check, 'approval' | 'state' | 'now'> & Pick<Commit, 'operationId'>,
+  kind: CommitKind<Content>,
+): Promise<Ground<Content> | Invalidation> {
+  const manifest = await manifestOf(ports, operationId, approval, kind);
+  const scopes = manifest === null ? [] : kind.scopes(manifest);
+  const standing = requesterNow(ports.directory.state, state, { scopes, now });
+  if (typeof standing === 'string') return standing;
+  if (manifest === null) return 'manifest_mismatch';
+  const orgId = state.submitted?.orgId ?? '';
+  return hasLostApprover(ports.directory.state, orgId, approval)
+    ? 'approver_gone'
+    : { manifest, ...standing };
+}
+
+/** All of it, and then policy. Throws when the database is away, or this process may lack a change of rights. */
+export async function checkAgain<Content extends Manifest>(
+  ports: Ports,
+  { commit, approval, state, revision, now }: Check,
+  kind: CommitKind<Content>,
+): Promise<Committable<Content> | Invalid> {
+  const invalid = (reason: Invalidation, policy: PolicyDecision | null = null): Invalid => ({
+    reason,
+    policy,
+    refusal: invalidatedBy(reason),
+  });
+  assertRightsKnown(ports.directory);
+  const ground = await groundOf(ports, { operationId: commit.operationId, approval, state, now }, kind);
+  if (typeof ground === 'string') return invalid(ground);
+  const { manifest, mailbox } = ground;
+  const { submitted } = state;
+  if (submitted === null) throw new Error(`${commit.operationId} was never submitted`);
+  const acting = { mailboxId: mailbox.id, actor: submitted.by.type, principalId: submitted.by.id };
+  const policy = await kind.decide(ports, { acting, orgId: submitted.orgId ?? '', state, manifest });
+  if (isStricter(policy, approval.terms)) return invalid('policy_stricter', policy);
+  const started: OperationFact = {
+    type: 'CommitStarted',
+    data: {
+      attempt: approval.attempts + 1,
+      run_id: ports.leases.runId,
+      content_hash: approval.requested.content_hash,
+      policy: { rule_id: policy.ruleId, policy_version: policy.version },
+    },
+  };
+  return { commit, state, approval, revision, policy, started, ...ground };
+}
+
+/** Null when it cannot be read, or is not what was approved: each vote named the hash of what it was about. */
+async function manifestOf<Content extends Manifest>(
+  { personal }: Ports,
+  operationId: string,
+  { requested, votes }: ApprovalState,
+  { kind }: CommitKind<Content>,
+): Promise<Content | null> {
+  if (votes.some(({ content_hash }) => content_hash !== requested.content_hash)) return null;
+  const text = await personal.open(requested.manifest);
+  const manifest = text === null ? null : openManifest(text, requested.content_hash);
+  const isOurs = manifest?.kind === kind && manifest.operation_id === operationId;
+  return isOurs ? (manifest as Content) : null;
+}

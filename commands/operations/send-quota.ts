@@ -1,0 +1,216 @@
+/** How many mails may be sent in an hour (`contract.md` 3 and 15): counted before the intent, so that a race cannot pass it. */
+import { z } from 'zod';
+import {
+  type Aggregate,
+  type Author,
+  decideAndAppend,
+  loadAggregate,
+} from '../kernel/decide-and-append.ts';
+import type { ActorKind, Caller } from '../kernel/access.ts';
+import { GatewayError } from '../values/errors.ts';
+import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';
+import { quotasOn } from '../kernel/grant-quotas.ts';
+import type { Ports } from '../ports/ports.ts';
+import { type OperationState } from './operation.ts';
+
+export const QuotaTaken = defineEvent({
+  type: 'QuotaTaken',
+  summary: 'A send was counted against the quota of its hour.',
+  data: z.object({
+    operation_id: z.string(),
+    /** Absent in events of before mailboxes had quotas of their own. */
+    mailbox_id: z.string().optional(),
+  }),
+});
+
+export const QuotaGivenBack = defineEvent({
+  type: 'QuotaGivenBack',
+  summary: 'A send that surely did not happen no longer counts.',
+  data: z.object({ operation_id: z.string() }),
+});
+
+export const quotaEvents = [QuotaTaken, QuotaGivenBack] as const;
+
+type QuotaFact = Fact<(typeof quotaEvents)[number]>;
+
+interface QuotaState {
+  /** Operation → the mailbox it sends from, as far as it was told. */
+  readonly taken: ReadonlyMap<string, string | null>;
+  readonly givenBack: ReadonlySet<string>;
+}
+
+const quota: Aggregate<QuotaState, (typeof quotaEvents)[number]> = {
+  category: 'quota',
+  catalogue: catalogueOf(quotaEvents),
+  initial: { taken: new Map(), givenBack: new Set() },
+  evolve: ({ taken, givenBack }, { type, data }) =>
+    type === 'QuotaTaken'
+      ? {
+          taken: new Map(taken).set(data.operation_id, data.mailbox_id ?? null),
+          givenBack: new Set([...givenBack].filter((id) => id !== data.operation_id)),
+        }
+      : { taken, givenBack: new Set(givenBack).add(data.operation_id) },
+};
+
+const HOUR_MS = 3_600_000;
+
+/** `<principal>-<yyyymmddhh>`, the hour in UTC. */
+const hourOf = (principalId: string, at: Date): string =>
+  `${principalId}-${at.toISOString().slice(0, 13).replaceAll(/[-T]/g, '')}`;
+
+/** In whose name something is sent, and from where: what sends are counted by. */
+export interface Sender {
+  readonly principalId: string;
+  readonly actor: ActorKind;
+  readonly mailboxId: string;
+}
+
+/** The caller, sending from this mailbox now. */
+export const senderOf = (
+  { principal, actor }: Pick<Caller, 'principal' | 'actor'>,
+  mailboxId: string,
+): Sender => ({
+  principalId: principal.id,
+  actor,
+  mailboxId,
+});
+
+/** Most sends in an hour; Infinity = as many as one likes. */
+interface Most {
+  readonly inAll: number;
+  readonly fromMailbox: number;
+}
+
+/** In whose hour a send is counted, and how many that one may hold. */
+interface Bound {
+  readonly principalId: string;
+  readonly most: Most;
+}
+
+/**
+ * An agent's own hour, of all mailboxes together and by what the grants on this one say; and its owner's, which all agents of
+ * that owner share. Only those that limit anything.
+ */
+function boundsOf({ server, directory: { state } }: Writers, sender: Sender): readonly Bound[] {
+  const { principalId, actor, mailboxId } = sender;
+  const ofGrant = (id: string): number => quotasOn(state, mailboxId, id)?.['sends_per_hour'] ?? Infinity;
+  return countedIn(state, principalId)
+    .map((id): Bound => ({
+      principalId: id,
+      most: {
+        inAll: actor === 'agent' && id === principalId ? server.limits.sendsPerHour : Infinity,
+        fromMailbox: ofGrant(id),
+      },
+    }))
+    .filter(({ most }) => Math.min(most.inAll, most.fromMailbox) < Infinity);
+}
+
+/** Whoever sends, and the owner where that is an agent. */
+function countedIn({ agents }: Writers['directory']['state'], principalId: string): readonly string[] {
+  const owner = agents.get(principalId)?.ownerId;
+  return owner === undefined ? [principalId] : [principalId, owner];
+}
+
+type Writers = Pick<Ports, 'events' | 'ids' | 'clock' | 'server' | 'directory'>;
+
+/** Throws `quota_exceeded` for a send that `takeQuota` would refuse now, so that nothing is made ready for it. */
+export async function assertQuotaLeft(ports: Writers, sender: Sender, operationId: string): Promise<void> {
+  const now = ports.clock.now();
+  for (const { principalId, most } of boundsOf(ports, sender)) {
+    const { state } = await loadAggregate(ports.events, quota, hourOf(principalId, now));
+    decideTaking(state, operationId, { sender, most, now });
+  }
+}
+
+/**
+ * Counts one send of this hour wherever something counts it, or nowhere. Throws `quota_exceeded`; the same operation counts
+ * once.
+ */
+export async function takeQuota(
+  ports: Writers,
+  author: Author,
+  sender: Sender,
+  operationId: string,
+): Promise<void> {
+  const now = ports.clock.now();
+  const counted: string[] = [];
+  try {
+    for (const { principalId, most } of boundsOf(ports, sender)) {
+      const id = hourOf(principalId, now);
+      const decide = (state: QuotaState) => decideTaking(state, operationId, { sender, most, now });
+      const { appended } = await decideAndAppend(ports, author, quota, { id, decide });
+      if (appended) counted.push(id);
+    }
+  } catch (error) {
+    const isUsedUp = error instanceof GatewayError && error.code === 'quota_exceeded';
+    // What one hour refuses does not count in the other.
+    if (isUsedUp) for (const id of counted) await giveBackIn(ports, author, id, operationId);
+    throw error;
+  }
+}
+
+interface Taking {
+  readonly sender: Sender;
+  readonly most: Most;
+  readonly now: Date;
+}
+
+function decideTaking(
+  { taken, givenBack }: QuotaState,
+  operationId: string,
+  { sender: { mailboxId }, most, now }: Taking,
+): readonly QuotaFact[] {
+  if (taken.has(operationId) && !givenBack.has(operationId)) return [];
+  const counted = [...taken].filter(([id]) => !givenBack.has(id));
+  if (counted.length >= most.inAll)
+    throw exceeded(now, `An agent may send ${String(most.inAll)} mails in an hour.`, most.inAll);
+  if (counted.filter(([, from]) => from === mailboxId).length >= most.fromMailbox) {
+    const message = `The grant on this mailbox allows ${String(most.fromMailbox)} mails in an hour.`;
+    throw exceeded(now, message, most.fromMailbox);
+  }
+  return [{ type: 'QuotaTaken', data: { operation_id: operationId, mailbox_id: mailboxId } }];
+}
+
+/** What was taken for an operation of this time counts no longer. Harmless when nothing was taken. */
+export async function giveQuotaBack(
+  ports: Writers,
+  author: Author,
+  principalId: string,
+  operation: { readonly id: string; readonly intendedAt: Date },
+): Promise<void> {
+  // It was taken a moment before the intent, which may have been in the hour before.
+  const { id, intendedAt } = operation;
+  const hours = [intendedAt, new Date(intendedAt.getTime() - HOUR_MS)];
+  for (const who of countedIn(ports.directory.state, principalId))
+    for (const at of hours) await giveBackIn(ports, author, hourOf(who, at), id);
+}
+
+async function giveBackIn(ports: Writers, author: Author, hour: string, operationId: string): Promise<void> {
+  await decideAndAppend(ports, author, quota, {
+    id: hour,
+    decide: ({ taken, givenBack }): readonly QuotaFact[] =>
+      taken.has(operationId) && !givenBack.has(operationId)
+        ? [{ type: 'QuotaGivenBack', data: { operation_id: operationId } }]
+        : [],
+  });
+}
+
+function exceeded(now: Date, message: string, limit: number): GatewayError {
+  const left = HOUR_MS - (now.getTime() % HOUR_MS);
+  return new GatewayError('quota_exceeded', message, {
+    details: { quota: 'sends_per_hour', limit },
+    retryAfterSeconds: Math.ceil(left / 1_000),
+  });
+}
+
+/** A send that surely did not happen counts no longer. Harmless when none was begun. */
+export async function giveBack(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  { send, submitted }: OperationState,
+): Promise<void> {
+  if (send === null || submitted === null) return;
+  const intendedAt = new Date(send.intendedAt);
+  await giveQuotaBack(ports, author, submitted.by.id, { id: operationId, intendedAt });
+}

@@ -1,0 +1,170 @@
+/**
+ * Who may do what, as this process knows it: an in-memory copy of `read.directory`, followed by the process's own
+ * subscription (`architecture.md` 5). Read at each request, never from a token's claims.
+ */
+import type { HostSettings } from './mail-port.ts';
+import type { FolderRole } from '../values/folder-roles.ts';
+import type { Policy } from '../values/policy-document.ts';
+import type { Position } from '../values/position.ts';
+import type { Sealed } from '../values/sealed.ts';
+import type { MailboxScope, Role, Scope } from '../values/scopes.ts';
+
+export interface OrganisationEntry {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface PersonEntry {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string;
+}
+
+export interface AgentEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly ownerId: string;
+  readonly name: string;
+  readonly createdAt: string;
+}
+
+export interface TokenEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly principalKind: 'user' | 'agent';
+  readonly name: string;
+  readonly surface: 'rest' | 'mcp';
+  readonly scopes: readonly Scope[];
+  /** Null = every mailbox its principal has a grant on. */
+  readonly mailboxIds: readonly string[] | null;
+  readonly expiresAt: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  readonly revokedAt: string | null;
+  /** SHA-256 of a REST token; null for a JWT. */
+  readonly secretHash: string | null;
+}
+
+/** A person who is signed in; what becomes of it when nobody uses it is not told here (`session-use.ts`). */
+export interface SessionEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly userId: string;
+  /** SHA-256 of the bearer. */
+  /** Null once its owner was erased. */
+  readonly secretHash: string | null;
+  readonly startedAt: string;
+  /** At the latest, however often it is used. */
+  readonly expiresAt: string;
+  readonly steppedUpUntil: string | null;
+  readonly endedAt: string | null;
+  /** Address and user agent it was started from, sealed for the person. */
+  readonly client: Sealed | null;
+}
+
+/** The sessions of one person, oldest first; those that were over for a day are left out when another one starts. */
+export interface PersonSessionsEntry {
+  /** The person's. */
+  readonly id: string;
+  readonly sessions: readonly SessionEntry[];
+}
+
+export interface GrantEntry {
+  readonly id: string;
+  readonly mailboxId: string;
+  readonly principalId: string;
+  readonly principalKind: 'user' | 'agent';
+  readonly scopes: readonly MailboxScope[];
+  readonly folderRoles: readonly FolderRole[] | null;
+  readonly expiresAt: string | null;
+  readonly quotas: Readonly<Record<string, number>> | null;
+  readonly createdAt: string;
+  readonly createdBy: string;
+}
+
+export type MailboxState =
+  | 'pending' | 'connecting' | 'syncing' | 'connected' | 'degraded' | 'connection_failed' | 'auth_failed' | 'paused' | 'removed'; // prettier-ignore
+
+/** Reason of a `pending` mailbox whose provider has to be authorized first. */
+export const AUTHORIZATION_REQUIRED = 'authorization_required';
+
+export type FolderAvailability = 'selectable' | 'container' | 'missing';
+
+export interface FolderEntry {
+  readonly number: number;
+  readonly path: string;
+  /** `container` only holds other folders, `missing` is gone from the server; absent = it can hold messages. */
+  readonly availability?: FolderAvailability;
+}
+
+export interface MailboxEntry {
+  readonly id: string;
+  readonly orgId: string;
+  readonly number: number;
+  readonly email: string;
+  readonly displayName: string | null;
+  readonly provider: string;
+  readonly authType: 'password' | 'oauth2';
+  /** The provider has to be authorized before anything is tried; absent = no. */
+  readonly awaitsAuthorization?: boolean;
+  readonly imap: HostSettings;
+  readonly smtp: HostSettings | null;
+  readonly state: MailboxState;
+  readonly stateReason: string | null;
+  readonly capabilities: readonly string[];
+  /** By number; a renamed folder keeps its number. */
+  readonly folders: readonly FolderEntry[];
+  /** There are more, which a grant does not reach (`asReached`). */
+  readonly hasHiddenFolders?: boolean;
+  /** Roles set by a person; the server's own come from the folder list. */
+  readonly folderRoles: Readonly<Partial<Record<FolderRole, number | null>>>;
+  /** Roles as the server's SPECIAL-USE or the folder names tell them, by folder number. */
+  readonly detectedRoles: Readonly<Partial<Record<FolderRole, number>>>;
+  readonly trustedAuthservIds: readonly string[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Set while a removed mailbox can still be restored; erased after it. */
+  readonly eraseAt: string | null;
+  /** Counts up with each event of the mailbox: its ETag. */
+  readonly version: number;
+}
+
+/** What an organisation set; its id is that of the organisation. */
+export interface PolicyEntry extends Policy {
+  readonly id: string;
+}
+
+export interface DirectoryState {
+  readonly organisations: ReadonlyMap<string, OrganisationEntry>;
+  readonly people: ReadonlyMap<string, PersonEntry>;
+  /** `<org_id>/<usr_id>` → role. */
+  readonly roles: ReadonlyMap<string, Role>;
+  readonly agents: ReadonlyMap<string, AgentEntry>;
+  readonly tokens: ReadonlyMap<string, TokenEntry>;
+  readonly tokenIdByHash: ReadonlyMap<string, string>;
+  readonly sessions: ReadonlyMap<string, SessionEntry>;
+  readonly sessionIdByHash: ReadonlyMap<string, string>;
+  /** By person. */
+  readonly personSessions: ReadonlyMap<string, PersonSessionsEntry>;
+  readonly mailboxes: ReadonlyMap<string, MailboxEntry>;
+  /** Block of mailbox numbers → the highest number taken in it (`mailbox-number.ts`). */
+  readonly highestMailboxNumbers: ReadonlyMap<number, number>;
+  readonly grants: ReadonlyMap<string, GrantEntry>;
+  /** mailbox id → principal id → grant id. */
+  readonly grantIds: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** principal id → ids of the mailboxes it has a grant on. */
+  readonly mailboxIdsByPrincipal: ReadonlyMap<string, ReadonlySet<string>>;
+  /** org id → its own policy; without one the built-in policy holds. */
+  readonly policies: ReadonlyMap<string, PolicyEntry>;
+}
+
+export interface Directory {
+  readonly state: DirectoryState;
+  /** Counts up with every change applied, so that what is derived from `state` can be kept. */
+  readonly version: number;
+  /** False while the copy may lack a change that was answered somewhere: then nobody's rights are known. */
+  readonly isCurrent: boolean;
+  /** Resolves when the copy holds the position. Throws `store_unavailable` after a second. */
+  waitFor(position: Position): Promise<void>;
+}

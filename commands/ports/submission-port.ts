@@ -1,0 +1,80 @@
+/**
+ * Handing a message to a mailbox's submission server (RFC 6409), one phase at a time, so that every failure tells
+ * whether anything can have been sent. Addresses, servers and credentials stay behind it.
+ */
+import type { ErrorCode } from '../values/errors.ts';
+
+/** How far an exchange came; up to `envelope` nothing can have been sent, from `data` on it may have been. */
+export const SMTP_PHASES = ['connect', 'envelope', 'data'] as const;
+export type SmtpPhase = (typeof SMTP_PHASES)[number];
+
+export interface SmtpEnvelope {
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+/** What the server is told of a message before it gets it. */
+export interface MessageTraits {
+  /** Bytes, for SIZE (RFC 1870). */
+  readonly size: number;
+  /** An address of the envelope or of the header has a non-ASCII local part: only SMTPUTF8 (RFC 6531) carries it. */
+  readonly needsSmtpUtf8: boolean;
+}
+
+/** A recipient the server refused, in its own words. */
+export interface RefusedRecipient {
+  readonly address: string;
+  readonly smtpStatus: number;
+  readonly response: string;
+}
+
+/** What the server said when it took the message. */
+export interface Acceptance {
+  readonly response: string;
+  /** The Message-ID a server gave the message in place of ours, where its answer names one. */
+  readonly replacedMessageId: string | null;
+}
+
+/**
+ * What is certain after a failure: `later` = nothing was sent and another attempt may succeed, `never` = nothing was
+ * sent and the same message will be refused again, `unknown` = it may have been sent.
+ */
+export type Verdict = 'later' | 'never' | 'unknown';
+
+export interface SubmissionFailureFacts {
+  readonly phase: SmtpPhase;
+  readonly verdict: Verdict;
+  readonly code: ErrorCode;
+  /** Null when the server did not answer. */
+  readonly smtpStatus: number | null;
+  readonly response: string | null;
+  readonly refused: readonly RefusedRecipient[];
+}
+
+/** An attempt that did not end with the server's acceptance. */
+export class SubmissionFailure extends Error {
+  readonly facts: SubmissionFailureFacts;
+  constructor(message: string, facts: SubmissionFailureFacts, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'SubmissionFailure';
+    this.facts = facts;
+  }
+}
+
+/** One exchange with the server. Every method throws `SubmissionFailure`; after one only `close` may be called. */
+export interface Submission {
+  /**
+   * MAIL, RCPT and DATA, up to the server's word that it waits for the message (354). The answer is the recipients it
+   * refused; all of them refused is a failure, and so is a server that lacks what the message needs.
+   */
+  begin(envelope: SmtpEnvelope, message: MessageTraits): Promise<readonly RefusedRecipient[]>;
+  /** The message with its final dot, and the server's answer to it. */
+  transmit(content: AsyncIterable<Uint8Array>): Promise<Acceptance>;
+  /** Ends the connection. Safe at any time, and more than once. */
+  close(): void;
+}
+
+export interface SubmissionPort {
+  /** Connects to the mailbox's server and logs in. Throws `SubmissionFailure` of phase `connect`. */
+  connect(mailboxId: string): Promise<Submission>;
+}

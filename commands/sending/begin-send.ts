@@ -1,0 +1,148 @@
+/** Freezes a draft for one operation and writes the intent to send it: one append, which locks the draft. */
+import {
+  appendFacts,
+  type Author,
+  foldFacts,
+  loadAggregate,
+  streamOf,
+} from '../kernel/decide-and-append.ts';
+import type { HeldLease } from '../kernel/hold-lease.ts';
+import type { Ports } from '../ports/ports.ts';
+import { type ExpectedRevision, WrongExpectedRevision } from '../ports/event-store.ts';
+import { aboutDraft, draft, type DraftFact, type DraftState, type Send } from '../drafts/draft.ts';
+import { startAttempt } from './decide-send.ts';
+import type { Attempt } from './run-attempt.ts';
+
+/** A draft exactly as it was loaded: what is appended to it fits only there. */
+export interface DraftAtRevision {
+  readonly id: string;
+  readonly mailboxId: string;
+  readonly state: DraftState;
+  readonly revision: ExpectedRevision;
+}
+
+export type FrozenData = Extract<DraftFact, { type: 'DraftFrozen' }>['data'];
+
+/**
+ * Freezes and begins, the frozen message kept before an event names it. Null when the draft changed since it was loaded,
+ * or that message was erased with it: nothing was written then, and the caller erases what it froze.
+ */
+export async function beginSend(
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  { frozen, lease }: { readonly frozen: FrozenData; readonly lease: HeldLease },
+): Promise<Attempt | null> {
+  const started = startAttempt({ frozen, attempts: 0 }, { ...nowOf(ports), commit: null });
+  const begun = await freezeWith(ports, author, loaded, { frozen, then: [started] });
+  return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
+}
+
+/** Freezes and holds the message back until then. Null as in `beginSend`. */
+export async function scheduleSend(
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  { frozen, commitAt }: { readonly frozen: FrozenData; readonly commitAt: string },
+): Promise<DraftState | null> {
+  const data = { operation_id: frozen.operation_id, commit_at: commitAt };
+  const begun = await freezeWith(ports, author, loaded, {
+    frozen,
+    then: [{ type: 'SendScheduled', data }],
+  });
+  return begun?.state ?? null;
+}
+
+/** Freezes the draft for a check. Null as in `beginSend`. */
+export const freezeForCheck = async (
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  frozen: FrozenData,
+): Promise<DraftState | null> =>
+  (await freezeWith(ports, author, loaded, { frozen, then: [] }))?.state ?? null;
+
+/**
+ * Begins an attempt with the bytes that are frozen, as part of a commit where a check decides. Null when the draft
+ * changed: nothing was written then.
+ */
+export async function beginAgain(
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  { lease, commit }: { readonly lease: HeldLease; readonly commit: number | null },
+): Promise<Attempt | null> {
+  const { send } = loaded.state;
+  if (send === null) return null;
+  const begun = await append(ports, author, loaded, [startAttempt(send, { ...nowOf(ports), commit })]);
+  return begun && { draftId: loaded.id, mailboxId: loaded.mailboxId, lease, ...begun };
+}
+
+/** Events that leave the version and the state as they are (a copy filed in Drafts) do not keep it from being sent. */
+const MOST_TRIES = 5;
+
+/** What `append` makes of the draft, tried again where only its stream moved on. Null when it was changed. */
+export async function asLoaded<Appended>(
+  { events }: Pick<Ports, 'events'>,
+  { loaded: first, lease }: { readonly loaded: DraftAtRevision; readonly lease: HeldLease },
+  append: (loaded: DraftAtRevision) => Promise<Appended | null>,
+): Promise<Appended | null> {
+  let loaded = first;
+  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+    lease.assertHeld();
+    const appended = await append(loaded);
+    if (appended !== null) return appended;
+    const { state, revision } = await loadAggregate(events, draft, loaded.id);
+    if (state.status !== first.state.status || state.current?.version !== first.state.current?.version)
+      return null;
+    loaded = { ...loaded, state, revision };
+  }
+  return null;
+}
+
+const nowOf = ({ leases, clock }: Ports): { readonly runId: string; readonly now: Date } => ({
+  runId: leases.runId,
+  now: clock.now(),
+});
+
+interface Begun {
+  readonly state: DraftState;
+  readonly send: Send;
+  readonly revision: bigint;
+}
+
+async function freezeWith(
+  ports: Ports,
+  author: Author,
+  loaded: DraftAtRevision,
+  { frozen, then }: { readonly frozen: FrozenData; readonly then: readonly DraftFact[] },
+): Promise<Begun | null> {
+  const kept = await ports.content.keep([frozen.mime_id]);
+  if (!kept.has(frozen.mime_id)) return null;
+  return await append(ports, author, loaded, [{ type: 'DraftFrozen', data: frozen }, ...then]);
+}
+
+async function append(
+  ports: Ports,
+  author: Author,
+  { id, state, revision }: DraftAtRevision,
+  facts: readonly DraftFact[],
+): Promise<Begun | null> {
+  const occurredAt = ports.clock.now();
+  const after = foldFacts(draft, state, facts, { author, at: occurredAt });
+  try {
+    const appended = await appendFacts(ports, author, {
+      stream: streamOf(draft, id),
+      expected: revision,
+      catalogue: draft.catalogue,
+      facts,
+      occurredAt,
+      about: aboutDraft(state, after),
+    });
+    if (after.send === null) throw new Error('an attempt without a frozen message');
+    return { state: after, send: after.send, revision: appended.revision };
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,194 @@
+/** Commits the check of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
+import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+import { ContentAltered } from '../ports/content-store.ts';
+import { GatewayError } from '../values/errors.ts';
+import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
+import { canonicalJson } from '../kernel/idempotency.ts';
+import type { Ports } from '../ports/ports.ts';
+import { beginCommit } from '../operations/begin-commit.ts';
+import { invalidatedBy } from '../operations/revalidate-approval.ts';
+import type { Committable, CommitKind, Executed } from '../operations/commit-kind.ts';
+import type { Invalidation } from '../operations/approval-events.ts';
+import type { SendManifest } from '../operations/manifest.ts';
+import { replyOfCheck } from '../operations/approval-reply.ts';
+import type { OperationState } from '../operations/operation.ts';
+import { assertNotPaused } from '../messages/prepare-operation.ts';
+import { decideSend, policyInForce } from '../policy/decide-for-caller.ts';
+import { isFrozenFor } from '../drafts/decide-draft.ts';
+import { draft, type DraftState } from '../drafts/draft.ts';
+import { draftPayload } from '../drafts/draft-payload.ts';
+import { liesWithin } from '../drafts/load-draft.ts';
+import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
+import { concludeSend } from './conclude-send.ts';
+import { endCheck } from '../drafts/supersede-approval.ts';
+import { runAttempt } from './run-attempt.ts';
+import { attachmentFactsOf } from './send-content.ts';
+import { outcomeOf } from './send-outcome.ts';
+import { giveQuotaBack, takeQuota } from '../operations/send-quota.ts';
+import { assertSubmits } from './send-draft.ts';
+import { tellOutcome, willRetry } from './send-reply.ts';
+
+type Ready = Committable<SendManifest>;
+
+export const sendCommit: CommitKind<SendManifest> = {
+  kind: 'send_draft',
+  scopes: () => ['drafts:send'],
+  decide: async ({ directory, contacts }, { acting, orgId, manifest }) => {
+    const { envelope, attachments, headers } = manifest;
+    return decideSend(policyInForce(directory.state, orgId), acting, {
+      recipients: envelope.to,
+      writtenTo: await contacts.writtenTo(acting.mailboxId, envelope.to),
+      attachments: attachments.flatMap(attachmentFactsOf),
+      headers: headers.other.map(({ name }) => name),
+    });
+  },
+  lost,
+  execute,
+};
+
+/** A draft says by itself that it was edited or discarded. */
+async function lost(
+  { events, locators }: Ports,
+  ground: Pick<Ready, 'access' | 'mailbox' | 'manifest'>,
+): Promise<Invalidation | null> {
+  if (ground.access.folderRoles === null) return null;
+  const { state } = await loadAggregate(events, draft, ground.manifest.draft_id);
+  return liesWithin(locators, ground, state) ? null : 'grant_gone';
+}
+
+async function execute(ports: Ports, ready: Ready): Promise<Executed> {
+  const { commit, manifest, mailbox } = ready;
+  const { operationId, author } = commit;
+  try {
+    assertNotPaused(mailbox);
+    assertSubmits(mailbox);
+  } catch (error) {
+    if (error instanceof GatewayError) return { end: 'no_effect', refusal: error };
+    throw error;
+  }
+  const loaded = await loadAggregate(ports.events, draft, manifest.draft_id);
+  if (!isFrozenFor(loaded.state, operationId)) {
+    await endCheck(ports, author, operationId, loaded.state);
+    return { end: 'changed' };
+  }
+  if (!liesWithin(ports.locators, ready, loaded.state))
+    return { end: 'invalid', reason: 'grant_gone', refusal: invalidatedBy('grant_gone') };
+  if (!(await isAsApproved(ports, loaded.state, manifest)))
+    return { end: 'invalid', reason: 'manifest_mismatch', refusal: invalidatedBy('manifest_mismatch') };
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return { end: 'changed' };
+  try {
+    return await sendUnder(lease, ports, ready, loaded);
+  } catch (error) {
+    if (error instanceof LeaseLost) throw overtakenByOthers();
+    // A caller hears it at once and tries again; the gateway comes back when the quota does.
+    const isPutOff = commit.by === 'schedule' && isQuotaUsedUp(error);
+    if (isPutOff) return { end: 'no_effect', refusal: error };
+    throw error;
+  } finally {
+    await lease.release();
+  }
+}
+
+/** Thrown before the intent, so nothing was begun. */
+const isQuotaUsedUp = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && error.code === 'quota_exceeded';
+
+/**
+ * To the approved recipients and nobody else; the stored bytes are the approved ones as far as the store tells, and while they
+ * go out they are hashed once more.
+ */
+async function isAsApproved(
+  { content, personal }: Ports,
+  { send }: DraftState,
+  { mime_sha256, envelope }: SendManifest,
+): Promise<boolean> {
+  if (send?.frozen.mime_sha256 !== mime_sha256) return false;
+  const frozen = await personal.open(send.frozen.smtp_envelope);
+  if (frozen === null || canonicalJson(JSON.parse(frozen)) !== canonicalJson(envelope)) return false;
+  try {
+    return (await content.describe(send.frozen.mime_id))?.sha256 === mime_sha256;
+  } catch (error) {
+    if (error instanceof ContentAltered) return false;
+    throw error;
+  }
+}
+
+async function sendUnder(
+  lease: HeldLease,
+  ports: Ports,
+  ready: Ready,
+  { state, revision }: Loaded<DraftState>,
+): Promise<Executed> {
+  const { commit, manifest, mailbox, approval } = ready;
+  const { operationId, author } = commit;
+  if (!(await appendIntent(ports, ready))) return { end: 'changed' };
+  const loaded: DraftAtRevision = { id: manifest.draft_id, mailboxId: mailbox.id, state, revision };
+  const attempt = await asLoaded(ports, { loaded, lease }, (now) =>
+    beginAgain(ports, author, now, { lease, commit: approval.attempts + 1 }),
+  );
+  const after =
+    attempt === null
+      ? (await loadAggregate(ports.events, draft, manifest.draft_id)).state
+      : await runAttempt(ports, author, attempt);
+  const closed = await concludeSend(ports, author, operationId, after);
+  commit.notePosition(closed.position);
+  return await tell(ports, ready, { operation: closed.state, draft: after });
+}
+
+/** The send is counted before: once, however many attempts it takes. False when it was not begun. */
+async function appendIntent(ports: Ports, ready: Ready): Promise<boolean> {
+  const { commit, state, manifest } = ready;
+  const { operationId, author } = commit;
+  const { mailbox_id, draft_id, draft_version } = manifest;
+  const intendedAt = ports.clock.now();
+  const sender = state.send === null && state.submitted ? senderOf(state.submitted, manifest) : null;
+  if (sender) await takeQuota(ports, author, sender, operationId);
+  const intent = { type: 'SendIntended', data: { mailbox_id, draft_id, draft_version } } as const;
+  if ((await beginCommit(ports, ready, intent)) !== null) return true;
+  if (sender) await giveQuotaBack(ports, author, sender.principalId, { id: operationId, intendedAt });
+  return false;
+}
+
+const senderOf = ({ by }: NonNullable<OperationState['submitted']>, { mailbox_id }: SendManifest) => ({
+  principalId: by.id,
+  actor: by.type,
+  mailboxId: mailbox_id,
+});
+
+interface Ended {
+  readonly operation: OperationState;
+  readonly draft: DraftState;
+}
+
+/** A caller hears what kept the mail from going out, as one who sends directly does; whoever commits by schedule reads it. */
+async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Promise<Executed> {
+  const { operationId, by } = commit;
+  const { end } = ended.operation.approval ?? { end: null };
+  if (end === 'superseded' || end === 'invalidated') return { end: 'changed' };
+  const told = { operationId, draftId: manifest.draft_id, draft: ended.draft };
+  if (by === 'caller') await assertSent(ports, told);
+  const reply = replyOfCheck(operationId, ended.operation, ports.clock.now());
+  const payload = await draftPayload(ports, manifest.draft_id, ended.draft);
+  return { end: 'told', reply: { ...reply, draft: payload } };
+}
+
+async function assertSent(
+  ports: Ports,
+  told: { readonly operationId: string; readonly draftId: string; readonly draft: DraftState },
+): Promise<void> {
+  const outcome = outcomeOf(told.draft, told.operationId);
+  if (outcome !== null) await tellOutcome(ports, told, outcome, { replayed: false });
+  else if (told.draft.send?.retryAt != null)
+    throw willRetry(ports, told, told.draft.send.retryAt, { replayed: false });
+}
+
+/** This process slept past its lease; whoever found that goes on with the send. */
+const overtakenByOthers = (): GatewayError =>
+  new GatewayError(
+    'provider_timeout',
+    'The send took too long here and is gone on with; ask for its operation.',
+    {
+      retryAfterSeconds: 5,
+    },
+  );

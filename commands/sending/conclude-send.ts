@@ -1,0 +1,81 @@
+/** Tells an operation what its draft knows of the send. The draft's stream has it first, so this can be repeated. */
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { ApprovalState } from '../operations/approval-state.ts';
+import { attemptFailed } from '../operations/commit-outcome.ts';
+import { operation, type OperationFact, type OperationState } from '../operations/operation.ts';
+import { isFrozenFor } from '../drafts/decide-draft.ts';
+import type { DraftState } from '../drafts/draft.ts';
+import { type Closed, closeOperation } from './close-operation.ts';
+import { giveBack } from '../operations/send-quota.ts';
+import { isCommitUnbegun } from './next-step.ts';
+import { ALTERED_CODE, outcomeOf } from './send-outcome.ts';
+import { overtaken, invalidated } from '../drafts/supersede-approval.ts';
+
+/** Nothing is written while the send is not over and no commit of its check has ended. */
+export async function concludeSend(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  draft: DraftState,
+): Promise<Closed> {
+  const outcome = outcomeOf(draft, operationId);
+  if (outcome !== null && outcome.outcome !== 'failed')
+    return await closeOperation(ports, author, operationId, outcome);
+  const { state, position } = await loadAggregate(ports.events, operation, operationId);
+  const known = { draft, now: ports.clock.now() };
+  if (endOfCommit(state, operationId, known).length === 0)
+    return outcome === null ? { state, position } : await closeOperation(ports, author, operationId, outcome);
+  if (!isPutOff(state.approval, operationId, draft)) await giveBack(ports, author, operationId, state);
+  return await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: (before) => endOfCommit(before, operationId, known),
+  });
+}
+
+/** A commit that surely sent nothing: it is tried again later, or there is nothing left to be committed. */
+export function endOfCommit(
+  { approval }: Pick<OperationState, 'approval'>,
+  operationId: string,
+  { draft, now }: { readonly draft: DraftState; readonly now: Date },
+): readonly OperationFact[] {
+  if (approval?.committing !== true) return [];
+  const noEffect = (error: Failure): readonly OperationFact[] =>
+    attemptFailed(approval, { attempt: approval.attempts, error, isRetried: false, now });
+  // The draft says when it is tried again, whoever commits it.
+  if (isPutOff(approval, operationId, draft)) return [...noEffect(putOffBy(draft)), nextCommit(draft)];
+  const end = draft.sendEnds[operationId];
+  if (end?.kind === 'failed' && end.data.code === ALTERED_CODE)
+    return [...noEffect(ALTERED), invalidated('manifest_mismatch')];
+  const isOurs = draft.status !== 'discarded' && draft.send?.frozen.operation_id === operationId;
+  if (end !== undefined || isOurs) return [];
+  return [...noEffect(OVERTAKEN), overtaken(draft)];
+}
+
+/** The commit's attempt was made, and the draft waits for another one. */
+const isPutOff = (approval: ApprovalState | null, operationId: string, draft: DraftState): boolean =>
+  approval?.committing === true &&
+  isFrozenFor(draft, operationId) &&
+  draft.send?.retryAt != null &&
+  !isCommitUnbegun(approval, draft.send);
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+const putOffBy = ({ send }: DraftState): Failure => ({
+  code: send?.putOffBy ?? 'mailbox_unavailable',
+  message: 'The message could not be handed over just now; nothing was sent.',
+});
+
+const nextCommit = ({ send }: DraftState): OperationFact => ({
+  type: 'CommitScheduled',
+  data: { commit_at: send?.retryAt ?? '', why: 'retry' },
+});
+
+const ALTERED = {
+  code: 'approval_invalidated',
+  message: 'The stored message is not the one that was approved; nothing was sent.',
+};
+const OVERTAKEN = { code: 'draft_locked', message: 'The draft was changed first; nothing was sent.' };

@@ -1,0 +1,140 @@
+/** Files the Sent copy of a message that was sent: once, and only where the mail server does not do it by itself. */
+import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { folderOfRole } from '../kernel/folders.ts';
+import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import type { MailSession } from '../ports/mail-port.ts';
+import type { MessageRef } from '../mail/message.ts';
+import type { Ports } from '../ports/ports.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import { draft, type DraftFact, type Send } from '../drafts/draft.ts';
+import { datedMessage } from './dated-message.ts';
+import { type CopyHabit, findSentCopy, habitOf, messageIdsOf, waitsForCopyUntil } from './sent-copy.ts';
+
+export interface UnfiledCopy {
+  readonly operationId: string;
+  readonly orgId: string | null;
+  readonly draftId: string;
+  /** Who filed the last copy of this mailbox. */
+  readonly lastFiledBy: CopyHabit;
+}
+
+interface Copy {
+  readonly filedBy: 'gateway' | 'server';
+  readonly place: MessageRef | null;
+}
+
+interface SentMessage {
+  readonly send: Send;
+  readonly messageIds: readonly string[];
+  readonly sentAt: Date;
+}
+
+/**
+ * Looks first, so that a copy filed before a crash is found again. True when a copy lies there; false while the server's
+ * own is waited for, or another process is at it. Throws a `GatewayError` when the mail server or a store is away, and
+ * `folder_role_missing` where the mailbox has no Sent folder.
+ */
+export async function fileSentCopy(ports: Ports, unfiled: UnfiledCopy): Promise<boolean> {
+  const { operationId, draftId } = unfiled;
+  const lease = await holdLease(ports.leases, operationId);
+  if (lease === null) return false;
+  try {
+    const { state } = await loadAggregate(ports.events, draft, draftId);
+    const { send, mailboxId } = state;
+    const mailbox = mailboxId === null ? undefined : ports.directory.state.mailboxes.get(mailboxId);
+    if (send?.frozen.operation_id !== operationId || state.status !== 'sent' || send.copyFiled) return true;
+    if (!mailbox || send.sentAt === null) return true;
+    const messageIds = await messageIdsOf(ports.personal, state);
+    if (messageIds.length === 0) return true;
+    const message = { send, messageIds, sentAt: new Date(send.sentAt) };
+    const copy = await ports.mail.withMailbox(mailbox.id, 'bulk', (mail) =>
+      findOrFile({ ports, mail, mailbox, lease }, unfiled, message),
+    );
+    if (copy === null) return false;
+    await record(ports, unfiled, mailbox, copy);
+    return true;
+  } finally {
+    await lease.release();
+  }
+}
+
+interface Desk {
+  readonly ports: Ports;
+  readonly mail: MailSession;
+  readonly mailbox: MailboxEntry;
+  readonly lease: HeldLease;
+}
+
+async function findOrFile(desk: Desk, unfiled: UnfiledCopy, message: SentMessage): Promise<Copy | null> {
+  const { ports, mail, mailbox } = desk;
+  const found = await findSentCopy(mail, mailbox, message.messageIds);
+  if (found) return { filedBy: 'server', place: found };
+  const habit = habitOf(mailbox, unfiled.lastFiledBy);
+  const until = waitsForCopyUntil(message.sentAt, habit, ports.server.sendTimes.ownCopyWithinMs);
+  if (ports.clock.now() < until) return null;
+  return { filedBy: 'gateway', place: await file(desk, unfiled.operationId, message) };
+}
+
+/** Told to the index before it is done, so that nobody takes the copy for mail that arrived. */
+async function file(
+  { ports, mail, mailbox, lease }: Desk,
+  operationId: string,
+  { send, messageIds, sentAt }: SentMessage,
+): Promise<MessageRef | null> {
+  const folder = folderOfRole(mailbox, 'sent');
+  const date = new Date(send.started?.date ?? sentAt);
+  const raw = await bytesOf(datedMessage(date, ports.content.open(send.frozen.mime_id)));
+  const { uidValidity, uidNext } = await mail.folderStatus(folder);
+  const arrival = {
+    kind: 'arrives',
+    folder: folder.number,
+    uidValidity,
+    fromUid: uidNext,
+    uid: null,
+    messageId: messageIds[0] ?? null,
+    previousId: null,
+  } as const;
+  const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
+  mail.guardWrites(() => {
+    lease.assertHeld();
+  });
+  const place = await mail.append(folder, raw, ['\\Seen'], sentAt);
+  await echo.settle([{ ...arrival, ...place }]);
+  return place && { folder, ...place };
+}
+
+/** Whole in memory: an IMAP literal has to say its length and is given in one piece. */
+async function bytesOf(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of content) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function record(
+  ports: Ports,
+  { operationId, orgId, draftId }: UnfiledCopy,
+  mailbox: MailboxEntry,
+  { filedBy, place }: Copy,
+): Promise<void> {
+  const sentMessageId =
+    place &&
+    ports.locators.message({
+      mailboxNumber: mailbox.number,
+      folderNumber: place.folder.number,
+      uidValidity: place.uidValidity,
+      uid: place.uid,
+    });
+  await decideAndAppend(ports, systemAuthor(ports, orgId), draft, {
+    id: draftId,
+    decide: ({ send }): readonly DraftFact[] =>
+      send === null || send.copyFiled
+        ? []
+        : [
+            {
+              type: 'SentCopyFiled',
+              data: { operation_id: operationId, filed_by: filedBy, sent_message_id: sentMessageId },
+            },
+          ],
+  });
+}

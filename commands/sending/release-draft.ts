@@ -1,0 +1,112 @@
+/**
+ * A draft and its check end together: whichever ended first, the other one follows. Every step can be repeated, and a pass in
+ * the background takes the ones that were cut off.
+ */
+import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
+import { holdLease } from '../kernel/hold-lease.ts';
+import type { Ports } from '../ports/ports.ts';
+import { systemAuthor } from '../kernel/system-author.ts';
+import type { ApprovalEnd } from '../operations/approval-state.ts';
+import { decideNow } from '../operations/decide-now.ts';
+import { expireCheck } from '../operations/end-approval.ts';
+import { operation, type OperationState } from '../operations/operation.ts';
+import { isFrozenFor, releaseDraft } from '../drafts/decide-draft.ts';
+import { draft, type DraftState } from '../drafts/draft.ts';
+import type { Release } from '../drafts/draft-events.ts';
+import { giveBack } from '../operations/send-quota.ts';
+import { endCheck, eraseFrozen } from '../drafts/supersede-approval.ts';
+
+/** What a draft becomes whose check ended; null where the send itself says so. */
+const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
+  rejected: 'rejected',
+  cancelled: 'cancelled',
+  expired: 'expired',
+  superseded: 'superseded',
+  invalidated: 'invalidated',
+  committed: null,
+  commit_failed: null,
+};
+
+/**
+ * To be called by whoever ended a check without a commit: its draft is open again, the frozen message erased, and a send that
+ * was counted counts no longer. Nothing for a check of no draft, and for one that is open.
+ */
+export async function releaseDraftOf(
+  ports: Ports,
+  author: Author,
+  operationId: string,
+  state: OperationState,
+): Promise<void> {
+  const { approval } = state;
+  const draftId = approval?.requested.draft_id ?? null;
+  const why = approval?.end == null ? null : RELEASE_AFTER[approval.end];
+  if (draftId === null || why === null) return;
+  await giveBack(ports, author, operationId, state);
+  await release(ports, author, { operationId, draftId }, why);
+}
+
+/** Lets a draft go whose check is over by now, written down or not. True when it was let go, so that it is to be read again. */
+export async function releaseIfOver(
+  ports: Ports,
+  orgId: string | null,
+  { status, send }: DraftState,
+): Promise<boolean> {
+  if (status !== 'in_review' || send === null) return false;
+  const { operation_id: operationId } = send.frozen;
+  const author = systemAuthor(ports, orgId);
+  const { state } = await decideNow(ports, author, { operationId, decide: expireCheck });
+  await releaseDraftOf(ports, author, operationId, state);
+  return state.approval?.end != null;
+}
+
+interface Review {
+  readonly operationId: string;
+  readonly draftId: string;
+}
+
+/** Nobody commits it any more, so its bytes may go first: cut off afterwards, the draft is still there to be released. */
+async function release(
+  ports: Ports,
+  author: Author,
+  { operationId, draftId }: Review,
+  why: Release,
+): Promise<void> {
+  const { state } = await loadAggregate(ports.events, draft, draftId);
+  if (!isFrozenFor(state, operationId)) return;
+  await eraseFrozen(ports, state);
+  await decideAndAppend(ports, author, draft, {
+    id: draftId,
+    decide: (now) => releaseDraft(now, operationId, why),
+  });
+}
+
+/** Whoever freezes a draft asks for the check under the same lease. */
+async function releaseUnasked(ports: Ports, author: Author, review: Review): Promise<void> {
+  const lease = await holdLease(ports.leases, review.operationId);
+  if (lease === null) return;
+  try {
+    const { position } = await loadAggregate(ports.events, operation, review.operationId);
+    if (position === null) await release(ports, author, review, 'never_requested');
+  } finally {
+    await lease.release();
+  }
+}
+
+export interface OpenReview extends Review {
+  readonly orgId: string | null;
+}
+
+/** Brings a draft and its check together, one of which may have been left behind. */
+export async function settleReview(ports: Ports, review: OpenReview): Promise<void> {
+  const { operationId, draftId, orgId } = review;
+  const author = systemAuthor(ports, orgId);
+  const { state, position } = await loadAggregate(ports.events, operation, operationId);
+  if (position === null) {
+    await releaseUnasked(ports, author, review);
+    return;
+  }
+  await releaseDraftOf(ports, author, operationId, state);
+  const { state: now } = await loadAggregate(ports.events, draft, draftId);
+  const isBound = now.status !== 'discarded' && now.send?.frozen.operation_id === operationId;
+  if (!isBound) await endCheck(ports, author, operationId, now);
+}

@@ -1,0 +1,185 @@
+/** One attempt to send: from its intent, which is in the draft's stream already, to its outcome there. */
+import { z } from 'zod';
+import { appendFacts, type Author, decideAndAppend, streamOf } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../values/errors.ts';
+import { ContentAltered } from '../ports/content-store.ts';
+import { type HeldLease, LeaseLost } from '../kernel/hold-lease.ts';
+import type { Ports } from '../ports/ports.ts';
+import { type ExpectedRevision, WrongExpectedRevision } from '../ports/event-store.ts';
+import type { Sealed } from '../values/sealed.ts';
+import {
+  type Acceptance,
+  type RefusedRecipient,
+  SubmissionFailure,
+  type SubmissionFailureFacts,
+} from '../ports/submission-port.ts';
+import { aboutDraft, draft, type DraftState, type Send } from '../drafts/draft.ts';
+import { asFrozen, dateHeader, datedMessage, whileHeld } from './dated-message.ts';
+import { type AttemptEnd, endAttempt, sealRefused } from './decide-send.ts';
+import { ALTERED_CODE } from './send-outcome.ts';
+
+/** An attempt whose `SendStarted` is the last event of the draft's stream. */
+export interface Attempt {
+  readonly draftId: string;
+  readonly mailboxId: string;
+  readonly state: DraftState;
+  readonly send: Send;
+  readonly revision: ExpectedRevision;
+  readonly lease: HeldLease;
+}
+
+/** What the exchange with the server brought; `overtaken` when somebody else wrote to the draft first. */
+type Exchanged =
+  | {
+      readonly kind: 'accepted';
+      readonly acceptance: Acceptance;
+      readonly refused: readonly RefusedRecipient[];
+    }
+  | { readonly kind: 'failed'; readonly facts: SubmissionFailureFacts }
+  | { readonly kind: 'overtaken' };
+
+const Envelope = z.object({ from: z.string(), to: z.array(z.string()) });
+
+/** Runs it and records how it ended. The answer is the draft as it stands then. Throws only when the store stays away. */
+export async function runAttempt(ports: Ports, author: Author, attempt: Attempt): Promise<DraftState> {
+  const exchanged = await exchange(ports, author, attempt);
+  return await recordEnd(ports, author, attempt, exchanged);
+}
+
+async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise<Exchanged> {
+  const { send, mailboxId, lease } = attempt;
+  const { frozen, started } = send;
+  const date = new Date(started?.date ?? frozen.frozen_at);
+  const progress = {
+    submission: null as { close(): void } | null,
+    phase: 'connect' as 'connect' | 'envelope',
+  };
+  try {
+    const envelope = Envelope.parse(JSON.parse((await ports.personal.open(frozen.smtp_envelope)) ?? 'null'));
+    const submission = await ports.submission.connect(mailboxId);
+    progress.submission = submission;
+    progress.phase = 'envelope';
+    const refused = await submission.begin(envelope, {
+      size: dateHeader(date).length + frozen.mime_size,
+      needsSmtpUtf8: frozen.needs_smtputf8,
+    });
+    await appendDataBegun(ports, author, attempt, refused);
+    lease.assertHeld();
+    const bytes = datedMessage(date, asFrozen(frozen, ports.content.open(frozen.mime_id)));
+    const acceptance = await submission.transmit(whileHeld(lease, bytes));
+    return { kind: 'accepted', acceptance, refused };
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return { kind: 'overtaken' };
+    if (isAltered(error)) {
+      ports.log.error('a frozen message was altered; it is not sent', { draft_id: attempt.draftId });
+      return { kind: 'failed', facts: ALTERED };
+    }
+    if (error instanceof SubmissionFailure) return { kind: 'failed', facts: error.facts };
+    // Not a byte of the message is out: what failed here was ours.
+    if (!(error instanceof LeaseLost) && !(error instanceof GatewayError))
+      ports.log.error('a send met a defect', { draft_id: attempt.draftId, error: String(error) });
+    return { kind: 'failed', facts: ownFailure(error, progress.phase) };
+  } finally {
+    progress.submission?.close();
+  }
+}
+
+/** The fence: at exactly the revision of the intent, or not at all. Only after it a byte of the message may go out. */
+async function appendDataBegun(
+  ports: Ports,
+  author: Author,
+  { draftId, mailboxId, state, send, revision }: Attempt,
+  refused: readonly RefusedRecipient[],
+): Promise<void> {
+  const rejected = await sealRefused((text) => ports.personal.seal(mailboxId, text), refused);
+  await appendFacts(ports, author, {
+    stream: streamOf(draft, draftId),
+    expected: revision,
+    catalogue: draft.catalogue,
+    facts: [
+      {
+        type: 'SendDataBegun',
+        data: { operation_id: send.frozen.operation_id, attempt: send.attempts, rejected },
+      },
+    ],
+    about: aboutDraft(state, state),
+  });
+}
+
+/** Whoever reads for the server may put its own error around it. */
+const isAltered = (error: unknown): boolean =>
+  error instanceof ContentAltered || (error instanceof Error && isAltered(error.cause));
+
+/** Short of its end, so nothing was sent; and no other attempt would find better bytes. */
+const ALTERED: SubmissionFailureFacts = {
+  phase: 'data',
+  verdict: 'never',
+  code: ALTERED_CODE,
+  smtpStatus: null,
+  response: null,
+  refused: [],
+};
+
+const ownFailure = (error: unknown, phase: 'connect' | 'envelope'): SubmissionFailureFacts => ({
+  phase,
+  verdict: 'later',
+  code: error instanceof GatewayError ? error.code : 'internal_error',
+  smtpStatus: null,
+  response: null,
+  refused: [],
+});
+
+/** An outcome is known here alone: it is worth waiting for the store, as long as nobody else judges the send. */
+const RECORD_WITHIN_MS = 2 * 60_000;
+const RECORD_AGAIN_MS = 1_000;
+
+async function recordEnd(
+  ports: Ports,
+  author: Author,
+  { draftId, mailboxId, send, lease }: Attempt,
+  exchanged: Exchanged,
+): Promise<DraftState> {
+  const until = ports.clock.elapsedMs() + RECORD_WITHIN_MS;
+  for (;;) {
+    try {
+      const end = exchanged.kind === 'overtaken' ? null : await sealEnd(ports, mailboxId, exchanged);
+      const times = ports.server.sendTimes;
+      const { state } = await decideAndAppend(ports, author, draft, {
+        id: draftId,
+        decide: (state) =>
+          end === null ? [] : endAttempt(state, send, end, { times, now: ports.clock.now() }),
+      });
+      return state;
+    } catch (error) {
+      const isAway = error instanceof GatewayError && error.code === 'store_unavailable';
+      if (!isAway || ports.clock.elapsedMs() > until) throw error;
+      lease.assertHeld();
+      await ports.clock.sleep(RECORD_AGAIN_MS);
+    }
+  }
+}
+
+async function sealEnd(
+  ports: Ports,
+  mailboxId: string,
+  exchanged: Exclude<Exchanged, { kind: 'overtaken' }>,
+): Promise<AttemptEnd> {
+  const seal = (text: string): Promise<Sealed> => ports.personal.seal(mailboxId, text);
+  if (exchanged.kind === 'accepted') {
+    const { acceptance, refused } = exchanged;
+    const { replacedMessageId: given } = acceptance;
+    return {
+      kind: 'accepted',
+      response: await seal(acceptance.response),
+      replacedMessageId: given === null ? null : await seal(given),
+      rejected: await sealRefused(seal, refused),
+    };
+  }
+  const { response, refused, ...failure } = exchanged.facts;
+  return {
+    kind: 'failed',
+    failure,
+    response: response === null ? null : await seal(response),
+    rejected: await sealRefused(seal, refused),
+  };
+}

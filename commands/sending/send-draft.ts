@@ -1,0 +1,136 @@
+/** A draft is frozen, and handed to the mail server or to the people who check it. The draft's stream is the lock of it. */
+import type { Context } from '../kernel/capability.ts';
+import type { MailboxEntry } from '../ports/directory.ts';
+import { GatewayError } from '../values/errors.ts';
+import { type HeldLease, holdLease } from '../kernel/hold-lease.ts';
+import { awaitClaim, keyInProgress } from '../kernel/idempotency.ts';
+import { answerInTime } from '../operations/answer-in-time.ts';
+import { authorizeOperation } from '../operations/authorize-operation.ts';
+import { assertDecidable } from '../operations/request-approval.ts';
+import type { OperationReply } from '../operations/operation.ts';
+import { assertNotPaused } from '../messages/prepare-operation.ts';
+import { operationIdOf } from '../operations/operation-id.ts';
+import { termsFor } from '../policy/approval-terms.ts';
+import { decideSendPolicy } from '../policy/decide-for-caller.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import { assertVersion, isFrozenFor } from '../drafts/decide-draft.ts';
+import { checkOf } from '../drafts/draft.ts';
+import { freezeDraft } from './freeze-draft.ts';
+import { expectedOf, loadDraft, type LoadedDraft } from '../drafts/load-draft.ts';
+import { releaseIfOver } from './release-draft.ts';
+import { replaySend } from './replay-send.ts';
+import { requestSend } from './request-send.ts';
+import { sendContentOf } from './send-content.ts';
+import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
+import { locked, type SendRequest, submitSend } from './submit-send.ts';
+
+/**
+ * Sends a draft the caller may send, or asks for that where mode or policy want a check. Whatever the request or the draft
+ * shows is refused before anything is written, the key free. Throws `draft_locked`, `approval_pending`, `version_conflict`,
+ * what policy says, `no_eligible_approver`, `quota_exceeded`, the outcome of a
+ * send that failed, `outcome_unknown`, and `provider_timeout` for one that is tried again or takes longer than half a minute.
+ */
+export async function sendDraft(context: Context, request: SendRequest): Promise<OperationReply> {
+  const operationId = operationIdOf(context);
+  return await answerInTime(context, operationId, sendOrReplay(context, request, operationId));
+}
+
+async function sendOrReplay(
+  context: Context,
+  request: SendRequest,
+  operationId: string,
+): Promise<OperationReply> {
+  const { ports, caller } = context;
+  // Before the replay: an answer shows the draft, so today's rights decide about it too.
+  const loaded = await loadDraft(context, request.draftId, ['drafts:send']);
+  const earlier = await replaySend(context, operationId);
+  if (earlier !== null) return earlier;
+  // What frees it below is no change the caller has to know of.
+  assertVersion(loaded.state, expectedOf(context, request.expectedVersion));
+  const found = await freedIfOver(context, loaded);
+  const { id: draftId, state, revision, mailbox } = found;
+  assertSendable(found, operationId);
+  const policy = await askPolicy(context, found);
+  const admission = authorizeOperation({
+    mode: request.mode,
+    policy,
+    mayRequest: found.access.scopes.has('approvals:request'),
+  });
+  if (admission === 'preview') throw new Error('a preview is not sent');
+  const draft = { id: draftId, mailboxId: mailbox.id, state, revision };
+  const asked = { request, operationId, loaded: draft, policy };
+  if (admission !== 'run') {
+    const { request: mode } = admission;
+    const terms = termsFor(mode, policy);
+    // Before anything is fixed for people who are not there.
+    assertDecidable(context, terms);
+    return await leased(context, operationId, (lease) =>
+      requestSend(context, { ...asked, mailbox, terms, lease }),
+    );
+  }
+  await assertQuotaLeft(ports, senderOf(caller, mailbox.id), operationId);
+  const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
+  return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
+}
+
+/** The draft as it is once a check whose time is over holds it no longer. */
+export async function freedIfOver(context: Context, loaded: LoadedDraft): Promise<LoadedDraft> {
+  const { ports, author } = context;
+  const isFreed = await releaseIfOver(ports, author.orgId, loaded.state);
+  return isFreed ? await loadDraft(context, loaded.id, []) : loaded;
+}
+
+/** Runs `work` as the one who works on the operation; when somebody else does, the answer is what `replaySend` says of that. */
+async function leased(
+  context: Context,
+  operationId: string,
+  work: (lease: HeldLease) => Promise<OperationReply>,
+): Promise<OperationReply> {
+  const lease = await holdLease(context.ports.leases, operationId);
+  if (lease === null) {
+    await awaitClaim(context.ports, operationId);
+    const earlier = await replaySend(context, operationId);
+    if (earlier === null) throw keyInProgress(1);
+    return earlier;
+  }
+  try {
+    return await work(lease);
+  } finally {
+    giveUp(context, operationId, lease);
+  }
+}
+
+/** Nobody waits for this, and no answer depends on it: a lease that could not be given up runs out by itself. */
+function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void {
+  lease.release().catch((error: unknown) => {
+    ports.log.warn('a lease could not be given up', { operation_id: operationId, error: String(error) });
+  });
+}
+
+/**
+ * What forbids a send now, whoever asks; a request of the same operation that was cut off does not. Throws `draft_locked`,
+ * `approval_pending`, `conflict`, `operation_unsupported`.
+ */
+export function assertSendable({ state, mailbox }: LoadedDraft, operationId: string | null = null): void {
+  const { status } = state;
+  const isOurs = operationId !== null && isFrozenFor(state, operationId);
+  if (status === 'in_review' && !isOurs) {
+    throw new GatewayError('approval_pending', 'A check of this draft is open; commit or cancel it first.', {
+      details: { approval_id: checkOf(state) },
+    });
+  }
+  if (status !== 'open' && status !== 'send_failed' && !isOurs) throw locked(status);
+  assertSubmits(mailbox);
+  assertNotPaused(mailbox);
+}
+
+/** Throws `operation_unsupported` for a mailbox that nothing can be sent from. */
+export function assertSubmits({ smtp }: MailboxEntry): void {
+  if (smtp !== null) return;
+  const message = 'This mailbox has no submission server; give it one with PATCH.';
+  throw new GatewayError('operation_unsupported', message);
+}
+
+/** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */
+export const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
+  decideSendPolicy(context, mailbox, await sendContentOf(context.ports, state));

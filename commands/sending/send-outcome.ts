@@ -1,0 +1,74 @@
+/** How a send ended, in the words its operation keeps and its caller is told. Pure. */
+import type { ErrorCode } from '../values/errors.ts';
+import type { SendOutcome } from '../operations/operation-events.ts';
+import type { DraftState, SendEnd } from '../drafts/draft.ts';
+
+/** Of a send whose stored message is not what was frozen; no server is asked with another meaning of it. */
+export const ALTERED_CODE = 'conflict';
+
+/** What the draft's stream tells of one operation's send; null while it is not over. */
+export function outcomeOf(draft: DraftState, operationId: string): SendOutcome | null {
+  const end = draft.sendEnds[operationId];
+  if (end !== undefined) return outcomeOfEnd(end);
+  const isDiscarded = draft.status === 'discarded' && draft.send?.frozen.operation_id === operationId;
+  return isDiscarded ? failed(DISCARDED) : null;
+}
+
+function outcomeOfEnd(end: SendEnd): SendOutcome {
+  switch (end.kind) {
+    case 'sent':
+      return { outcome: 'done', error: null };
+    case 'unknown':
+      return { outcome: 'unknown', error: { ...UNKNOWN, smtp_status: null } };
+    case 'failed': {
+      const { code, smtp_status, known_by } = end.data;
+      if (known_by === 'person') return failed(BY_A_PERSON);
+      const message = (FINAL as Readonly<Partial<Record<string, string>>>)[code];
+      // Whoever asks again is not told to ask again: this is how it ended.
+      return failed(message === undefined ? GIVEN_UP : { code, message }, smtp_status);
+    }
+  }
+}
+
+const failed = (
+  error: { readonly code: string; readonly message: string },
+  smtpStatus: number | null = null,
+): SendOutcome => ({ outcome: 'failed', error: { ...error, smtp_status: smtpStatus } });
+
+const UNKNOWN = {
+  code: 'outcome_unknown',
+  message:
+    'The connection broke before the mail server said whether it took the message; it is looked for in Sent.',
+};
+const DISCARDED = { code: 'draft_locked', message: 'The draft was discarded before it was sent.' };
+const BY_A_PERSON = {
+  code: 'provider_rejected',
+  message: 'A person found that the message was not sent.',
+};
+const GIVEN_UP = {
+  code: 'provider_rejected',
+  message: 'The mail server did not take the message for as long as it was tried; it was not sent.',
+};
+
+/** A send that was never begun since it may not be made any more, as one that ends before its next attempt. */
+export const refusedAs = (
+  code: 'insufficient_scope' | 'policy_denied',
+): { code: ErrorCode; message: string } => ({
+  code,
+  message: FINAL[code],
+});
+
+/** By code: refusals that another attempt with the same message would only meet again. */
+const FINAL = {
+  [ALTERED_CODE]:
+    'The stored message is not the one that was fixed; it was not sent. Edit the draft and send it again.',
+  provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
+  mailbox_auth_failed:
+    'The mail server refuses the stored credentials; store new ones and send the draft again.',
+  policy_denied: 'Policy does not allow this send any more; it was not sent.',
+  insufficient_scope: 'Whoever asked for this may not send from this mailbox any more; it was not sent.',
+  payload_too_large: 'The message is larger than the mail server takes.',
+  operation_unsupported: 'The mail server cannot send this message.',
+  target_blocked:
+    'The submission server of this mailbox is not a public address and no egress rule opens it.',
+};

@@ -1,0 +1,152 @@
+/** The send of a draft from its claim on: operation, intent, first attempt, outcome. */
+import type { DraftStatus } from '../kernel/draft-shape.ts';
+import type { Context } from '../kernel/capability.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { GatewayError } from '../values/errors.ts';
+import { type HeldLease, LeaseLost } from '../kernel/hold-lease.ts';
+import { keyInProgress } from '../kernel/idempotency.ts';
+import type { Position } from '../values/position.ts';
+import type { Mode } from '../operations/authorize-operation.ts';
+import { appendFirst, decidedFact, submittedFact } from '../operations/first-append.ts';
+import type { OperationFact, OperationReply } from '../operations/operation.ts';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import { draft } from '../drafts/draft.ts';
+import { asLoaded, beginSend, type DraftAtRevision, type FrozenData, scheduleSend } from './begin-send.ts';
+import { closeOperation } from './close-operation.ts';
+import { replaySend } from './replay-send.ts';
+import { runAttempt } from './run-attempt.ts';
+import { outcomeOf } from './send-outcome.ts';
+import { senderOf, takeQuota } from '../operations/send-quota.ts';
+import { tellHeld, tellOutcome, willRetry } from './send-reply.ts';
+
+export interface SendRequest {
+  readonly capability: string;
+  readonly draftId: string;
+  /** The version the caller has seen; undefined = whichever is there. */
+  readonly expectedVersion: number | undefined;
+  readonly mode: Exclude<Mode, 'preview'>;
+  /** Kept in the audit trail. */
+  readonly reason?: string | undefined;
+}
+
+/** A send that nothing forbids, its message fixed and its lease taken. */
+export interface PreparedSend {
+  readonly request: SendRequest;
+  readonly operationId: string;
+  readonly loaded: DraftAtRevision;
+  readonly policy: PolicyDecision;
+  readonly frozen: FrozenData;
+  readonly lease: HeldLease;
+}
+
+/** The refusal of a draft that is being sent or was ended. */
+export const locked = (status: DraftStatus): GatewayError =>
+  new GatewayError('draft_locked', `The draft is ${status.replace('_', ' ')}; it cannot be sent.`, {
+    details: { status },
+  });
+
+/**
+ * Writes the claim and the intent, runs the first attempt and tells how it ended, or holds the message back where policy
+ * wants that. Throws `quota_exceeded` before anything is written, and what `sendDraft` tells of a send.
+ */
+export async function submitSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+  try {
+    return await claimAndSend(context, prepared);
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    // This process was held up for so long that another one may have gone on with the send.
+    return await replayFirst(context, prepared.operationId);
+  }
+}
+
+async function claimAndSend(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+  const { ports, author, caller } = context;
+  const { operationId, policy } = prepared;
+  await takeQuota(ports, author, senderOf(caller, prepared.loaded.mailboxId), operationId);
+  const commitAt = heldUntil(ports.clock.now(), policy);
+  const first = await appendFirst(context, operationId, await intentOf(context, prepared, commitAt));
+  if (first === null) return await replayFirst(context, operationId);
+  return commitAt === null
+    ? await sendNow(context, prepared)
+    : await holdBack(context, prepared, { commitAt, position: first.position });
+}
+
+/** Null for what policy does not hold back. */
+const heldUntil = (now: Date, { undoSeconds }: PolicyDecision): string | null =>
+  undoSeconds === 0 ? null : new Date(now.getTime() + undoSeconds * 1_000).toISOString();
+
+async function sendNow(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, loaded, frozen, lease } = prepared;
+  const attempt = await asLoaded(ports, prepared, (now) => beginSend(ports, author, now, { frozen, lease }));
+  if (attempt === null) return await closeChanged(context, prepared);
+  const state = await runAttempt(ports, author, attempt);
+  const told = { operationId, draftId: loaded.id, draft: state };
+  const outcome = outcomeOf(state, operationId);
+  if (outcome === null) {
+    if (state.send?.retryAt == null) throw keyInProgress(1);
+    throw willRetry(ports, told, state.send.retryAt, { replayed: false });
+  }
+  context.notePosition((await closeOperation(ports, author, operationId, outcome)).position);
+  return await tellOutcome(ports, told, outcome, { replayed: false });
+}
+
+/** Frozen and left to the worker, which begins it when its time has come. */
+async function holdBack(
+  context: Context,
+  prepared: PreparedSend,
+  { commitAt, position }: { readonly commitAt: string; readonly position: Position },
+): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, loaded, frozen } = prepared;
+  const state = await asLoaded(ports, prepared, (now) =>
+    scheduleSend(ports, author, now, { frozen, commitAt }),
+  );
+  if (state === null) return await closeChanged(context, prepared);
+  context.notePosition(position);
+  return await tellHeld(ports, { operationId, draftId: loaded.id, draft: state });
+}
+
+/** Somebody edited, sent or discarded the draft since it was loaded: nothing was sent, and that is the outcome. */
+async function closeChanged(context: Context, prepared: PreparedSend): Promise<OperationReply> {
+  const { ports, author } = context;
+  const { operationId, loaded, frozen, lease } = prepared;
+  await ports.content.erase([frozen.mime_id]);
+  const { state } = await loadAggregate(ports.events, draft, loaded.id);
+  const isOurs = state.send?.frozen.operation_id === operationId || state.sendEnds[operationId] !== undefined;
+  // This process slept past its lease, and another one went on with the send.
+  if (isOurs) return await replayFirst(context, operationId);
+  const isEdited = state.status === 'open' || state.status === 'send_failed';
+  const error = isEdited
+    ? { code: 'version_conflict', message: 'The draft was edited meanwhile; read it again.' }
+    : locked(state.status);
+  const { code, message } = error;
+  const outcome = { outcome: 'failed', error: { code, message, smtp_status: null } } as const;
+  lease.assertHeld();
+  await closeOperation(ports, author, operationId, outcome);
+  const told = { operationId, draftId: loaded.id, draft: state };
+  return await tellOutcome(ports, told, outcome, { replayed: false });
+}
+
+async function replayFirst(context: Context, operationId: string): Promise<OperationReply> {
+  const reply = await replaySend(context, operationId);
+  if (reply === null) throw keyInProgress(1);
+  return reply;
+}
+
+/** The operation's first append. */
+async function intentOf(
+  context: Context,
+  { request, loaded, policy }: PreparedSend,
+  commitAt: string | null,
+): Promise<readonly OperationFact[]> {
+  const { capability, mode, reason } = request;
+  const asked = { mailboxId: loaded.mailboxId, capability, mode, reason, targets: [] };
+  const intended = {
+    mailbox_id: loaded.mailboxId,
+    draft_id: loaded.id,
+    draft_version: loaded.state.current?.version ?? 0,
+    ...(commitAt === null ? {} : { commit_at: commitAt }),
+  };
+  return [await submittedFact(context, asked), decidedFact(policy), { type: 'SendIntended', data: intended }];
+}

@@ -1,0 +1,280 @@
+/**
+ * The `Directory` port: this process's copy in memory, loaded from `read.directory` and then followed by a subscription
+ * of its own, so that no request asks the database who its caller is.
+ */
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Clock, Log, PersonalData, Sql } from '../../commands/ports/ports.ts';
+import type { EventStore, SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
+import type { Position } from '../../commands/values/position.ts';
+import type { Directory, DirectoryState, MailboxEntry } from '../../commands/ports/directory.ts';
+import { type DirectorySnapshot, readDirectory } from '../../projections/directory.ts';
+import {
+  changesOf,
+  denialBy,
+  type DirectoryChange,
+  DIRECTORY_STREAMS,
+} from '../../projections/directory-entities.ts';
+import { projectedEvent } from '../../projections/projection.ts';
+import { type AuthzEpoch, directoryBuild, watchAuthzEpoch } from './authz-epoch.ts';
+import { changedRights, type RightsChange } from './changed-rights.ts';
+import { DirectoryMaps } from './directory-maps.ts';
+import { refuseCheckpointAhead } from '../projector/checkpoint-ahead.ts';
+import { ItemBuffer } from '../projector/item-buffer.ts';
+import { PositionWaiters } from '../projector/position-waiters.ts';
+
+const READ_AHEAD = 1_000;
+const AT_ONCE = 500;
+const WAIT_MS = 1_000;
+const RESUBSCRIBE_AFTER_MS = 500;
+/** Rebuilt rows that are older than this copy are waited for so often, and asked for again later. */
+const LOOKS = 30;
+const LOOK_EVERY_MS = 100;
+const LOAD_AGAIN_AFTER_MS = 10_000;
+
+export interface DirectoryCopyOptions {
+  readonly sql: Sql;
+  /** For the epoch alone. */
+  readonly epochSql: Sql;
+  readonly events: EventStore;
+  readonly personal: Pick<PersonalData, 'open'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A mailbox that is new (`before` is null), changed, or not known any more (`now` is null). */
+export interface MailboxChange {
+  readonly id: string;
+  readonly before: MailboxEntry | null;
+  readonly now: MailboxEntry | null;
+}
+
+/** Told of every mailbox that changed, in whichever process that was. Must not throw. */
+export type MailboxListener = (change: MailboxChange) => void;
+
+/** Told of every change that may narrow somebody's rights, right after the copy holds it. Must not throw. */
+export type RightsListener = (change: RightsChange) => void;
+
+export interface DirectoryCopy extends Directory {
+  /** False while the copy may be behind a change that was answered somewhere: then nobody's rights are known. */
+  readonly isCurrent: boolean;
+  /** Since this process last learned how new its copy must be, in milliseconds. */
+  readonly ageMs: number;
+  /** From now on the listener is told of every change of a mailbox. */
+  onMailboxChange(listener: MailboxListener): void;
+  /** From now on the listener is told of every change of rights. */
+  onRightsChange(listener: RightsListener): void;
+  close(): Promise<void>;
+}
+
+/** Loads the copy; resolves when it holds everything that was in the log. Throws one sentence when the log is too short. */
+export async function openDirectory(options: DirectoryCopyOptions): Promise<DirectoryCopy> {
+  const { sql, epochSql, events, log } = options;
+  const knownBuild = await directoryBuild(epochSql);
+  const snapshot = await readDirectory(sql);
+  const endOfLog = () => refuseCheckpointAhead(events, snapshot?.position ?? -1n);
+  let copy: FollowingDirectory | null = null;
+  const onRebuilt = (): void => {
+    copy?.loadAgain();
+  };
+  const epoch = await watchAuthzEpoch({ sql: epochSql, log, endOfLog, onRebuilt, knownBuild });
+  copy = new FollowingDirectory(options, epoch);
+  await copy.start(snapshot);
+  return copy;
+}
+
+class FollowingDirectory implements DirectoryCopy {
+  readonly maps = new DirectoryMaps();
+  readonly #options: DirectoryCopyOptions;
+  readonly #epoch: AuthzEpoch;
+  readonly #ending = new AbortController();
+  readonly #waiters = new PositionWaiters();
+  readonly #listeners: MailboxListener[] = [];
+  readonly #rightsListeners: RightsListener[] = [];
+  #following: Promise<void> = Promise.resolve();
+  #version = 0;
+  #turn = new AbortController();
+  /** True while rows that were rebuilt wait to be loaded. */
+  #isOutdated = false;
+
+  constructor(options: DirectoryCopyOptions, epoch: AuthzEpoch) {
+    this.#options = options;
+    this.#epoch = epoch;
+  }
+
+  get state(): DirectoryState {
+    return this.maps.state;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get isCurrent(): boolean {
+    return this.#epoch.allows(this.#waiters.reached);
+  }
+
+  get ageMs(): number {
+    return this.#epoch.ageMs();
+  }
+
+  onMailboxChange(listener: MailboxListener): void {
+    this.#listeners.push(listener);
+  }
+
+  onRightsChange(listener: RightsListener): void {
+    this.#rightsListeners.push(listener);
+  }
+
+  /** Follows from there; resolves when caught up for the first time. */
+  async start(snapshot: DirectorySnapshot | null): Promise<void> {
+    this.#hold(snapshot ?? { position: -1n, entities: [] });
+    await new Promise<void>((resolve) => {
+      this.#following = this.#follow(resolve);
+    });
+  }
+
+  /** `position` is that of an event of the directory's streams. */
+  async waitFor(position: Position): Promise<void> {
+    const isHeld = await this.#waiters.waitFor(position, WAIT_MS);
+    // Also when this copy is behind: it is stored, so nobody may go on answering by what was before.
+    await this.#epoch.raise(position);
+    if (!isHeld) {
+      throw new GatewayError(
+        'store_unavailable',
+        'The change is stored, but this gateway has not seen it yet; read the object again shortly.',
+      );
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#epoch.close();
+    this.#ending.abort();
+    this.#waiters.giveUp();
+    await this.#following;
+  }
+
+  async #follow(onCaughtUp: () => void): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      try {
+        await this.#followOnce(onCaughtUp);
+      } catch (error) {
+        log.warn('the directory is followed again', { error: String(error) });
+        await clock.sleep(RESUBSCRIBE_AFTER_MS, signal);
+      }
+    }
+    onCaughtUp();
+  }
+
+  /** Until the end of the subscription. Every event is applied once: the next subscription starts after the last one. */
+  async #followOnce(onCaughtUp: () => void): Promise<void> {
+    const turn = new AbortController();
+    this.#turn = turn;
+    if (this.#isOutdated) await this.#loadRebuilt();
+    const signal = AbortSignal.any([this.#ending.signal, turn.signal]);
+    const from = this.#waiters.reached < 0n ? null : this.#waiters.reached;
+    const filter = { streamPrefixes: DIRECTORY_STREAMS };
+    const buffer = new ItemBuffer(this.#options.events.subscribeToAll(from, signal, filter), READ_AHEAD);
+    try {
+      for (let items = await buffer.take(AT_ONCE); items; items = await buffer.take(AT_ONCE)) {
+        for (const item of items) await this.#take(item, onCaughtUp);
+      }
+    } finally {
+      turn.abort();
+      buffer.close();
+    }
+  }
+
+  /** `read.directory` was rebuilt: what an event denied here may be allowed there. */
+  loadAgain(): void {
+    this.#isOutdated = true;
+    this.#turn.abort();
+  }
+
+  /**
+   * Puts the rebuilt rows in the place of the copy, which stands still meanwhile: should a change come now, the epoch
+   * closes this process until it has it. Rows older than the copy are left alone, or a right withdrawn meanwhile would come back.
+   */
+  async #loadRebuilt(): Promise<void> {
+    const { sql, clock } = this.#options;
+    for (let look = 0; look < LOOKS && !this.#ending.signal.aborted; look += 1) {
+      const snapshot = await readDirectory(sql);
+      if (snapshot && snapshot.position >= this.#waiters.reached) {
+        this.#hold(snapshot);
+        this.#version += 1;
+        this.#isOutdated = false;
+        return;
+      }
+      await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
+    }
+    setTimeout(() => {
+      this.loadAgain();
+    }, LOAD_AGAIN_AFTER_MS).unref();
+  }
+
+  #hold({ position, entities }: DirectorySnapshot): void {
+    const mailboxes = new Map(this.state.mailboxes);
+    this.maps.clear();
+    for (const entity of entities) this.maps.put(entity);
+    for (const id of new Set([...mailboxes.keys(), ...this.state.mailboxes.keys()]))
+      this.#tell(id, mailboxes.get(id) ?? null);
+    for (const listener of this.#rightsListeners) listener('everything');
+    this.#waiters.move(position);
+  }
+
+  async #take(item: SubscriptionItem, onCaughtUp: () => void): Promise<void> {
+    if (item.kind === 'event') await this.#apply(item.event);
+    else if (item.kind === 'checkpoint') this.#waiters.move(item.position);
+    else onCaughtUp();
+  }
+
+  async #apply(stored: StoredEvent): Promise<void> {
+    try {
+      const event = projectedEvent(stored);
+      if (event) await this.#change(event);
+    } catch (error) {
+      // The database is away, the event may be fine.
+      if (error instanceof GatewayError) throw error;
+      this.#deny(stored, error);
+    }
+    this.#waiters.move(stored.position);
+    this.#epoch.applied(stored.position);
+  }
+
+  async #change({ streamName, fact }: NonNullable<ReturnType<typeof projectedEvent>>): Promise<void> {
+    const open = this.#options.personal.open.bind(this.#options.personal);
+    this.#put(await changesOf(streamName, fact, this.maps.lookUp, open));
+  }
+
+  #put(change: DirectoryChange): void {
+    const { put, remove } = change;
+    const rights = changedRights(this.state, change);
+    const mailboxes = [...put.map(({ kind, value }) => ({ kind, id: value.id })), ...remove].flatMap(
+      ({ kind, id }) => (kind === 'mailbox' ? [{ id, before: this.state.mailboxes.get(id) ?? null }] : []),
+    );
+    for (const entity of put) this.maps.put(entity);
+    for (const key of remove) this.maps.remove(key);
+    this.#version += 1;
+    for (const { id, before } of mailboxes) this.#tell(id, before);
+    if (rights !== null) for (const listener of this.#rightsListeners) listener(rights);
+  }
+
+  #tell(id: string, before: MailboxEntry | null): void {
+    const now = this.state.mailboxes.get(id) ?? null;
+    if (now?.version === before?.version) return;
+    for (const listener of this.#listeners) listener({ id, before, now });
+  }
+
+  #deny(stored: StoredEvent, error: unknown): void {
+    const denial = denialBy(stored);
+    this.#put(denial);
+    this.#options.log.error('an event of the directory could not be applied: what it names is denied', {
+      event_id: stored.id,
+      type: stored.type,
+      denied: [...denial.put.map(({ value }) => value.id), ...denial.remove.map(({ id }) => id)],
+      error: String(error),
+    });
+  }
+}

@@ -1,0 +1,166 @@
+/** The directory as maps that change in place, with the indexes that every request looks into. */
+import { blockOf } from '../../commands/mailboxes/mailbox-number.ts';
+import type {
+  DirectoryState,
+  GrantEntry,
+  PersonSessionsEntry,
+  SessionEntry,
+  TokenEntry,
+} from '../../commands/ports/directory.ts';
+import type { Entity, EntityKey, LookUp } from '../../projections/directory-entities.ts';
+
+/** Entities by kind and id. `state` shows the same maps, read only. */
+export class DirectoryMaps {
+  readonly #organisations = new Map<string, DirectoryStateValue<'organisations'>>();
+  readonly #people = new Map<string, DirectoryStateValue<'people'>>();
+  readonly #roles = new Map<string, DirectoryStateValue<'roles'>>();
+  readonly #agents = new Map<string, DirectoryStateValue<'agents'>>();
+  readonly #tokens = new Map<string, TokenEntry>();
+  readonly #tokenIdByHash = new Map<string, string>();
+  readonly #sessions = new Map<string, SessionEntry>();
+  readonly #sessionIdByHash = new Map<string, string>();
+  readonly #personSessions = new Map<string, PersonSessionsEntry>();
+  readonly #mailboxes = new Map<string, DirectoryStateValue<'mailboxes'>>();
+  readonly #highestMailboxNumbers = new Map<number, number>();
+  readonly #grants = new Map<string, GrantEntry>();
+  readonly #grantIds = new Map<string, Map<string, string>>();
+  readonly #mailboxIdsByPrincipal = new Map<string, Set<string>>();
+  readonly #policies = new Map<string, DirectoryStateValue<'policies'>>();
+
+  readonly state: DirectoryState = {
+    organisations: this.#organisations,
+    people: this.#people,
+    roles: this.#roles,
+    agents: this.#agents,
+    tokens: this.#tokens,
+    tokenIdByHash: this.#tokenIdByHash,
+    sessions: this.#sessions,
+    sessionIdByHash: this.#sessionIdByHash,
+    personSessions: this.#personSessions,
+    mailboxes: this.#mailboxes,
+    highestMailboxNumbers: this.#highestMailboxNumbers,
+    grants: this.#grants,
+    grantIds: this.#grantIds,
+    mailboxIdsByPrincipal: this.#mailboxIdsByPrincipal,
+    policies: this.#policies,
+  };
+
+  readonly lookUp: LookUp = (kind, id) => {
+    const role = kind === 'role' ? this.#roles.get(id) : undefined;
+    // The map of a kind holds entities of that kind; the compiler cannot tie the two together.
+    return (role ? { id, role } : this.#mapOf(kind).get(id)) as never;
+  };
+
+  put(entity: Entity): void {
+    switch (entity.kind) {
+      case 'role':
+        this.#roles.set(entity.value.id, entity.value.role);
+        return;
+      case 'organisation':
+        this.#organisations.set(entity.value.id, entity.value);
+        return;
+      case 'person':
+        this.#people.set(entity.value.id, entity.value);
+        return;
+      case 'agent':
+        this.#agents.set(entity.value.id, entity.value);
+        return;
+      case 'token':
+        this.#tokens.set(entity.value.id, entity.value);
+        if (entity.value.secretHash !== null)
+          this.#tokenIdByHash.set(entity.value.secretHash, entity.value.id);
+        return;
+      case 'mailbox':
+        this.#mailboxes.set(entity.value.id, entity.value);
+        this.#noteNumber(entity.value.number);
+        return;
+      case 'policy':
+        this.#policies.set(entity.value.id, entity.value);
+        return;
+      case 'sessions':
+        this.#putSessions(entity.value);
+        return;
+      case 'grant':
+        this.#putGrant(entity.value);
+    }
+  }
+
+  remove({ kind, id }: EntityKey): void {
+    const token = kind === 'token' ? this.#tokens.get(id) : undefined;
+    if (token && token.secretHash !== null) this.#tokenIdByHash.delete(token.secretHash);
+    const grant = kind === 'grant' ? this.#grants.get(id) : undefined;
+    if (grant) this.#unlinkGrant(grant);
+    if (kind === 'sessions') this.#unlinkSessions(id);
+    this.#mapOf(kind).delete(id);
+  }
+
+  /** Forgets everything, keeping the maps that others hold. */
+  clear(): void {
+    for (const map of Object.values(this.state)) (map as Map<unknown, unknown>).clear();
+  }
+
+  #mapOf(kind: EntityKey['kind']): Map<string, unknown> {
+    return {
+      organisation: this.#organisations,
+      person: this.#people,
+      role: this.#roles,
+      agent: this.#agents,
+      token: this.#tokens,
+      mailbox: this.#mailboxes,
+      grant: this.#grants,
+      policy: this.#policies,
+      sessions: this.#personSessions,
+    }[kind];
+  }
+
+  #noteNumber(number: number): void {
+    const block = blockOf(number);
+    if (number > (this.#highestMailboxNumbers.get(block) ?? 0))
+      this.#highestMailboxNumbers.set(block, number);
+  }
+
+  #putSessions(entry: PersonSessionsEntry): void {
+    this.#unlinkSessions(entry.id);
+    this.#personSessions.set(entry.id, entry);
+    for (const session of entry.sessions) {
+      this.#sessions.set(session.id, session);
+      if (session.secretHash !== null) this.#sessionIdByHash.set(session.secretHash, session.id);
+    }
+  }
+
+  #unlinkSessions(personId: string): void {
+    for (const { id, secretHash } of this.#personSessions.get(personId)?.sessions ?? []) {
+      this.#sessions.delete(id);
+      if (secretHash !== null) this.#sessionIdByHash.delete(secretHash);
+    }
+  }
+
+  #putGrant(grant: GrantEntry): void {
+    this.#grants.set(grant.id, grant);
+    const { mailboxId, principalId } = grant;
+    entryOf(this.#grantIds, mailboxId, () => new Map<string, string>()).set(principalId, grant.id);
+    entryOf(this.#mailboxIdsByPrincipal, principalId, () => new Set<string>()).add(mailboxId);
+  }
+
+  #unlinkGrant({ id, mailboxId, principalId }: GrantEntry): void {
+    const ofMailbox = this.#grantIds.get(mailboxId);
+    // Another grant may have taken its place.
+    if (ofMailbox?.get(principalId) !== id) return;
+    ofMailbox.delete(principalId);
+    if (ofMailbox.size === 0) this.#grantIds.delete(mailboxId);
+    const ofPrincipal = this.#mailboxIdsByPrincipal.get(principalId);
+    ofPrincipal?.delete(mailboxId);
+    if (ofPrincipal?.size === 0) this.#mailboxIdsByPrincipal.delete(principalId);
+  }
+}
+
+type DirectoryStateValue<Name extends keyof DirectoryState> =
+  DirectoryState[Name] extends ReadonlyMap<unknown, infer Value> ? Value : never;
+
+function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const existing = map.get(key);
+  if (existing !== undefined) return existing;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,98 @@
+/** The Postgres that comes with the gateway, for when no DATABASE_URL is set. */
+import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { portTaken, readPort, writePort } from '../../platform/kept-port.ts';
+import { leaveFolder, takeFolder } from './folder-owner.ts';
+import { postgresBinaries } from './postgres-binaries.ts';
+import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';
+import { stopOrphan } from './postgres-orphan.ts';
+import { keepRunning } from './keep-postgres-running.ts';
+import { launchPostgres, PortInUse, type PostgresProcess } from './postgres-process.ts';
+import { withPassage } from './run-as.ts';
+import { firstUnreachable, serverAccount } from './server-account.ts';
+import type { Log } from '../../../commands/ports/ports.ts';
+import type { ServerAccount } from './server-account.ts';
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  /** Where below it; a restore works in a folder of another name until it is whole. */
+  readonly folderName?: string;
+  readonly log: Log;
+  /** Server settings beside or instead of the built-in ones, as `postgres -c` takes them. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedPostgres {
+  /** Of a superuser, with its password: for this process only. */
+  readonly url: string;
+  /** Cuts every connection and ends the server for good. May be called more than once. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts Postgres on `<dataDir>/postgres`, making the database at the first start and clearing away a server that a
+ * killed gateway left. It answers on the same port every time, so that processes beside this one find it again. Throws
+ * one sentence when it cannot.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { folder, account } = await prepareFolder(options, await serverAccount());
+  const ownerFile = join(folder, 'owner');
+  await takeFolder(ownerFile, folder);
+  try {
+    await stopOrphan(join(folder, 'cluster'), options.log);
+    const binaries = await postgresBinaries(folder, account);
+    const cluster = await ensureCluster(folder, binaries, account);
+    const portFile = join(folder, 'port');
+    const kept = (await readPort(portFile)) ?? undefined;
+    const launch = (port = kept): Promise<PostgresProcess> =>
+      launchPostgres({
+        program: binaries.postgres,
+        cluster: cluster.path,
+        logFile: join(folder, 'server.log'),
+        account,
+        settings: options.settings ?? {},
+        ...(port === undefined ? {} : { port }),
+      });
+    const server = await keepRunning(launch, options.log).catch((error: unknown) => {
+      if (kept === undefined || !(error instanceof PortInUse)) throw error;
+      throw portTaken('the embedded Postgres', kept, portFile);
+    });
+    if (kept === undefined) await writePort(portFile, server.port);
+    return {
+      url: `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${String(server.port)}/postgres`,
+      stop: async () => {
+        await server.stop();
+        await leaveFolder(ownerFile);
+      },
+    };
+  } catch (error) {
+    await leaveFolder(ownerFile);
+    throw error;
+  }
+}
+
+async function prepareFolder(
+  { dataDir, folderName = 'postgres' }: EmbeddedPostgresOptions,
+  account: ServerAccount | null,
+): Promise<Prepared> {
+  await mkdir(dataDir, { recursive: true });
+  const home = await realpath(dataDir);
+  const folder = join(home, folderName);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (account === null) return { folder, account };
+  // The server's account may pass through our own two folders, not list them; what is private in them has mode 600.
+  for (const own of [home, folder]) await chmod(own, ((await stat(own)).mode & 0o777) | 0o011);
+  const closed = await firstUnreachable(folder, account);
+  if (closed === null) return { folder, account };
+  const passing = await withPassage(account, folder);
+  if (passing !== null) return { folder, account: passing };
+  throw new Error(
+    `Run by root, Postgres works as "nobody", who may not enter ${closed}: set DATA_DIR to a folder that is open to others (such as /var/lib/mailbox-gateway), open that one with "chmod o+x", or do not run as root.`,
+  );
+}
+
+interface Prepared {
+  readonly folder: string;
+  /** The account the server runs as, null = our own. */
+  readonly account: ServerAccount | null;
+}

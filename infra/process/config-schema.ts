@@ -1,0 +1,284 @@
+/** Every setting of the gateway, as environment variables. What is not here is not a setting. */
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { LAST_BLOCK } from '../../commands/mailboxes/mailbox-number.ts';
+import { parseNetwork } from '../http/trusted-proxies.ts';
+import { LEVELS } from '../observability/json-log.ts';
+
+export interface SettingFacts {
+  readonly description: string;
+  /** What holds when it is not set. */
+  readonly fallback: string;
+  /** A secret may come from the file that `<NAME>_FILE` names, and is never repeated in a message. */
+  readonly secret?: true;
+}
+
+/** What one process may be: the faces, the read models' leader, the background work on mailboxes, the stores. */
+export const ROLES = ['api', 'projector', 'mail', 'embedded'] as const;
+export type Role = (typeof ROLES)[number];
+
+const settings = z.registry<SettingFacts>();
+
+const wholeNumber = (from: number, to: number) => {
+  const message = `must be a whole number from ${String(from)} to ${String(to)}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= from && value <= to, message);
+};
+
+const port = (from: number) => wholeNumber(from, 65_535);
+
+const limit = (description: string, fallback: number) =>
+  wholeNumber(1, 1_000_000_000)
+    .default(fallback)
+    .register(settings, { description, fallback: String(fallback) });
+
+const list = (message: string, accepts: (item: string) => boolean) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((item) => item.trim()))
+    .refine((items) => items.every(accepts), message);
+
+/** By its scheme only: `esdb://` may name several hosts, which no URL parser takes. */
+const address = (schemes: readonly string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => schemes.some((scheme) => text.startsWith(`${scheme}://`)),
+      `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    );
+
+const isSeconds = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text);
+
+const isListenAddress = (text: string): boolean => text === 'localhost' || ipaddr.isValid(text);
+
+const isRole = (text: string): boolean => ROLES.some((role) => role === text);
+
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
+
+/** What an operator registers at a mail provider. Without client id and secret its mailboxes cannot be authorized. */
+function providerSettings(title: string, issuer: string) {
+  const fallback = `no ${title} mailboxes with OAuth`;
+  return {
+    clientId: z
+      .string()
+      .optional()
+      .register(settings, {
+        description: `Client id of the gateway at ${title}; its redirect address is BASE_URL/oauth/provider/callback.`,
+        fallback,
+      }),
+    clientSecret: z
+      .string()
+      .optional()
+      .register(settings, {
+        description: `Client secret of the gateway at ${title}.`,
+        fallback,
+        secret: true,
+      }),
+    issuer: z
+      .string()
+      .refine(isIssuer, 'must be an https address without query, or an http one of this machine')
+      .optional()
+      .register(settings, {
+        description: `Another issuer than ${title}'s own, for one tenant or a sovereign cloud (OpenID Connect Discovery).`,
+        fallback: issuer,
+      }),
+  };
+}
+
+const google = providerSettings('Google', 'https://accounts.google.com');
+const microsoft = providerSettings('Microsoft', 'https://login.microsoftonline.com/common/v2.0');
+
+/** The one schema of the environment. */
+export const Settings = z.strictObject({
+  ROLES: list(`must be one or more of ${ROLES.join(', ')}, separated by commas`, isRole)
+    .transform((items) => new Set(items as Role[]))
+    .default(new Set(ROLES))
+    .register(settings, {
+      description:
+        'What this process does, of api, projector, mail and embedded (the stores), separated by commas.',
+      fallback: 'all of it',
+    }),
+  HOST: z.string().default('127.0.0.1').register(settings, {
+    description: 'Address to listen on.',
+    fallback: '127.0.0.1',
+  }),
+  PORT: port(0).default(3000).register(settings, {
+    description: 'Port of REST and MCP; 0 takes a free one.',
+    fallback: '3000',
+  }),
+  BASE_URL: z
+    .string()
+    .refine(isBaseUrl, 'must be an http or https address without query and without a slash at its end')
+    .optional()
+    .register(settings, {
+      description:
+        'Address under which callers reach the gateway; it stands in every token, so all replicas share it.',
+      fallback: 'http://HOST:PORT',
+    }),
+  TRUSTED_PROXIES: list(
+    'must be networks such as 10.0.0.0/8 or addresses, separated by commas',
+    (item) => parseNetwork(item) !== null,
+  )
+    .default([])
+    .register(settings, {
+      description:
+        "Networks (CIDR) of the proxies before the gateway, separated by commas: the right-most other address of Forwarded or X-Forwarded-For is the client's.",
+      fallback: "none: the client's address is that of the connection",
+    }),
+  MAX_CONNECTIONS: limit(
+    'Connections open at once, more are closed at once. Of callers not known yet each holds 16 KiB of a body at most.',
+    4_096,
+  ),
+  LOG_LEVEL: z
+    .enum(LEVELS, `must be one of ${LEVELS.join(', ')}`)
+    .default('info')
+    .register(settings, {
+      description:
+        'What is logged: info has a line per request, warn what needs attention, error what failed.',
+      fallback: 'info',
+    }),
+  METRICS_HOST: z
+    .string()
+    .refine(isListenAddress, 'must be an address of this machine such as 127.0.0.1, 0.0.0.0 or ::')
+    .default('127.0.0.1')
+    .register(settings, {
+      description:
+        'Address the Prometheus metrics are on, for METRICS_PORT. They need no sign-in: use a private network only.',
+      fallback: '127.0.0.1',
+    }),
+  METRICS_PORT: port(1).optional().register(settings, {
+    description: 'Port of the Prometheus metrics.',
+    fallback: 'no metrics listener',
+  }),
+  DATA_DIR: z.string().default('.data').register(settings, {
+    description:
+      'Folder of everything the gateway keeps on disk; one process with the role embedded per folder.',
+    fallback: '.data',
+  }),
+  KEY_FILE: z.string().optional().register(settings, {
+    description:
+      'File of the master key, the same for every process, made at the first start. Back it up apart from the database.',
+    fallback: 'DATA_DIR/master.key',
+  }),
+  SHARED_KEYS_FILE: z.string().optional().register(settings, {
+    description:
+      'JSON file with the keys that ids are made with, for installations that share them; set it before the first start.',
+    fallback: 'keys of its own',
+  }),
+  DATABASE_URL: address(['postgres', 'postgresql']).optional().register(settings, {
+    description: 'Postgres server; may be a pooler.',
+    fallback: 'the embedded Postgres of DATA_DIR',
+    secret: true,
+  }),
+  DATABASE_DIRECT_URL: address(['postgres', 'postgresql']).optional().register(settings, {
+    description: 'The same server without a pooler between, for locks and LISTEN.',
+    fallback: 'DATABASE_URL',
+    secret: true,
+  }),
+  EVENTSTORE_URL: address(['esdb', 'esdb+discover']).optional().register(settings, {
+    description: 'EventStoreDB or KurrentDB, single node or cluster.',
+    fallback: 'the embedded event node of DATA_DIR',
+    secret: true,
+  }),
+  STORE_PORT: port(0).optional().register(settings, {
+    description:
+      'Loopback port where the embedded event node takes other processes, over TLS with the password in DATA_DIR/event-node; 0 takes a free one and keeps it.',
+    fallback: '2113 with ROLES=embedded and in npm run store, else 0',
+  }),
+  ALLOWED_ORIGINS: list('must be origins such as https://app.example.com, separated by commas', isOrigin)
+    .default([])
+    .register(settings, {
+      description: "Origins that browsers may call from beside BASE_URL's own, separated by commas.",
+      fallback: 'none',
+    }),
+  EGRESS_ALLOW_MAIL: list(
+    'must be networks such as 10.0.0.0/8 or 127.0.0.1/32:1143, separated by commas',
+    isNetwork,
+  )
+    .default([])
+    .register(settings, {
+      description:
+        'Networks that are not public and that mail servers may be in: CIDR[:port or :*], separated by commas.',
+      fallback: 'none: public addresses only',
+    }),
+  OAUTH_GOOGLE_CLIENT_ID: google.clientId,
+  OAUTH_GOOGLE_CLIENT_SECRET: google.clientSecret,
+  OAUTH_GOOGLE_ISSUER: google.issuer,
+  OAUTH_MICROSOFT_CLIENT_ID: microsoft.clientId,
+  OAUTH_MICROSOFT_CLIENT_SECRET: microsoft.clientSecret,
+  OAUTH_MICROSOFT_ISSUER: microsoft.issuer,
+  MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {
+    description: 'Whether MCP answers repeat their structured content as a text block.',
+    fallback: 'on',
+  }),
+  MAILBOX_NUMBER_BLOCK: wholeNumber(0, LAST_BLOCK).default(0).register(settings, {
+    description:
+      'Block of 1,048,576 numbers that mailboxes are numbered from; installations that share keys take different ones.',
+    fallback: '0',
+  }),
+  LIMIT_READS_PER_MINUTE: limit('Reads of one token in a minute.', 600),
+  LIMIT_WRITES_PER_MINUTE: limit('Writes of one token in a minute.', 120),
+  LIMIT_CONCURRENT_REQUESTS: limit('Requests of one token at once.', 20),
+  LIMIT_CONCURRENT_WAITS: limit('Requests of one token that wait at once, counted apart.', 50),
+  LIMIT_PROVIDER_CONNECTIONS: limit('Connections to the mail server of one mailbox.', 4),
+  LEASE_SECONDS: limit(
+    'How long work of a process that died is left alone: mailboxes it looked after, operations it ran.',
+    30,
+  ),
+  LIMIT_JSON_BODY_BYTES: limit('Size of a JSON body in bytes.', 1_048_576),
+  LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 98_304),
+  LIMIT_AGENT_SENDS_PER_HOUR: limit('Mails an agent may send in an hour.', 30),
+  LIMIT_SIGN_INS_PER_MINUTE: limit('Passwords tried on one account, or from one address, in a minute.', 10),
+  SEND_RETRY_AFTER_SECONDS: list('must be whole numbers of seconds, separated by commas', isSeconds)
+    .transform((items) => items.map(Number))
+    .default([60, 300, 900, 1_800])
+    .register(settings, {
+      description:
+        'Pauses between attempts to send a mail that the mail server did not take yet; the last one repeats.',
+      fallback: '60,300,900,1800',
+    }),
+  SEND_GIVE_UP_AFTER_SECONDS: limit('How long such a mail is tried again.', 86_400),
+  SEND_JUDGE_AFTER_SECONDS: limit(
+    'How long a send whose process died is looked for in Sent before a person has to judge it.',
+    900,
+  ),
+  SEND_OWN_COPY_WITHIN_SECONDS: limit('How long a mail server gets to file the Sent copy by itself.', 5),
+});
+
+export type SettingName = keyof typeof Settings.shape;
+
+/** A setting as the documentation lists it. */
+export interface SettingDescription extends SettingFacts {
+  readonly name: SettingName;
+}
+
+/** All settings in the order of the schema. */
+export function describeSettings(): readonly SettingDescription[] {
+  return (Object.keys(Settings.shape) as SettingName[]).map((name) => {
+    const facts = settings.get(Settings.shape[name]);
+    if (facts === undefined) throw new Error(`The setting ${name} has no description.`);
+    return { name, ...facts };
+  });
+}
+
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && search === '' && hash === '' && !text.endsWith('/');
+}
+
+/** Plain HTTP only on this machine, where nobody listens in. */
+function isIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash } = new URL(text);
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return search === '' && hash === '' && (protocol === 'https:' || (protocol === 'http:' && isLocal));
+}
+
+/** Shape only; the egress guard reads the network itself. */
+function isNetwork(text: string): boolean {
+  return /^\[?[0-9A-Fa-f:.]+(\/\d{1,3})?\]?(:(\d{1,5}|\*))?$/.test(text);
+}

@@ -1,0 +1,191 @@
+/** The environment read once at the start: everything wrong with it is said together, in a sentence each. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describeSettings, Settings } from './config-schema.ts';
+import { misspeltSettings } from './setting-names.ts';
+import type { z } from 'zod';
+import type { Limits, SendTimes } from '../../commands/ports/ports.ts';
+import type { Role, SettingDescription } from './config-schema.ts';
+import type { OAuthSettings } from '../oauth/providers.ts';
+import type { Level } from '../observability/json-log.ts';
+
+export interface Config {
+  readonly roles: ReadonlySet<Role>;
+  readonly host: string;
+  readonly port: number;
+  /** Null = `http://<host>:<the port listened on>`. */
+  readonly baseUrl: string | null;
+  /** Null = no metrics listener. */
+  readonly metricsPort: number | null;
+  readonly metricsHost: string;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly keyFile: string;
+  /** Null = the installation makes keys of its own. */
+  readonly sharedKeysFile: string | null;
+  /** Null = the embedded server, here or beside. `directUrl` is for locks and LISTEN. */
+  readonly database: { readonly url: string; readonly directUrl: string } | null;
+  /** Null = the embedded node, here or beside. */
+  readonly eventStoreUrl: string | null;
+  /** Of the embedded node; 0 = a free one, kept in `dataDir`. */
+  readonly storePort: number;
+  readonly allowedOrigins: readonly string[];
+  /** As written: `CIDR` or an address. */
+  readonly trustedProxies: readonly string[];
+  readonly maxConnections: number;
+  readonly logLevel: Level;
+  /** As written: `CIDR`, `CIDR:port` or `CIDR:*`. */
+  readonly egressAllowMail: readonly string[];
+  readonly oauth: OAuthSettings;
+  readonly mcpTextBlock: boolean;
+  readonly mailboxNumberBlock: number;
+  readonly limits: Limits;
+  /** How long a lease of a process that died lasts (`contract.md` 10). */
+  readonly leaseMs: number;
+  readonly sendTimes: SendTimes;
+}
+
+/** Where every EventStoreDB client looks first. */
+const EVENTSTORE_PORT = 2113;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong with the environment, one sentence per line. */
+export class ConfigError extends Error {
+  readonly sentences: readonly string[];
+  constructor(sentences: readonly string[]) {
+    super(sentences.join('\n'));
+    this.name = 'ConfigError';
+    this.sentences = sentences;
+  }
+}
+
+/** The configuration of this environment. Throws `ConfigError`. An empty variable counts as not set. */
+export function loadConfig(env: Environment): Config {
+  const described = describeSettings();
+  const known = described.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name]));
+  const set = Object.keys(env).filter((name) => env[name] !== undefined && env[name] !== '');
+  const sentences = [...misspeltSettings(set, known)];
+  const values: Record<string, string> = {};
+  for (const setting of described) {
+    const value = readSetting(setting, env, sentences);
+    if (value !== undefined) values[setting.name] = value;
+  }
+  const parsed = Settings.safeParse(values);
+  if (!parsed.success) {
+    const secrets = new Set<string>(described.filter(({ secret }) => secret).map(({ name }) => name));
+    sentences.push(...parsed.error.issues.map((issue) => sentenceOf(issue, values, secrets)));
+  }
+  if (values['DATABASE_DIRECT_URL'] !== undefined && values['DATABASE_URL'] === undefined) {
+    sentences.push(
+      'DATABASE_DIRECT_URL is set without DATABASE_URL: set both, or neither for the embedded Postgres.',
+    );
+  }
+  if (
+    parsed.success &&
+    runsStoresOnly(parsed.data.ROLES) &&
+    parsed.data.DATABASE_URL &&
+    parsed.data.EVENTSTORE_URL
+  ) {
+    sentences.push(
+      'ROLES=embedded leaves nothing to run when both DATABASE_URL and EVENTSTORE_URL are set: leave one of them out.',
+    );
+  }
+  if (!parsed.success || sentences.length > 0) throw new ConfigError(sentences);
+  return toConfig(parsed.data);
+}
+
+/** True for a process that is there for others alone: no face, no keys. */
+export const runsStoresOnly = (roles: ReadonlySet<Role>): boolean =>
+  roles.size === 1 && roles.has('embedded');
+
+/** The text of a setting, for a secret possibly from its file. What is wrong goes to `sentences`. */
+function readSetting(
+  { name, secret }: SettingDescription,
+  env: Environment,
+  sentences: string[],
+): string | undefined {
+  const direct = env[name] === '' ? undefined : env[name];
+  const file = secret === true ? env[`${name}_FILE`] : undefined;
+  if (file === undefined || file === '') return direct;
+  if (direct !== undefined) {
+    sentences.push(`${name} and ${name}_FILE are both set: keep one of them.`);
+    return direct;
+  }
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    sentences.push(`${name}_FILE names ${file}, which cannot be read (${code}).`);
+    return undefined;
+  }
+}
+
+function sentenceOf(
+  issue: z.core.$ZodIssue,
+  values: Readonly<Record<string, string>>,
+  secrets: ReadonlySet<string>,
+): string {
+  const name = String(issue.path[0]);
+  return secrets.has(name)
+    ? `${name} ${issue.message}.`
+    : `${name} ${issue.message}, not "${values[name] ?? ''}".`;
+}
+
+const oauthOf = (settings: z.output<typeof Settings>): OAuthSettings => ({
+  google: {
+    clientId: settings.OAUTH_GOOGLE_CLIENT_ID ?? null,
+    clientSecret: settings.OAUTH_GOOGLE_CLIENT_SECRET ?? null,
+    issuer: settings.OAUTH_GOOGLE_ISSUER ?? null,
+  },
+  microsoft: {
+    clientId: settings.OAUTH_MICROSOFT_CLIENT_ID ?? null,
+    clientSecret: settings.OAUTH_MICROSOFT_CLIENT_SECRET ?? null,
+    issuer: settings.OAUTH_MICROSOFT_ISSUER ?? null,
+  },
+});
+
+function toConfig(settings: z.output<typeof Settings>): Config {
+  const dataDir = resolve(settings.DATA_DIR);
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = settings;
+  return {
+    roles: settings.ROLES,
+    host: settings.HOST,
+    port: settings.PORT,
+    baseUrl: settings.BASE_URL ?? null,
+    metricsPort: settings.METRICS_PORT ?? null,
+    metricsHost: settings.METRICS_HOST,
+    dataDir,
+    keyFile: settings.KEY_FILE === undefined ? join(dataDir, 'master.key') : resolve(settings.KEY_FILE),
+    sharedKeysFile: settings.SHARED_KEYS_FILE === undefined ? null : resolve(settings.SHARED_KEYS_FILE),
+    database: url === undefined ? null : { url, directUrl: directUrl ?? url },
+    eventStoreUrl: settings.EVENTSTORE_URL ?? null,
+    storePort: settings.STORE_PORT ?? (runsStoresOnly(settings.ROLES) ? EVENTSTORE_PORT : 0),
+    allowedOrigins: settings.ALLOWED_ORIGINS,
+    trustedProxies: settings.TRUSTED_PROXIES,
+    maxConnections: settings.MAX_CONNECTIONS,
+    logLevel: settings.LOG_LEVEL,
+    egressAllowMail: settings.EGRESS_ALLOW_MAIL,
+    oauth: oauthOf(settings),
+    mcpTextBlock: settings.MCP_TEXT_BLOCK === 'on',
+    mailboxNumberBlock: settings.MAILBOX_NUMBER_BLOCK,
+    leaseMs: settings.LEASE_SECONDS * 1_000,
+    limits: {
+      readsPerMinute: settings.LIMIT_READS_PER_MINUTE,
+      writesPerMinute: settings.LIMIT_WRITES_PER_MINUTE,
+      concurrentRequests: settings.LIMIT_CONCURRENT_REQUESTS,
+      concurrentWaits: settings.LIMIT_CONCURRENT_WAITS,
+      providerConnections: settings.LIMIT_PROVIDER_CONNECTIONS,
+      jsonBodyBytes: settings.LIMIT_JSON_BODY_BYTES,
+      mcpResultBytes: settings.LIMIT_MCP_RESULT_BYTES,
+      sendsPerHour: settings.LIMIT_AGENT_SENDS_PER_HOUR,
+      signInsPerMinute: settings.LIMIT_SIGN_INS_PER_MINUTE,
+    },
+    sendTimes: {
+      retryAfterMs: settings.SEND_RETRY_AFTER_SECONDS.map((seconds) => seconds * 1_000),
+      giveUpAfterMs: settings.SEND_GIVE_UP_AFTER_SECONDS * 1_000,
+      judgeAfterMs: settings.SEND_JUDGE_AFTER_SECONDS * 1_000,
+      ownCopyWithinMs: settings.SEND_OWN_COPY_WITHIN_SECONDS * 1_000,
+    },
+  };
+}

@@ -1,0 +1,144 @@
+/** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
+import type { Log, Ports } from '../../commands/ports/ports.ts';
+import { runApprovalWorker } from '../background/approval-worker.ts';
+import { runDraftCopier } from '../background/draft-copier.ts';
+import { runDraftTidier } from '../background/draft-tidier.ts';
+import { runMailboxEraser } from '../background/mailbox-eraser.ts';
+import { runOperationSweeper } from '../background/operation-sweeper.ts';
+import { runReviewSweeper } from '../background/review-sweeper.ts';
+import { runSendWorker } from '../background/send-worker.ts';
+import { runGroundSweeper } from '../background/ground-sweeper.ts';
+import type { Config } from './config.ts';
+import { startHttpServer } from '../http/http-server.ts';
+import { METRICS_SETTINGS, startMetricsServer } from '../http/metrics-server.ts';
+import { openFaces } from '../http/open-faces.ts';
+import { freePort, requireFree } from '../platform/kept-port.ts';
+import { runMailboxWorkers } from '../mail-sync/mailbox-workers.ts';
+import type { SyncTimes } from '../mail-sync/sync-times.ts';
+import { watchGateway } from '../observability/gateway-gauges.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import { watchStores } from '../observability/store-gauges.ts';
+import { type Core, type CoreOptions, openCore } from './open-core.ts';
+import { openDirectConnection } from '../postgres/direct-connection.ts';
+import { leaseTimes } from '../postgres/leases.ts';
+import { type Projector, startProjector } from '../projector/projector.ts';
+import { READ_MODELS } from '../projector/read-models.ts';
+import { readinessChecks } from './readiness.ts';
+
+export interface Gateway extends AsyncDisposable {
+  readonly ports: Ports;
+  /** Where this process listens. */
+  readonly address: string;
+  /** Under which callers reach it: the same for all replicas. */
+  readonly baseUrl: string;
+  /** False when only health checks are answered. */
+  readonly hasFaces: boolean;
+  readonly databaseUrl: string;
+  readonly directUrl: string;
+  readonly eventStoreUrl: string;
+  /** The same event store for processes beside this one. */
+  readonly sharedEventStoreUrl: string;
+}
+
+export interface GatewayOptions extends Omit<CoreOptions, 'baseUrl' | 'config' | 'log'> {
+  readonly config: Config;
+  readonly log: Log;
+  /** How often the workers of mailboxes do what; tests shorten it. */
+  readonly mailTimes?: Partial<SyncTimes>;
+}
+
+/** Starts everything and resolves when requests are answered. Throws one sentence when a part cannot start. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, log } = options;
+  const { host, roles } = config;
+  await using opened = new AsyncDisposableStack();
+  // The address is part of tokens, so the port must be known before anything listens.
+  const port = config.port === 0 ? await freePort(host) : config.port;
+  await requirePorts(config);
+  const address = `http://${host}:${String(port)}`;
+  const baseUrl = config.baseUrl ?? address;
+  const metrics = createMetrics();
+  const edge = { trustedProxies: config.trustedProxies, maxConnections: config.maxConnections };
+  // Whoever supervises the process sees that it lives while it waits for its stores.
+  const http = await startHttpServer({ host, port, log, metrics, ...edge });
+  opened.defer(() => http.close());
+  const core = opened.use(await openCore({ ...options, baseUrl, metrics }));
+  options.progress?.('Starting the projector and the servers');
+  const projector = await startReadModels(core, { log, metrics, leads: roles.has('projector') });
+  opened.defer(() => projector.close());
+  const { directory, mail, sql, clock } = core.ports;
+  watchGateway(metrics, { directory, projector, mail });
+  watchStores(metrics, { ...core.storage, sql, clock, dataDir: config.dataDir });
+  const ports: Ports = { ...core.ports, readModels: projector.readModels };
+  await core.ports.feed.start();
+  const { allowedOrigins } = config;
+  const { directUrl } = core.storage;
+  const faces = roles.has('api') ? openFaces({ ports, directUrl, allowedOrigins }, opened) : null;
+  http.serve({ faces, checks: readinessChecks(core, projector) });
+  // Before what its calls stand on.
+  opened.defer(() => http.close());
+  // Before the listener waits for the calls that are open.
+  opened.defer(() => {
+    core.ports.feed.end();
+  });
+  if (config.metricsPort !== null) {
+    const metricsServer = await startMetricsServer({
+      host: config.metricsHost,
+      port: config.metricsPort,
+      metrics,
+    });
+    opened.defer(() => metricsServer.close());
+  }
+  if (roles.has('mail'))
+    opened.defer(startBackground(ports, core, { ...leaseTimes(config.leaseMs), ...options.mailTimes }));
+  const stack = opened.move();
+  const { databaseUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
+  const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
+  const facts = { ports, address, baseUrl, hasFaces: faces !== null, ...stores };
+  return { ...facts, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Throws one sentence for a port of the settings that another program has. */
+export async function requirePorts({ host, port, metricsHost, metricsPort }: Config): Promise<void> {
+  if (port !== 0) await requireFree(host, port);
+  if (metricsPort !== null) await requireFree(metricsHost, metricsPort, METRICS_SETTINGS);
+}
+
+function startReadModels(
+  core: Core,
+  options: { readonly log: Log; readonly metrics: Metrics; readonly leads: boolean },
+): Promise<Projector> {
+  return startProjector({
+    ...options,
+    sql: core.ports.sql,
+    directConnection: () => openDirectConnection(core.storage.directUrl, 'gateway projector'),
+    events: core.ports.events,
+    personal: core.ports.personal,
+    clock: core.ports.clock,
+    projections: READ_MODELS,
+  });
+}
+
+/** Starts the loops; the answer ends them. */
+function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): () => Promise<void> {
+  const stopping = new AbortController();
+  const { directory, mail: gateway, mailIndex: index } = core.ports;
+  const workers = { ports, directory, gateway, index, directUrl: core.storage.directUrl, times };
+  const loops = [
+    runMailboxWorkers(workers, stopping.signal),
+    runGroundSweeper(ports, directory, stopping.signal),
+    ...[
+      runMailboxEraser,
+      runOperationSweeper,
+      runSendWorker,
+      runApprovalWorker,
+      runReviewSweeper,
+      runDraftCopier,
+      runDraftTidier,
+    ].map((run) => run(ports, stopping.signal)),
+  ];
+  return async () => {
+    stopping.abort();
+    await Promise.all(loops);
+  };
+}

@@ -1,0 +1,245 @@
+/** Everything below the faces: storage, keys, directory, mail. The gateway and the admin command both stand on it. */
+import { identifyLog } from '../../commands/kernel/log-identity.ts';
+import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
+import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
+import { PROTOCOL_REVISION_NAMES } from '../../mcp/protocol-revisions.ts';
+import { listWrittenTo } from '../../projections/contacts.ts';
+import { followMoves } from '../../projections/message-moves.ts';
+import { openAccessStream } from '../audit/access-stream.ts';
+import { PostgresContentStore } from '../content-store/postgres-content-store.ts';
+import { type DirectoryCopy, openDirectory } from '../directory/directory-copy.ts';
+import { messageComposer } from '../mail/compose-message.ts';
+import { createEgressGuard } from '../mail/egress-guard.ts';
+import { labelledFolders } from '../mail/labelled-folders.ts';
+import { ImapGateway } from '../mail/imap-gateway.ts';
+import { createMailCopies } from '../mail-sync/mail-copies.ts';
+import { ringBell } from '../mail-sync/mailbox-bell.ts';
+import { createMailEchoes } from '../mail-sync/mail-echoes.ts';
+import { markupThreads } from '../markup/markup-threads.ts';
+import type { MailIndex } from '../mail-index/folder-mirror.ts';
+import { allSelectable } from '../../commands/kernel/folders.ts';
+import { PostgresMailIndex } from '../mail-index/postgres-mirror.ts';
+import { endsConnections, mailSettingsOf } from './mail-settings.ts';
+import { createMailLogins } from '../oauth/mail-logins.ts';
+import { createProviderAuthorizations } from '../oauth/provider-authorizations.ts';
+import { createProviderClients } from '../oauth/provider-clients.ts';
+import { measureAppends } from '../observability/measured-event-store.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { openStorage, type Storage } from './open-storage.ts';
+import type { StoresOptions } from './open-stores.ts';
+import { leaseTimes, startLeases } from '../postgres/leases.ts';
+import { PostgresMcpTasks } from '../postgres/mcp-tasks.ts';
+import { PostgresMcpSessions } from '../postgres/mcp-sessions.ts';
+import { claimReadModels } from '../projector/source-log.ts';
+import { createIds } from '../security/ids.ts';
+import { createLocators } from '../security/locators.ts';
+import { createPersonalData } from '../security/personal-data.ts';
+import { createOneTimeLinks } from '../security/one-time-links.ts';
+import { createSecrets } from '../security/secrets.ts';
+import { createSignInAttempts } from '../security/sign-in-attempts.ts';
+import { createTokens } from '../security/tokens.ts';
+import { createSessionUse } from '../security/session-use.ts';
+import { SmtpGateway } from '../smtp/smtp-gateway.ts';
+import { systemClock } from '../platform/system-clock.ts';
+import { version } from '../platform/version.ts';
+import { FeedFollower } from '../waiting/feed-follower.ts';
+
+export interface CoreOptions extends StoresOptions {
+  readonly baseUrl: string;
+  readonly clock?: Clock;
+  readonly metrics?: Metrics;
+  /** Answers that break their schema are errors. */
+  readonly strictOutput?: boolean;
+}
+
+/** The TCP connection alone; what is said on it has a minute each time. */
+const SMTP_CONNECT_TIMEOUT_MS = 10_000;
+
+/** The ports of a process without read models: only a serving process keeps those. */
+export type CorePorts = Omit<Ports, 'readModels'> & {
+  readonly directory: DirectoryCopy;
+  readonly feed: FeedFollower;
+  readonly mailIndex: MailIndex;
+  readonly mail: ImapGateway;
+};
+
+export interface Core extends AsyncDisposable {
+  readonly ports: CorePorts;
+  readonly storage: Storage;
+}
+
+/** Opens all of it in order; what was opened is closed again when a later step fails. */
+export async function openCore(options: CoreOptions): Promise<Core> {
+  const { clock = systemClock } = options;
+  await using opened = new AsyncDisposableStack();
+  const storage = await openStorage(options, opened);
+  options.progress?.('Loading the directory');
+  const ports = await openPorts({ ...options, clock }, storage, opened);
+  const stack = opened.move();
+  return { ports, storage, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+type Options = CoreOptions & { readonly clock: Clock };
+
+async function openPorts(
+  options: Options,
+  storage: Storage,
+  opened: AsyncDisposableStack,
+): Promise<CorePorts> {
+  const { config, baseUrl, clock } = options;
+  const ground = await openGround(options, storage, opened);
+  const withoutMail: Omit<CorePorts, 'mail'> = {
+    ...ground,
+    ...openSendingAndDrafts(options, storage, ground),
+    tokens: createTokens({ baseUrl, signingKeys: storage.vault.signingKeys, clock }),
+    attempts: createSignInAttempts({ sql: storage.sql, clock, perMinute: config.limits.signInsPerMinute }),
+    links: createOneTimeLinks({ sql: storage.sql, clock }),
+    sessionUse: createSessionUse(storage.sql, clock),
+    moves: { follow: (messageId) => followMoves(storage.sql, messageId) },
+    contacts: { writtenTo: (mailboxId, addresses) => listWrittenTo(storage.sql, mailboxId, addresses) },
+    server: {
+      baseUrl,
+      version,
+      logId: ground.logId,
+      limits: config.limits,
+      sendTimes: config.sendTimes,
+      mcpTextBlock: config.mcpTextBlock,
+      mailboxNumberBlock: config.mailboxNumberBlock,
+      mcpRevisions: PROTOCOL_REVISION_NAMES,
+      strictOutput: options.strictOutput ?? false,
+    },
+  };
+  const mail = openMail(options, withoutMail, opened);
+  // Whoever ended the use of a mailbox did so in one process; each ends its own connections.
+  ground.directory.onMailboxChange((change) => {
+    if (endsConnections(change)) void mail.disconnect(change.id);
+  });
+  return { ...withoutMail, mail };
+}
+
+/** What the others stand on; what keeps something running ends with the core. */
+async function openGround(options: Options, storage: Storage, opened: AsyncDisposableStack) {
+  const { config, log, clock, metrics } = options;
+  const { sql, epochSql, vault, masterKey } = storage;
+  const events = metrics ? measureAppends(storage.events, metrics) : storage.events;
+  const ids = createIds(vault.idKey, clock);
+  const logId = await identifyLog({ events, ids, clock });
+  await claimReadModels(sql, logId);
+  const personal = createPersonalData({ sql, clock, masterKey });
+  const leases = startLeases(sql, log, leaseTimes(config.leaseMs));
+  opened.defer(() => leases.close());
+  const sessions = new PostgresMcpSessions(sql, clock, log);
+  opened.defer(() => {
+    sessions.close();
+  });
+  const tasks = new PostgresMcpTasks(sql, leases, log);
+  opened.defer(() => {
+    tasks.close();
+  });
+  const directory = await openDirectory({ sql, epochSql, events, personal, clock, log });
+  opened.defer(() => directory.close());
+  const stream = { events, ids, clock, log, runId: leases.runId, ...(metrics && { metrics }) };
+  const accessLog = openAccessStream(stream);
+  opened.defer(() => accessLog.close());
+  const locators = createLocators(vault.locatorEncryptionKey, vault.locatorMacKey);
+  const mailIndex = new PostgresMailIndex(sql, locators);
+  const feed = new FeedFollower({ events, clock, locators, log });
+  opened.defer(() => feed.close());
+  const secrets = createSecrets(sql, masterKey);
+  const kept = { leases, sessions, tasks, directory, accessLog, feed };
+  return { ...kept, clock, ids, events, logId, sql, personal, log, locators, mailIndex, secrets };
+}
+
+type Ground = Awaited<ReturnType<typeof openGround>>;
+
+function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Storage, ground: Ground) {
+  const { sql, clock, log, secrets, directory, mailIndex } = ground;
+  const providers = createProviderClients(config.oauth, { baseUrl, clock });
+  const logins = createMailLogins({
+    secrets,
+    clock,
+    refresh: (provider, refreshToken) => providers.of(provider).refresh(refreshToken),
+  });
+  return {
+    logins,
+    providerAuthorizations: createProviderAuthorizations({ sql, masterKey, clock, clients: providers, log }),
+    mailCopies: createMailCopies(sql, mailIndex),
+    mailEchoes: createMailEchoes({
+      sql,
+      distrust: async (mailboxId, folders) => {
+        const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
+        if (mailboxNumber === undefined) return;
+        await mailIndex.distrust(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
+      },
+    }),
+    submission: new SmtpGateway({
+      loadSettings: (mailboxId, refused) => mailSettingsOf(directory, logins, mailboxId, refused),
+      login: {
+        guard: createEgressGuard(config.egressAllowMail),
+        extraCertificates: [],
+        connectTimeoutMs: SMTP_CONNECT_TIMEOUT_MS,
+      },
+      atOnce: config.limits.providerConnections,
+    }),
+    content: new PostgresContentStore({ sql, masterKey, clock, log }),
+    composer: messageComposer,
+    markup: markupThreads,
+  };
+}
+
+/** For work that reads no read model. */
+const noReadModels: ReadModels = { waitFor: () => Promise.resolve(false) };
+
+/** The mail side; what it meets is put into the mailboxes' states. */
+function openMail(
+  { config, log, metrics }: CoreOptions,
+  others: Omit<CorePorts, 'mail'>,
+  opened: AsyncDisposableStack,
+): ImapGateway {
+  // A state that cannot be written now is written at the next sign of it.
+  const note = (mailboxId: string, written: Promise<void>): void => {
+    written.catch((error: unknown) => {
+      log.warn('a mailbox state could not be recorded', { mailbox_id: mailboxId, error: String(error) });
+    });
+  };
+  const mail = new ImapGateway({
+    loadSettings: (mailboxId, refused) => mailSettingsOf(others.directory, others.logins, mailboxId, refused),
+    guard: createEgressGuard(config.egressAllowMail),
+    providerConnections: config.limits.providerConnections,
+    log,
+    foldersOf: (mailboxId) => {
+      const { folders = [], detectedRoles = {} } = others.directory.state.mailboxes.get(mailboxId) ?? {};
+      return labelledFolders({ folders, detectedRoles });
+    },
+    onCommand: (outcome, seconds) => metrics?.mailCommandDone({ outcome, seconds }),
+    queries: {
+      index: others.mailIndex,
+      mailboxOf: (mailboxId) => {
+        const mailbox = others.directory.state.mailboxes.get(mailboxId);
+        // What rests is not answered from its copy either; the live way says why.
+        if (mailbox === undefined || mailbox.state === 'paused') return null;
+        return {
+          mailboxNumber: mailbox.number,
+          folderNumbers: allSelectable(mailbox).map(({ number }) => number),
+        };
+      },
+      headPosition: () => others.events.headPosition(),
+    },
+    onMailboxTrouble: (mailboxId, error) => {
+      note(mailboxId, recordMailFailure(ports, mailboxId, error));
+    },
+    onMailboxHealthy: (mailboxId) => {
+      note(mailboxId, recordMailHealth(ports, mailboxId));
+    },
+    onFolderGone: (mailboxId, path) => {
+      const { folders = [] } = others.directory.state.mailboxes.get(mailboxId) ?? {};
+      const numbers = folders.flatMap((folder) => (folder.path === path ? [folder.number] : []));
+      note(mailboxId, ringBell(others.sql, mailboxId, numbers));
+    },
+  });
+  const ports: Ports = { ...others, mail, readModels: noReadModels };
+  opened.defer(() => {
+    mail.close();
+  });
+  return mail;
+}

@@ -1,0 +1,114 @@
+/** Postgres and event store, other people's or embedded ones: what a process with stores only is made of. */
+import { join } from 'node:path';
+import type { Pool } from 'pg';
+import type { Log } from '../../commands/ports/ports.ts';
+import { refuseUnfinishedRestore } from './unfinished-restore.ts';
+import type { Config } from './config.ts';
+import { openDataFolder } from './data-folder.ts';
+import { openNodeAccess } from '../event-store/node/node-access.ts';
+import { type EventNode, startEventNode } from '../event-store/node/start-event-node.ts';
+import { reachEventStore } from '../event-store/reach-event-store.ts';
+import { freePort, portTaken, readPort, writePort } from '../platform/kept-port.ts';
+import { openDirectConnection, refuseTransactionPooler } from '../postgres/direct-connection.ts';
+import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
+import { migrate } from '../postgres/migrate.ts';
+import { openPool } from '../postgres/pool.ts';
+import { reachDatabase } from '../postgres/reach-database.ts';
+import { whenReached } from './when-reached.ts';
+
+export interface StoresOptions {
+  /** What it leaves open is embedded here. */
+  readonly config: Config;
+  readonly log: Log;
+  /** Told before each long step. */
+  readonly progress?: (step: string) => void;
+  /**
+   * A store of somebody else's that is away at the start is waited for until this aborts; its reason is thrown then. Absent =
+   * a store that is away is an error at once.
+   */
+  readonly ending?: AbortSignal;
+}
+
+export interface Stores {
+  readonly pool: Pool;
+  readonly databaseUrl: string;
+  readonly directUrl: string;
+  /** For this process. */
+  readonly eventStoreUrl: string;
+  /** For processes beside it. */
+  readonly sharedEventStoreUrl: string;
+}
+
+/** For the reads of the embedded event node; each takes one for a page at a time. */
+const NODE_CONNECTIONS = 8;
+
+/** Opens them in order, the schema brought up to date; what was opened is put on the stack for its owner to close. */
+export async function openStores(options: StoresOptions, opened: AsyncDisposableStack): Promise<Stores> {
+  const { config, log } = options;
+  openDataFolder(config.dataDir);
+  const { databaseUrl, directUrl } = await openDatabase(options, opened);
+  options.progress?.('Bringing the database schema up to date');
+  await refuseTransactionPooler(directUrl);
+  await migrate({ url: directUrl });
+  const pool = openPool({ url: databaseUrl, log });
+  opened.defer(() => pool.end());
+  const places = { pool, databaseUrl, directUrl };
+  const { eventStoreUrl: url } = config;
+  if (url !== null) {
+    await whenReached('event store', () => reachEventStore(url), options);
+    return { ...places, eventStoreUrl: url, sharedEventStoreUrl: url };
+  }
+  const node = await openOwnNode(options, { databaseUrl, directUrl }, opened);
+  return { ...places, eventStoreUrl: node.ownUrl, sharedEventStoreUrl: node.url };
+}
+
+async function openDatabase(
+  options: StoresOptions,
+  opened: AsyncDisposableStack,
+): Promise<{ databaseUrl: string; directUrl: string }> {
+  const { config, log, progress } = options;
+  if (config.database) {
+    const { url: databaseUrl, directUrl } = config.database;
+    for (const url of new Set([directUrl, databaseUrl]))
+      await whenReached('database', () => reachDatabase(url), options);
+    return { databaseUrl, directUrl };
+  }
+  await refuseUnfinishedRestore(config.dataDir);
+  progress?.('Starting the embedded Postgres');
+  const postgres = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  opened.defer(() => postgres.stop());
+  return { databaseUrl: postgres.url, directUrl: postgres.url };
+}
+
+async function openOwnNode(
+  { config, log, progress }: StoresOptions,
+  { databaseUrl, directUrl }: { databaseUrl: string; directUrl: string },
+  opened: AsyncDisposableStack,
+): Promise<EventNode> {
+  progress?.('Starting the embedded event node');
+  const directConnection = () => openDirectConnection(directUrl, 'gateway event node');
+  const portFile = join(config.dataDir, 'store-port');
+  const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;
+  const access = await openNodeAccess(join(config.dataDir, 'event-node'));
+  // Of its own: slow queries of the gateway hold up no read of events.
+  const pool = openPool({ url: databaseUrl, log, size: NODE_CONNECTIONS });
+  opened.defer(() => pool.end());
+  const database = { pool, isPoolDirect: databaseUrl === directUrl, directConnection };
+  const place = { host: '127.0.0.1', port, access, batchAppend: true };
+  const node = await startEventNode({ ...database, log, ...place }).catch((error: unknown) => {
+    throw isInUse(error) ? nodePortTaken(config, port, portFile) : error;
+  });
+  opened.defer(() => node.stop());
+  if (config.storePort === 0) await writePort(portFile, port);
+  return node;
+}
+
+/** The server of gRPC tells the reason in its text only. */
+const isInUse = (error: unknown): boolean => error instanceof Error && error.message.includes('EADDRINUSE');
+
+const nodePortTaken = ({ storePort }: Config, port: number, portFile: string): Error =>
+  storePort === 0
+    ? portTaken('the embedded event node', port, portFile)
+    : new Error(
+        `Port ${String(port)}, where the embedded event node should listen, is taken by another program: end that one or set STORE_PORT.`,
+      );

@@ -1,0 +1,73 @@
+/** What `npm start` and `npm run store` do: one process in its roles, from the environment until it is asked to end. */
+import { isUnfounded } from '../../commands/organisation/found-organisation.ts';
+import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts';
+import { loadConfig, type Environment, runsStoresOnly } from './config.ts';
+import { sentenceOf } from './config-sentences.ts';
+import { endRequested } from './end-signals.ts';
+import { withStores } from './find-stores.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import { createJsonLog } from '../observability/json-log.ts';
+import { openStores } from './open-stores.ts';
+import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from './run-file.ts';
+import { systemClock } from '../platform/system-clock.ts';
+
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** Asked to end while it waited for a store: no failure. */
+class EndedWhileStarting extends Error {}
+
+/** Never throws: what is wrong with the environment or a part is one sentence each on standard error, and exit code 1. */
+export async function runProcess(env: Environment): Promise<void> {
+  try {
+    await untilEnded(env);
+  } catch (error) {
+    if (error instanceof EndedWhileStarting) {
+      say(`Stopping (${error.message})`);
+      return;
+    }
+    process.stderr.write(`${sentenceOf(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+async function untilEnded(env: Environment): Promise<void> {
+  const ended = endRequested();
+  const ending = new AbortController();
+  void ended.then((why) => {
+    ending.abort(new EndedWhileStarting(why));
+  });
+  const config = loadConfig(env);
+  const { dataDir, roles } = config;
+  const isOwner = roles.has('embedded');
+  if (isOwner) await awaitFolder(dataDir, systemClock);
+  await using opened = new AsyncDisposableStack();
+  // First in, last out: the run file stands until everything is closed.
+  const folder = opened.use(new DisposableStack());
+  const log = createJsonLog(config.logLevel);
+  const options = { config: await withStores(config), log, progress: say, ending: ending.signal };
+  const gateway = runsStoresOnly(roles) ? null : opened.use(await startGateway(options));
+  const stores = gateway ?? { baseUrl: config.baseUrl, ...(await openStores(options, opened)) };
+  if (isOwner) {
+    await writeRunFile(dataDir, runFactsOf(stores), systemClock);
+    folder.defer(() => {
+      removeRunFile(dataDir);
+    });
+  }
+  if (gateway === null) say(`Listening on ${stores.sharedEventStoreUrl} (for any EventStoreDB client)`);
+  else await greet(gateway);
+  say(`Stopping (${await ended})`);
+}
+
+async function greet({ address, baseUrl, hasFaces, ports }: Gateway): Promise<void> {
+  if (!hasFaces) {
+    say(`Listening on ${address} (health only)`);
+    return;
+  }
+  say(`Listening on ${address} (REST ${baseUrl}/api/v1, MCP ${baseUrl}/mcp)`);
+  if (await isUnfounded(ports)) {
+    say('There is no organisation yet: npm run admin -- bootstrap --org NAME --email ADDR');
+    say(`Or set it up in a browser, within 24 hours: ${await newSetUpLink(ports)}`);
+  }
+}

@@ -1,0 +1,52 @@
+/** A process that is started while a store of somebody else's is away waits for it instead of ending. */
+import { GatewayError } from '../../commands/values/errors.ts';
+import type { Log } from '../../commands/ports/ports.ts';
+import { Backoff } from '../concurrency/backoff.ts';
+
+const TOLD_EVERY_MS = 60_000;
+
+/**
+ * Tries until the store answers, an attempt a second at most. Without a signal the first failure is thrown; with one, what is
+ * not `store_unavailable`, for only somebody else can mend it, and the signal's reason when it aborts.
+ */
+export async function whenReached(
+  store: string,
+  reach: () => Promise<void>,
+  { log, ending }: { readonly log: Log; readonly ending?: AbortSignal },
+): Promise<void> {
+  if (ending === undefined) {
+    await reach();
+    return;
+  }
+  const backoff = new Backoff();
+  let toldAt = -Infinity;
+  for (;;) {
+    try {
+      await beforeAbort(reach, ending);
+      break;
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'store_unavailable') throw error;
+      if (performance.now() - toldAt >= TOLD_EVERY_MS) {
+        toldAt = performance.now();
+        log.warn(`The ${store} is away; this process waits for it`, { store, error: String(error.cause) });
+      }
+    }
+    await backoff.pause(ending);
+  }
+  if (toldAt > 0) log.info(`the ${store} answers`, { store });
+}
+
+/** Does the work, or throws the signal's reason as soon as it aborts. */
+async function beforeAbort(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => {
+    reject(signal.reason as Error);
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,67 @@
+/** Notes when tokens are used, at most once a minute each and many in one statement. */
+import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
+import { BoundedMap } from '../platform/bounded-map.ts';
+
+const NOTE_EVERY_MS = 60_000;
+/** Of a session that is over nobody asks any more; tokens keep their last use. */
+const FORGET_SESSIONS_AFTER_MS = 24 * 60 * 60_000;
+const FORGET_EVERY_MS = 60 * 60_000;
+const WRITE_EVERY_MS = 2_000;
+/** Tokens whose last note is remembered; a forgotten one is only noted once more. */
+const REMEMBERED = 10_000;
+
+export interface TokenUse {
+  /** Costs nothing now; written within seconds. */
+  note(tokenId: string): void;
+  /** Writes what was noted; the timer's work, callable for tests. */
+  write(): Promise<void>;
+  /** Writes what is left and ends the timer. */
+  close(): Promise<void>;
+}
+
+/** Starts the timer. A failed write is tried again with the next. */
+export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
+  const notedAt = new BoundedMap<string, number>(REMEMBERED);
+  const unwritten = new Map<string, Date>();
+  let forgotAt = -Infinity;
+
+  const write = async (): Promise<void> => {
+    const uses = [...unwritten];
+    if (uses.length === 0) return;
+    await sql.query(
+      `insert into work.token_use as held (token_id, last_used_at) select * from unnest($1::text[], $2::timestamptz[])
+       on conflict (token_id) do update set last_used_at = greatest(held.last_used_at, excluded.last_used_at)`,
+      [uses.map(([tokenId]) => tokenId), uses.map(([, usedAt]) => usedAt.toISOString())],
+    );
+    for (const [tokenId, usedAt] of uses) if (unwritten.get(tokenId) === usedAt) unwritten.delete(tokenId);
+    const elapsedMs = clock.elapsedMs();
+    if (elapsedMs - forgotAt < FORGET_EVERY_MS) return;
+    forgotAt = elapsedMs;
+    const before = new Date(clock.now().getTime() - FORGET_SESSIONS_AFTER_MS);
+    await sql.query("delete from work.token_use where token_id like 'ses\\_%' and last_used_at < $1", [
+      before,
+    ]);
+  };
+  const writeOrWarn = (): Promise<void> =>
+    write().catch((error: unknown) => {
+      log.warn('the last use of tokens could not be written', {
+        tokens: unwritten.size,
+        error: String(error),
+      });
+    });
+  const timer = setInterval(() => void writeOrWarn(), WRITE_EVERY_MS).unref();
+
+  return {
+    note: (tokenId) => {
+      const elapsedMs = clock.elapsedMs();
+      if (elapsedMs - (notedAt.get(tokenId) ?? -Infinity) < NOTE_EVERY_MS) return;
+      notedAt.set(tokenId, elapsedMs);
+      unwritten.set(tokenId, clock.now());
+    },
+    write,
+    close: async () => {
+      clearInterval(timer);
+      await writeOrWarn();
+    },
+  };
+}

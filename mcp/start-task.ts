@@ -1,0 +1,42 @@
+/** A tools/call that asks to run as a task: answered as soon as the task is kept. */
+import { JSONRPCErrorException } from 'json-rpc-2.0';
+import { mayCall } from '../commands/kernel/authorize.ts';
+import { callTool, inputOf, type Toolbox, type ToolCall, toolNamed } from './call-tool.ts';
+import type { TaskRuns } from './run-tasks.ts';
+import { ownerOf } from './task-methods.ts';
+import { taskPayload } from './task-payload.ts';
+
+const METHOD_NOT_FOUND = -32601;
+
+/**
+ * The JSON text of a `CreateTaskResult`. What the plain call would be refused with before it does anything is refused here
+ * too: unknown tool, scope, arguments, rate. Throws `rate_limited` beyond the tasks one principal may have.
+ */
+export async function startTask(
+  toolbox: Toolbox,
+  runs: TaskRuns,
+  call: ToolCall,
+  ttlMs: number,
+): Promise<string> {
+  const tool = toolNamed(toolbox, call.name);
+  const { capability } = tool;
+  if (!capability.tool?.asTask) {
+    throw new JSONRPCErrorException(
+      `${tool.name} does not run as a task; call it plainly.`,
+      METHOD_NOT_FOUND,
+    );
+  }
+  // Refused as the plain call is, and recorded as that.
+  if (!mayCall(call.caller, capability)) await callTool(toolbox, call);
+  const input = inputOf(tool, call);
+  call.admit({ effect: capability.effect });
+  const task = await runs.start({
+    owner: ownerOf(call.caller),
+    tool: tool.name,
+    input,
+    ttlMs,
+    requestId: call.requestId,
+    call: (gone) => callTool(toolbox, { ...call, admit: () => undefined, gone: () => gone }),
+  });
+  return JSON.stringify({ task: taskPayload(task) });
+}

@@ -1,0 +1,104 @@
+/** What both faces ask of a request before they look at what it wants: origin, bearer, rate. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../../commands/kernel/access.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import type { Sealed } from '../../commands/values/sealed.ts';
+import { Authenticator } from './authenticate.ts';
+import type { Surface } from './presented-credential.ts';
+import { Clients } from './clients.ts';
+import { Origins } from './origin.ts';
+import { type Effect, RateLimits } from './rate-limits.ts';
+import { surfaceOf } from './request-surface.ts';
+import { factsOf } from './request-facts.ts';
+
+export interface Visitor {
+  readonly caller: Caller;
+  /** Address and user agent for the events of this request. */
+  readonly client: Sealed | null;
+}
+
+export interface Door {
+  /** Answers a preflight and returns true; throws `origin_not_allowed`. */
+  checkOrigin(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Throws with status 401, or `store_unavailable`. The id is the answer's `Request-Id`: what the audit trail names. */
+  authenticate(request: IncomingMessage, requestId?: string): Promise<Visitor>;
+  /** Counts a request and its effect against the token; the answer ends its being at work. Throws `rate_limited`. */
+  admit(visitor: Visitor, effect: Effect, response: ServerResponse): () => void;
+  /**
+   * Turns an admitted request into one that waits: `release` ends its being at work, the answer its waiting. Throws
+   * `rate_limited`.
+   */
+  turnToWait(visitor: Visitor, release: () => void, response: ServerResponse): () => void;
+  /** Counts what an admitted request turned out to do beside. Throws `rate_limited`. */
+  count(visitor: Visitor, effect: Effect, response: ServerResponse): void;
+}
+
+export interface DoorOptions {
+  readonly allowedOrigins: readonly string[];
+  /** Told of each use of a token; must cost nothing. */
+  readonly noteUse: (tokenId: string) => void;
+}
+
+/** The doors of both faces; they share limits and what they know of callers. */
+export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<Surface, Door>> {
+  const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
+  const limits = new RateLimits(ports.server.limits, ports.clock);
+  const authenticator = new Authenticator(ports);
+  const clients = new Clients(ports);
+  const { accessLog, ids } = ports;
+
+  /** Tells the limit whether `work` keeps within it or not; what is refused is counted. */
+  const within = <T>(tokenId: string, effect: Effect, response: ServerResponse, work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      accessLog.countRefusal('rate_limited', tokenId);
+      throw error;
+    } finally {
+      const headers = Object.entries(limits.headers(tokenId, effect));
+      for (const [name, value] of headers) response.setHeader(name, value);
+    }
+  };
+
+  const doorOf = (surface: Surface): Door => ({
+    checkOrigin: (request, response) => {
+      try {
+        origins.check(request, response);
+      } catch (error) {
+        accessLog.countRefusal('origin_not_allowed', clients.sourceOf(request));
+        throw error;
+      }
+      return origins.answerPreflight(request, response);
+    },
+    authenticate: async (request, requestId = ids.newId('req')) => {
+      const caller = await authenticator.callerOf({
+        authorization: request.headers.authorization,
+        surface,
+        requestId,
+        recordedAs: (actor) => (surface === 'mcp' ? surface : surfaceOf(request, actor === 'person')),
+        source: () => clients.sourceOf(request),
+        seal: (principalId) => clients.seal(principalId, request),
+      });
+      options.noteUse(caller.token.id);
+      factsOf(request).caller = caller;
+      return { caller, client: await clients.seal(caller.principal.id, request) };
+    },
+    admit: ({ caller }, effect, response) => {
+      const release = within(caller.token.id, effect, response, () => limits.admit(caller.token.id, effect));
+      response.once('close', release);
+      return release;
+    },
+    turnToWait: ({ caller }, release, response) => {
+      release();
+      const end = within(caller.token.id, 'read', response, () => limits.wait(caller.token.id));
+      response.once('close', end);
+      return end;
+    },
+    count: ({ caller }, effect, response) => {
+      within(caller.token.id, effect, response, () => {
+        limits.count(caller.token.id, effect);
+      });
+    },
+  });
+  return { rest: doorOf('rest'), mcp: doorOf('mcp') };
+}

@@ -1,0 +1,154 @@
+/** One page of messages; the list route and email.query share it. */
+import { looksIntoText } from '../../commands/mail/matches.ts';
+import { z } from 'zod';
+import type { MailboxAccess } from '../../commands/kernel/access.ts';
+import type { Context } from '../../commands/kernel/capability.ts';
+import type { MailboxEntry } from '../../commands/ports/directory.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
+import type { MailQuery, Order } from '../../commands/mail/query.ts';
+import type { FetchedMessage } from '../../commands/mail/message.ts';
+import { keysetOf } from '../../commands/mail/message-order.ts';
+import { asReached, searchedFolders } from '../../commands/kernel/searched-folders.ts';
+import { cursorAfter, encodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
+import { decodeCursor, encodeCursor, type CursorBinding, Page } from '../paging/page.ts';
+import { howManyFit } from './answer-size.ts';
+import { type BodyWindow, textFor } from './body-choice.ts';
+import { DEPTH_OF, Message, messageId, type View, type Viewing, viewOf } from './message-view.ts';
+import { withFirstContacts } from './first-contacts.ts';
+import { showMessages } from './show-messages.ts';
+
+/** A conversation, as far as its messages match: ids newest first, and the newest message as a summary. */
+export const ThreadItem = z.object({
+  thread_id: z.string().nullable().describe('null: the message has no Message-ID to belong anywhere by.'),
+  message_ids: z.array(z.string()),
+  latest: Message,
+});
+type ThreadItem = z.output<typeof ThreadItem>;
+
+export const MessagePage = z.object({
+  items: z.array(z.union([Message, ThreadItem])),
+  page: Page.extend({ evaluated_by: z.enum(['gateway', 'mail_server']).optional() }),
+  count: z.int().optional(),
+  exact: z.boolean().optional(),
+});
+export type MessagePage = z.output<typeof MessagePage>;
+
+export interface MessageRequest {
+  readonly route: string;
+  readonly mailboxId: string;
+  readonly folder: string | undefined;
+  readonly filter: Filter;
+  readonly order: Order;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly view: View;
+  readonly body: BodyWindow | null;
+}
+
+const KeysetSchema = z.object({
+  value: z.union([z.string(), z.number()]),
+  folderNumber: z.int(),
+  uid: z.int(),
+});
+
+/** The mailbox of a mail route and the caller's access to it. Throws `not_found`. */
+export function mailboxOf(context: Context, id: string): { mailbox: MailboxEntry; access: MailboxAccess } {
+  const entry = context.ports.directory.state.mailboxes.get(id);
+  const access = context.caller.mailboxes.get(id);
+  if (!entry || !access) throw notFound('mailbox');
+  return { mailbox: asReached(entry, access), access };
+}
+
+/** Finds, orders and shapes a page. A read of bodies is in the access stream before the answer leaves. */
+export async function readMessages(context: Context, request: MessageRequest): Promise<MessagePage> {
+  const { ports } = context;
+  const { mailbox, access } = mailboxOf(context, request.mailboxId);
+  const { route, folder, filter, order, view } = request;
+  const binding = { route, query: { mailbox: mailbox.id, folder, filter, order, view } };
+  const query: MailQuery = {
+    folders: searchedFolders(mailbox, folder, ports.locators),
+    filter,
+    order,
+    limit: request.limit,
+    after: request.cursor === undefined ? null : decodeCursor(context, binding, request.cursor, KeysetSchema),
+    depth: DEPTH_OF[view],
+    ...textFor(request.body),
+    countOnly: view === 'count',
+    byThread: view === 'threads',
+  };
+  const answer = await ports.mail.query(mailbox.id, query);
+  const viewing: Viewing = { mailbox, access, locators: ports.locators, view, body: request.body };
+  const shown = answer.threads ? [] : await showMessages(context, viewing, answer.messages);
+  const fitting = answer.threads ? answer.messages.length : howManyFit(shown);
+  const kept = answer.messages.slice(0, fitting);
+  // Whether a word stands in a message is told by its count alone, and by an empty page, too.
+  const isRead = looksIntoText(filter) || (request.body !== null && kept.length > 0);
+  if (isRead) await recordBodies(context, viewing, kept);
+  return {
+    items: answer.threads
+      ? await showThreads(context, viewing, answer.threads)
+      : fitting === shown.length
+        ? shown
+        : shown.slice(0, fitting),
+    page: {
+      next_cursor: nextCursor(context, { binding, order, kept, answer }),
+      limit: request.limit,
+      as_of: encodeWaitCursor(ports.server.logId, cursorAfter(answer.asOf, ports.clock.now())),
+      evaluated_by: answer.evaluatedBy,
+    },
+    ...(view === 'count' ? { count: answer.count ?? 0, exact: answer.isExact ?? true } : {}),
+  };
+}
+
+async function showThreads(
+  context: Context,
+  plain: Viewing,
+  threads: readonly (readonly FetchedMessage[])[],
+): Promise<ThreadItem[]> {
+  const latest = threads.flatMap(([newest]) => newest ?? []);
+  const viewing = await withFirstContacts(context, plain, latest);
+  return threads.flatMap((thread) => threadOf(viewing, thread));
+}
+
+function threadOf(viewing: Viewing, thread: readonly FetchedMessage[]): readonly ThreadItem[] {
+  const [latest] = thread;
+  if (latest === undefined) return [];
+  return [
+    {
+      thread_id: latest.threadId ?? null,
+      message_ids: thread.map(({ ref }) => messageId(viewing, ref)),
+      latest: viewOf({ ...viewing, view: 'summary' }, latest),
+    },
+  ];
+}
+
+interface Paged {
+  readonly binding: CursorBinding;
+  readonly order: Order;
+  readonly kept: readonly FetchedMessage[];
+  readonly answer: {
+    readonly messages: readonly FetchedMessage[];
+    readonly next: z.output<typeof KeysetSchema> | null;
+  };
+}
+
+function nextCursor(context: Context, { binding, order, kept, answer }: Paged): string | null {
+  const last = kept.at(-1);
+  if (kept.length < answer.messages.length && last)
+    return encodeCursor(context, binding, keysetOf(last, order));
+  return answer.next === null ? null : encodeCursor(context, binding, answer.next);
+}
+
+/** One event per request that hands out bodies. */
+export const recordBodies = async (
+  context: Context,
+  viewing: Viewing,
+  messages: readonly FetchedMessage[],
+): Promise<void> => {
+  await context.recordRead({
+    mailboxId: viewing.mailbox.id,
+    messageIds: messages.map(({ ref }) => messageId(viewing, ref)),
+    what: 'text',
+  });
+};

@@ -1,0 +1,31 @@
+/** The texts of a page, made readable one after the other so that no request holds the process for all of them. */
+import type { FetchedMessage } from '../../commands/mail/message.ts';
+import type { InlineImages, Markup } from '../../commands/ports/markup.ts';
+import { placeOf, type Viewing } from './message-view.ts';
+import { type ShownText, showText } from './message-body.ts';
+
+/** What is shown of each message's text, by message; without an entry where none was asked for. */
+export async function showTexts(
+  markup: Pick<Markup, 'read'>,
+  viewing: Viewing,
+  messages: readonly FetchedMessage[],
+): Promise<ReadonlyMap<FetchedMessage, ShownText>> {
+  const { body } = viewing;
+  const texts = new Map<FetchedMessage, ShownText>();
+  if (body === null) return texts;
+  for (const message of messages) {
+    if (message.text === undefined) continue;
+    texts.set(message, await showText(markup, message.text, body.format, imagesOf(viewing, message)));
+  }
+  return texts;
+}
+
+/** The first part of a Content-ID is the one it names. */
+const imagesOf = ({ mailbox, locators }: Viewing, { ref, attachments }: FetchedMessage): InlineImages =>
+  Object.fromEntries(
+    attachments
+      .toReversed()
+      .flatMap(({ contentId, part }) =>
+        contentId === null ? [] : [[contentId, locators.attachment(placeOf(mailbox, ref), part)]],
+      ),
+  );

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { type AuthzEpoch, watchAuthzEpoch } from '../../../../infra/directory/authz-epoch.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { silentLog } from '../../../support/silent-log.ts';
+import { openRig, type Rig } from '../projector/projector-rig.ts';
+
+describe('the epoch of the directory', () => {
+  let rig: Rig;
+  let opened: AuthzEpoch[] = [];
+  beforeEach(async () => {
+    rig = await openRig();
+    opened = [];
+  });
+  afterEach(async () => {
+    for (const epoch of opened) epoch.close();
+    await rig[Symbol.asyncDispose]();
+  });
+
+  const open = async (end: bigint, meanwhile?: () => Promise<void>): Promise<AuthzEpoch> => {
+    const endOfLog = async (): Promise<bigint> => {
+      await meanwhile?.();
+      return end;
+    };
+    const epoch = await watchAuthzEpoch({ sql: rig.sql, log: silentLog, endOfLog });
+    opened.push(epoch);
+    return epoch;
+  };
+  const stored = async (): Promise<string | undefined> =>
+    (await rig.sql.query<{ position: string }>('select position from work.authz_epoch'))[0]?.position;
+
+  it('closes every process to callers whose copy is behind a raised position, until it is not', async () => {
+    const [here, there] = [await open(100n), await open(100n)];
+    await here.raise(50n);
+    await eventually(() => !there.allows(49n), 1_000);
+    expect(there.allows(50n)).to.equal(true);
+  });
+
+  it('never goes back while the log is whole', async () => {
+    const epoch = await open(100n);
+    await epoch.raise(50n);
+    await epoch.raise(40n);
+    expect(await stored()).to.equal('50');
+  });
+
+  it('is raised by any process that holds a change whose own writer was cut off', async () => {
+    const epoch = await open(100n);
+    epoch.applied(60n);
+    await eventually(async () => (await stored()) === '60', 1_000);
+  });
+
+  it('is set back at a start on a log that ends before it', async () => {
+    await (await open(100n)).raise(90n);
+    const epoch = await open(30n);
+    expect(await stored()).to.equal('30');
+    expect(epoch.allows(30n)).to.equal(true);
+  });
+
+  it('is not set back by a start that looked at the log just before a change', async () => {
+    const running = await open(100n);
+    await running.raise(90n);
+    // The change at 110 is stored and answered between the two looks of the one that starts.
+    await open(100n, () => running.raise(110n));
+    expect(await stored()).to.equal('110');
+  });
+
+  it('is as old as the hour says, when the running clock stood still', async () => {
+    const epoch = await open(100n);
+    await eventually(() => epoch.ageMs() < 300, 1_000);
+    const { now } = Date;
+    Date.now = () => now() + 60_000;
+    try {
+      expect(epoch.allows(100n)).to.equal(false);
+    } finally {
+      Date.now = now;
+    }
+    await eventually(() => epoch.allows(100n), 1_500);
+  });
+});

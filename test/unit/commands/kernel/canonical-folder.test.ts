@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { inHomeOrder, isHome } from '../../../../commands/kernel/canonical-folder.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const paths = ['All Mail', 'Starred', 'Work', 'Important', 'INBOX', 'Trash'];
+const folders = paths.map((path, at) => ({ number: at + 1, path }));
+const mailbox = {
+  folders,
+  folderRoles: {},
+  detectedRoles: { all_mail: 1, flagged: 2, important: 4, inbox: 5, trash: 6 },
+};
+
+describe('the home of a message with labels', () => {
+  it(`is INBOX before other folders, and these before views of what lies elsewhere ${verifies('contract:4:gmail-one-item')}`, () => {
+    expect(inHomeOrder(mailbox, folders).map(({ path }) => path)).to.deep.equal([
+      'INBOX',
+      'Work',
+      'Trash',
+      'Important',
+      'Starred',
+      'All Mail',
+    ]);
+  });
+
+  it('is the first of the folders searched that it lies in', () => {
+    expect(isHome(5, [1, 3], [5, 3, 1])).to.equal(true);
+    expect(isHome(3, [1, 5], [5, 3, 1])).to.equal(false);
+    expect(isHome(3, [1, 5], [3, 1])).to.equal(true);
+    expect(isHome(1, [3, 5], [1])).to.equal(true);
+    expect(isHome(1, [], [5, 3, 1])).to.equal(true);
+  });
+});

@@ -1,0 +1,19 @@
+import { expect } from 'chai';
+import { identifyLog } from '../../../../commands/kernel/log-identity.ts';
+import { memoryPorts } from '../../../support/memory-gateway.ts';
+
+describe('the id of a log', () => {
+  it('is given once and found by every process, also by many that start at once', async () => {
+    const { ports, events } = memoryPorts();
+    const ids = await Promise.all(Array.from({ length: 5 }, () => identifyLog(ports)));
+    expect(new Set(ids).size).to.equal(1);
+    expect(ids[0]).to.match(/^[0-9a-f]{8}$/);
+    expect(await identifyLog(ports)).to.equal(ids[0]);
+    expect(events.all.map(({ type }) => type)).to.deep.equal(['LogNamed']);
+  });
+
+  it('differs from log to log', async () => {
+    const [one, other] = [memoryPorts(), memoryPorts()];
+    expect(await identifyLog(one.ports)).not.to.equal(await identifyLog(other.ports));
+  });
+});

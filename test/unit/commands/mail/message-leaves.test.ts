@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { leavesOf } from '../../../../commands/mail/message-leaves.ts';
+import { messageComposer } from '../../../../infra/mail/compose-message.ts';
+import { bytesOf, SIMPLE } from '../../../support/composed-message.ts';
+
+/** The parts of a message that comes in pieces of so many bytes. */
+async function leaves(message: Buffer, pieceSize: number): Promise<readonly Buffer[]> {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < message.length; at += pieceSize)
+      yield await Promise.resolve(message.subarray(at, at + pieceSize));
+  }
+  const found: Buffer[] = [];
+  for await (const { leaf, bytes } of leavesOf(pieces()))
+    found[leaf] = Buffer.concat([found[leaf] ?? Buffer.alloc(0), bytes]);
+  return found;
+}
+
+describe('the parts of a message', () => {
+  const binary = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));
+  const lines = 'First.\r\n--not-a-boundary\r\n\r\nLast without an end';
+
+  it('are found and decoded as they were put in, however the bytes come', async () => {
+    const raw: Uint8Array[] = [];
+    const attachments = [binary, Buffer.from(lines)].map((bytes, index) => ({
+      filename: `file-${String(index)}`,
+      contentType: index === 0 ? 'application/pdf' : 'text/plain',
+      contentId: null,
+      bytes: () => bytesOf(bytes),
+    }));
+    const message = { ...SIMPLE, text: 'Grüße,\n\nAnna', html: '<p>Grüße</p>', attachments };
+    for await (const piece of messageComposer.compose(message)) raw.push(piece);
+    for (const size of [1, 7, 78, 65_536]) {
+      const found = await leaves(Buffer.concat(raw), size);
+      expect(found, String(size)).to.have.length(4);
+      expect(found[0]?.toString('utf8').trim().replaceAll('\r', '')).to.equal('Grüße,\n\nAnna');
+      expect(found[2]?.equals(binary)).to.equal(true);
+      expect(found[3]?.toString()).to.equal(lines);
+    }
+  });
+
+  it('end where a boundary of an outer container comes, and a message without containers is one part', async () => {
+    const text = [
+      'Content-Type: multipart/mixed; boundary="out"', '', '--out',
+      'Content-Type: multipart/alternative;', ' boundary=in', '', '--in', '', 'one', '--in',
+      'Content-Transfer-Encoding: base64', '', 'dHdv', '--out', '', 'three', '--out--', 'after', '',
+    ].join('\r\n'); // prettier-ignore
+    expect((await leaves(Buffer.from(text), 5)).map(String)).to.deep.equal(['one', 'two', 'three']);
+    const single = 'Subject: x\r\n\r\n--no\r\nend\r\n';
+    expect((await leaves(Buffer.from(single), 3)).map(String)).to.deep.equal(['--no\r\nend\r\n']);
+  });
+});

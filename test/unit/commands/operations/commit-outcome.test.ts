@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import type { ApprovalState } from '../../../../commands/operations/approval-state.ts';
+import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-outcome.ts';
+import type { ItemResult } from '../../../../commands/operations/operation-events.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const NOW = new Date('2026-03-01T12:00:00.000Z');
+const after = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
+
+/** As much of a check as its outcome rests on, its first commit begun now. */
+const committing = {
+  committing: true,
+  attempts: 1,
+  commitStartedAt: NOW.toISOString(),
+  firstCommitAt: NOW.toISOString(),
+  terms: { auto_commit: false, undo_seconds: 0 },
+} as ApprovalState;
+
+const item = (outcome: ItemResult['outcome'], code?: string): ItemResult => ({
+  message_id: `msg_${String(Math.random())}`,
+  step: 0,
+  action: 'archive',
+  outcome,
+  ...(code === undefined ? {} : { error: { code, message: code } }),
+});
+const cutOff = item('failed', 'mailbox_unavailable');
+
+const typesOf = (approval: ApprovalState | null, ...results: readonly ItemResult[]): readonly string[] =>
+  commitOutcome(approval, results, NOW).map(({ type }) => type);
+
+describe(`what a check makes of its outcomes ${verifies('contract:10:commit-unknown', 'contract:10:attempt-failed')}`, () => {
+  it('ends it where something was done, and where all was refused for good', () => {
+    expect(typesOf(committing, item('done'))).to.deep.equal(['ApprovalCommitted']);
+    expect(typesOf(committing, item('done'), item('failed', 'provider_rejected'))).to.deep.equal([
+      'ApprovalCommitted',
+    ]);
+    expect(typesOf(committing, item('failed', 'provider_rejected'))).to.deep.equal(['ApprovalCommitFailed']);
+    expect(typesOf(committing, item('failed', 'message_stale'))).to.deep.equal(['ApprovalCommitFailed']);
+  });
+
+  it('leaves it open while anything is unknown', () => {
+    expect(typesOf(committing, item('done'), item('unknown'))).to.deep.equal([]);
+  });
+
+  it('gives it back where surely nothing was done', () => {
+    expect(typesOf(committing, cutOff, item('skipped'))).to.deep.equal(['CommitAttemptFailed']);
+    expect(typesOf(committing, cutOff, item('failed', 'message_stale'))).to.deep.equal([
+      'CommitAttemptFailed',
+    ]);
+    expect(typesOf(committing, cutOff, item('failed', 'provider_rejected'))).to.deep.equal([
+      'ApprovalCommitFailed',
+    ]);
+  });
+
+  it('says nothing of what has no check, or is not being committed', () => {
+    expect(typesOf(null, item('done'))).to.deep.equal([]);
+    expect(typesOf({ ...committing, committing: false }, item('done'))).to.deep.equal([]);
+  });
+
+  it('is tried again by the gateway after 1, 5, 15 and 30 minutes, for a day from the first attempt', () => {
+    const own = { ...committing, terms: { ...committing.terms, auto_commit: true } };
+    const facts = commitOutcome(own, [cutOff], NOW);
+    expect(facts.map(({ data }) => data)).to.deep.include({ commit_at: after(1), why: 'retry' });
+    const error = { code: 'mailbox_unavailable', message: 'No connection.' };
+    const retryAt = (attempt: number, now = NOW) =>
+      attemptFailed({ ...own, commitStartedAt: now.toISOString() }, { attempt, error, isRetried: true, now });
+    for (const [attempt, minutes] of [
+      [2, 5],
+      [3, 15],
+      [4, 30],
+      [9, 30],
+    ] as const)
+      expect(retryAt(attempt)[1]?.data).to.deep.equal({ commit_at: after(minutes), why: 'retry' });
+    const late = new Date(NOW.getTime() + (24 * 60 - 10) * 60_000);
+    const last = retryAt(50, late);
+    expect(last.map(({ type }) => type)).to.deep.equal(['CommitAttemptFailed']);
+    expect(last[0]?.data).to.include({ expires_at: after(2 * 24 * 60 - 10) });
+  });
+});

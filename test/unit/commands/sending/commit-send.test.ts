@@ -1,0 +1,353 @@
+import { expect } from 'chai';
+import { commitDue } from '../../../../commands/approvals/commit-due.ts';
+import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
+import type { GatewayError } from '../../../../commands/values/errors.ts';
+import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
+import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
+import { settleSend } from '../../../../commands/sending/settle-send.ts';
+import { statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
+import { ProcessGone } from '../../../support/breaking-mailbox.ts';
+import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
+import { dyingAfter, dyingBefore } from '../../../support/dying-ports.ts';
+import { sampleAuthor } from '../../../support/event-author.ts';
+import { LATER_AT_ENVELOPE, NEVER } from '../../../support/fake-submission.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { verifies } from '../../../support/verifies.ts';
+
+const KEY = 'key-1';
+const DAY_MS = 24 * 3_600_000;
+const codeOf = async (work: Promise<unknown>): Promise<string> => {
+  const error = await rejection(work);
+  return (error as { code?: string }).code ?? String(error);
+};
+
+async function granted(rig = new CheckedSendRig()) {
+  const id = await rig.granted(KEY);
+  const operationId = rig.operationId(KEY);
+  const status = async () => statusOfCheck(await rig.operation(operationId), rig.ports.clock.now());
+  const settle = () => settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
+  /** What the worker does with a check that is due. */
+  const commitDueNow = async (ports = rig.newRun()) => {
+    const { approval } = await rig.operation(operationId);
+    expect(Date.parse(approval?.commitAt ?? 'never')).to.be.at.most(ports.clock.now().getTime());
+    const author = systemAuthor(ports, 'org_1');
+    return await commitDue(ports, { operationId, author, notePosition: () => undefined });
+  };
+  const typesOfOperation = async () =>
+    (await rig.typesOf(`operation-${operationId}`)).slice(
+      'Submitted, Decided, Requested, Voted, Granted'.split(',').length,
+    );
+  return { rig, id, operationId, status, settle, commitDueNow, typesOfOperation };
+}
+
+describe('the commit of a send', () => {
+  it(`sends the frozen message and says so in both streams ${verifies('contract:7:commit-of-send')}`, async () => {
+    const { rig, id, status, typesOfOperation } = await granted();
+    const messageId = await rig.messageId(id);
+    const reply = await rig.commit(KEY);
+    expect(reply).to.deep.include({
+      status: 'completed',
+      draft_id: id,
+      summary: { done: 1, failed: 0, unknown: 0 },
+    });
+    expect(reply.draft).to.include({
+      status: 'sent',
+      message_id: messageId,
+      approval_id: rig.operationId(KEY).replace('opn_', 'chk_'),
+    });
+    expect(rig.submission.taken).to.have.length(1);
+    expect(await status()).to.equal('committed');
+    expect(await typesOfOperation()).to.deep.equal([
+      'CommitStarted', 'SendIntended', 'SendOutcomeRecorded', 'OperationCompleted', 'ApprovalCommitted',
+    ]); // prettier-ignore
+    expect(await rig.typesOf(`draft-${id}`)).to.deep.equal([
+      'DraftStarted', 'DraftFrozen', 'SendStarted', 'SendDataBegun', 'DraftSent',
+    ]); // prettier-ignore
+    expect(await codeOf(rig.commit(KEY))).to.equal('approval_not_pending');
+    expect(rig.submission.taken).to.have.length(1);
+  });
+
+  it(`waits while this process may lack a change of rights ${verifies('contract:9:commit-checks')}`, async () => {
+    const { rig, status } = await granted();
+    const stale = { ...rig.ports, directory: { ...rig.ports.directory, isCurrent: false } };
+    expect(await codeOf(rig.commit(KEY, stale))).to.equal('store_unavailable');
+    expect(rig.submission.taken).to.deep.equal([]);
+    expect(await status()).to.equal('pending_commit');
+    expect(await rig.commit(KEY)).to.include({ status: 'completed' });
+  });
+
+  it('ends with a message that is refused for good, and lets the draft be edited', async () => {
+    const { rig, id, status } = await granted();
+    rig.submission.course = NEVER;
+    expect(await codeOf(rig.commit(KEY))).to.equal('provider_rejected');
+    expect(await status()).to.equal('commit_failed');
+    expect((await rig.draft(id)).status).to.equal('send_failed');
+  });
+
+  it(`tries again under the same approval what was refused for now ${verifies('contract:7:retry-under-check')}`, async () => {
+    const { rig, id, operationId, status } = await granted();
+    const startedAt = rig.ports.clock.now().getTime();
+    rig.submission.course = LATER_AT_ENVELOPE;
+    const refused = (await rejection(rig.commit(KEY))) as Partial<GatewayError>;
+    const { send, status: draftStatus } = await rig.draft(id);
+    expect(refused.code).to.equal('provider_timeout');
+    expect(refused.details).to.include({ operation_id: operationId, retry_at: send?.retryAt });
+    expect([draftStatus, await status()]).to.deep.equal(['in_review', 'pending_commit']);
+    const { approval } = await rig.operation(operationId);
+    expect(approval).to.include({ commitAt: send?.retryAt, attempts: 1 });
+    expect(Date.parse(approval?.expiresAt ?? '')).to.equal(startedAt + DAY_MS);
+    rig.parts.clock.advance(60_000);
+    rig.submission.course = { kind: 'accept' };
+    expect((await rig.commit(KEY)).draft).to.include({ status: 'sent' });
+    expect((await rig.operation(operationId)).approval?.attempts).to.equal(2);
+    expect(rig.submission.taken).to.have.length(1);
+  });
+
+  it('can be withdrawn between two attempts', async () => {
+    const { rig, id, status } = await granted();
+    rig.submission.course = LATER_AT_ENVELOPE;
+    await rejection(rig.commit(KEY));
+    await rig.cancel(KEY);
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['open', 'cancelled']);
+    expect(await codeOf(rig.commit(KEY))).to.equal('approval_not_pending');
+  });
+
+  it(`is unknown when nobody heard the server's word, until a person settles it ${verifies('contract:10:commit-unknown')}`, async () => {
+    for (const [word, end] of [['done', 'committed'], ['not_done', 'commit_failed']] as const) {
+      const { rig, operationId, status } = await granted();
+      rig.submission.course = { kind: 'lost', taken: true };
+      expect(await codeOf(rig.commit(KEY))).to.equal('outcome_unknown');
+      expect(await status()).to.equal('commit_unknown');
+      expect(await codeOf(rig.commit(KEY))).to.equal('approval_not_pending');
+      await resolveSend(rig.ports, sampleAuthor('org_1'), operationId, word);
+      expect(await status()).to.equal(end);
+    }
+  }); // prettier-ignore
+
+  it(`sends nothing when one byte of the stored message is another ${verifies('contract:9:altered')}`, async () => {
+    const { rig, id, status } = await granted();
+    const { send } = await rig.draft(id);
+    rig.content.alter(send?.frozen.mime_id ?? '');
+    expect(await codeOf(rig.commit(KEY))).to.equal('approval_invalidated');
+    expect(rig.submission.taken).to.deep.equal([]);
+    expect(await status()).to.equal('invalidated');
+    expect((await rig.operation(rig.operationId(KEY))).approval?.invalidated?.reason).to.equal(
+      'manifest_mismatch',
+    );
+    expect((await rig.draft(id)).status).to.equal('send_failed');
+  });
+
+  it('sends nothing when the stored message is gone', async () => {
+    const { rig, id, status } = await granted();
+    await rig.content.erase(rig.frozenIds());
+    expect(await codeOf(rig.commit(KEY))).to.equal('approval_invalidated');
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'invalidated']);
+  });
+
+  it('looks at policy again, with the recipients of today', async () => {
+    const { rig, status } = await granted();
+    rig.setPolicy([{ id: 'stop', when: { recipient_domains: ['example.org'] }, then: { decision: 'deny' } }]);
+    expect(await codeOf(rig.commit(KEY))).to.equal('approval_invalidated');
+    expect(await status()).to.equal('invalidated');
+  });
+
+  it(`counts the mails of an agent when they are committed, and keeps the approval when there are too many ${verifies('contract:15:check-quota')}`, async () => {
+    const rig = new CheckedSendRig();
+    const most = rig.ports.server.limits.sendsPerHour;
+    for (let n = 0; n < most; n += 1) {
+      await rig.granted(`first-${String(n)}`);
+      await rig.commit(`first-${String(n)}`);
+    }
+    const { status } = await granted(rig);
+    expect(await codeOf(rig.commit(KEY))).to.equal('quota_exceeded');
+    expect(await status()).to.equal('pending_commit');
+    rig.parts.clock.advance(55 * 60_000);
+    rig.parts.clock.advance(4 * 60_000);
+    expect(await status()).to.equal('pending_commit');
+    expect(rig.submission.taken).to.have.length(most);
+  });
+
+  it('waits for the next hour, under the same approval, when the gateway itself finds too many', async () => {
+    const rig = new CheckedSendRig();
+    for (let n = 0; n < rig.ports.server.limits.sendsPerHour; n += 1) {
+      await rig.granted(`first-${String(n)}`);
+      await rig.commit(`first-${String(n)}`);
+    }
+    rig.setPolicy([
+      { id: 'own', when: { actions: ['send'] }, then: { decision: 'require', auto_commit: true } },
+    ]);
+    const { id, operationId, status, commitDueNow, typesOfOperation } = await granted(rig);
+    expect(await commitDueNow(rig.ports), 'looked at again after a pause').to.equal(false);
+    expect(await typesOfOperation()).to.deep.equal([
+      'CommitScheduled', 'CommitStarted', 'CommitAttemptFailed', 'CommitScheduled',
+    ]); // prettier-ignore
+    const { approval } = await rig.operation(operationId);
+    expect(approval?.lastError?.code).to.equal('quota_exceeded');
+    expect(approval?.commitAt).to.equal('2026-03-01T13:00:00.000Z');
+    rig.parts.clock.advance(60 * 60_000);
+    expect(await commitDueNow(rig.ports)).to.equal(true);
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+  });
+
+  it('gives its place in the quota back before an edit ends it, so that a crash in between costs nothing', async () => {
+    const { rig, id } = await granted();
+    rig.submission.course = LATER_AT_ENVELOPE;
+    await rejection(rig.commit(KEY));
+    const dying = dyingAfter(rig.ports, /^ApprovalSuperseded$/);
+    const input = { draft_id: id, subject: 'Another one' };
+    await rejection(rig.invoke(patchDraftCapability, input, 'edit-1', dying));
+    const written = await rig.ports.events.readAll(-1n, 100);
+    expect(written.map(({ type }) => type)).to.include('QuotaGivenBack');
+  });
+});
+
+describe('a commit and an edit at the same moment', () => {
+  const edit = (rig: CheckedSendRig, id: string) =>
+    rig.invoke(patchDraftCapability, { draft_id: id, subject: 'Another one' }, 'edit-1');
+
+  it(`sends nothing when the edit was first ${verifies('contract:10:commit-or-edit')}`, async () => {
+    const { rig, id, status, typesOfOperation } = await granted();
+    // Between the commit's lock on the operation and its lock on the draft.
+    const ports = {
+      ...rig.ports,
+      events: afterAppend(rig.ports.events, 'SendIntended', () => edit(rig, id)),
+    };
+    expect(await codeOf(rig.commit(KEY, ports))).to.equal('approval_invalidated');
+    expect(rig.submission.taken).to.deep.equal([]);
+    expect(await status()).to.equal('superseded');
+    expect(await typesOfOperation()).to.deep.equal([
+      'CommitStarted', 'SendIntended', 'CommitAttemptFailed', 'ApprovalSuperseded',
+    ]); // prettier-ignore
+    expect(await rig.draft(id)).to.deep.include({ status: 'open' });
+  });
+
+  it('refuses the edit once the send began', async () => {
+    const { rig, id } = await granted();
+    rig.submission.at = async (step) => {
+      if (step === 'connect') expect(await codeOf(edit(rig, id))).to.equal('draft_locked');
+    };
+    expect((await rig.commit(KEY)).draft).to.include({ status: 'sent' });
+  });
+
+  it('finds an edit that was cut off before it could end the check', async () => {
+    const { rig, id, status } = await granted();
+    const input = { draft_id: id, subject: 'Another one' };
+    const dying = dyingBefore(rig.ports, /^ApprovalSuperseded$/);
+    expect(await rejection(rig.invoke(patchDraftCapability, input, 'edit-1', dying))).to.be.instanceOf(
+      ProcessGone,
+    );
+    expect(await codeOf(rig.commit(KEY, rig.newRun()))).to.equal('approval_invalidated');
+    expect(await status()).to.equal('superseded');
+  });
+});
+
+describe('a commit that was cut off', () => {
+  const cut = async (ports: 'before' | 'after', types: RegExp, course = LATER_AT_ENVELOPE as never) => {
+    const world = await granted();
+    world.rig.submission.course = course;
+    const dying = (ports === 'before' ? dyingBefore : dyingAfter)(world.rig.ports, types);
+    expect(await rejection(world.rig.commit(KEY, dying))).to.be.instanceOf(ProcessGone);
+    return world;
+  };
+  const ACCEPT = { kind: 'accept' } as never;
+
+  it('never happened when it was cut off before its lock', async () => {
+    const { rig, id, status } = await cut('before', /^CommitStarted$/, ACCEPT);
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
+    expect((await rig.commit(KEY, rig.newRun())).draft).to.include({ status: 'sent' });
+  });
+
+  for (const [title, side, types] of [
+    ['before the draft knew of it', 'after', /^SendIntended$/],
+    ['after the draft began to be sent', 'after', /^SendStarted$/],
+    ['before the data went out', 'before', /^SendDataBegun$/],
+  ] as const) {
+    it(`is begun anew when it was cut off ${title}`, async () => {
+      const { rig, id, status, settle, commitDueNow } = await cut(side, types, ACCEPT);
+      expect(await status()).to.equal('committing');
+      await settle();
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
+      expect(rig.submission.taken).to.deep.equal([]);
+      expect(await commitDueNow()).to.equal(true);
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+      expect(rig.submission.taken).to.have.length(1);
+    });
+
+    it(`sends nothing once policy forbids it, having been cut off ${title}`, async () => {
+      const { rig, id, status, settle, commitDueNow } = await cut(side, types, ACCEPT);
+      rig.setPolicy([{ id: 'stop', when: {}, then: { decision: 'deny' } }]);
+      await settle();
+      await commitDueNow();
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['open', 'invalidated']);
+      expect(rig.submission.taken).to.deep.equal([]);
+    });
+
+    it(`is given up a day after it was cut off ${title}`, async () => {
+      const { rig, id, status, settle } = await cut(side, types, ACCEPT);
+      rig.parts.clock.advance(DAY_MS + 1);
+      await settle();
+      expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['send_failed', 'commit_failed']);
+      expect(rig.submission.taken).to.deep.equal([]);
+    });
+  }
+
+  it('is gone on with when it was cut off before the operation heard that it was sent', async () => {
+    const { rig, id, status, settle } = await cut('after', /^DraftSent$/, ACCEPT);
+    await settle();
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+    expect(rig.submission.taken).to.have.length(1);
+  });
+
+  it('is told as put off when it was cut off before the operation heard of that', async () => {
+    const { rig, id, status, settle } = await cut('after', /^SendPostponed$/);
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'committing']);
+    rig.submission.course = ACCEPT;
+    await settle();
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['in_review', 'pending_commit']);
+    expect(rig.submission.taken, 'its check says when').to.deep.equal([]);
+    expect((await rig.commit(KEY, rig.newRun())).draft).to.include({ status: 'sent' });
+  });
+
+  it('is begun anew in its second attempt as in its first', async () => {
+    const { rig, id, settle, status, commitDueNow } = await granted();
+    rig.submission.course = LATER_AT_ENVELOPE;
+    await rejection(rig.commit(KEY));
+    const dying = dyingAfter(rig.ports, /^SendIntended$/);
+    expect(await rejection(rig.commit(KEY, dying))).to.be.instanceOf(ProcessGone);
+    rig.submission.course = ACCEPT;
+    await settle();
+    await commitDueNow();
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+    expect(rig.submission.taken).to.have.length(1);
+  });
+
+  it('is looked for in Sent when it was cut off with data out', async () => {
+    const { rig, id, settle, status } = await cut('before', /^DraftSent$/, ACCEPT);
+    await settle();
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sending', 'committing']);
+    rig.mailbox.add('Sent', await rig.messageId(id));
+    await settle();
+    expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);
+    expect(rig.submission.taken).to.have.length(1);
+  });
+});
+
+/** Does something right after the append that holds an event of this type. */
+function afterAppend(
+  store: CheckedSendRig['ports']['events'],
+  type: string,
+  work: () => Promise<unknown>,
+): CheckedSendRig['ports']['events'] {
+  return {
+    append: async (stream, expected, events) => {
+      const appended = await store.append(stream, expected, events);
+      if (events.some((event) => event.type === type)) await work();
+      return appended;
+    },
+    readStream: (stream, from) => store.readStream(stream, from),
+    readLast: (stream) => store.readLast(stream),
+    headPosition: () => store.headPosition(),
+    readAll: (after, most) => store.readAll(after, most),
+    subscribeToAll: (from, signal, filter) => store.subscribeToAll(from, signal, filter),
+  };
+}

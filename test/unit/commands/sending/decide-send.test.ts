@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { draft, type DraftFact } from '../../../../commands/drafts/draft.ts';
+import {
+  type AttemptEnd,
+  endAttempt,
+  givenUp,
+  sent,
+} from '../../../../commands/sending/decide-send.ts';
+import type { Sealed } from '../../../../commands/values/sealed.ts';
+import { sealSample } from '../../../support/event-author.ts';
+import { NOW, stateAfter } from '../../../support/decider-spec.ts';
+import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
+
+const MINUTE_MS = 60_000;
+const TIMES = {
+  retryAfterMs: [MINUTE_MS],
+  giveUpAfterMs: 60 * MINUTE_MS,
+  judgeAfterMs: 15 * MINUTE_MS,
+  ownCopyWithinMs: 5_000,
+};
+const started: DraftFact = { type: 'DraftStarted', data: SAMPLE_EVENTS.DraftStarted };
+/** Frozen for an operation, with its first attempt under way and the data out. */
+const begun = (operation_id: string): readonly DraftFact[] => [
+  {
+    type: 'DraftFrozen',
+    data: {
+      ...SAMPLE_EVENTS.DraftFrozen,
+      operation_id,
+      rfc_message_id: sealSample(`<of-${operation_id}@example.com>`),
+    },
+  },
+  { type: 'SendStarted', data: { ...SAMPLE_EVENTS.SendStarted, operation_id } },
+  { type: 'SendDataBegun', data: { operation_id, attempt: 1, rejected: [] } },
+];
+const sendOf = (...facts: readonly DraftFact[]) => {
+  const { send } = stateAfter(draft, [started, ...facts]);
+  if (send === null) throw new Error('nothing is sent');
+  return send;
+};
+const accepted: AttemptEnd = {
+  kind: 'accepted',
+  response: 'sealed' as Sealed,
+  replacedMessageId: null,
+  rejected: [],
+};
+const refused: AttemptEnd = {
+  kind: 'failed',
+  failure: { phase: 'data', verdict: 'never', code: 'provider_rejected', smtpStatus: 550 },
+  response: null,
+  rejected: [],
+};
+
+describe('the end of an attempt', () => {
+  const first = sendOf(...begun('opn_1'));
+  const after = (end: AttemptEnd, ...past: readonly DraftFact[]) =>
+    endAttempt(stateAfter(draft, [started, ...past]), first, end, { times: TIMES, now: NOW });
+  const unknown: DraftFact = { type: 'DraftSendUnknown', data: { operation_id: 'opn_1', attempt: 1 } };
+
+  it('is written while nobody judged it, and over the judgement that nobody knows', () => {
+    const taken = sent(first, 'server', accepted);
+    expect(after(accepted, ...begun('opn_1'))).to.deep.equal([taken]);
+    expect(after(accepted, ...begun('opn_1'), unknown)).to.deep.equal([taken]);
+    expect(after(refused, ...begun('opn_1'), taken)).to.deep.equal([]);
+  });
+
+  for (const end of [accepted, refused]) {
+    it(`is not written on the send of another operation with the same number of attempts: ${end.kind}`, () => {
+      const judged = [...begun('opn_1'), unknown, givenUp(first, 'person')];
+      expect(after(end, ...judged, ...begun('opn_2'))).to.deep.equal([]);
+    });
+  }
+});

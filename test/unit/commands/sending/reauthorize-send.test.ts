@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import type { PolicyEntry, TokenEntry } from '../../../../commands/ports/directory.ts';
+import { settleSend } from '../../../../commands/sending/settle-send.ts';
+import { dyingAfter } from '../../../support/dying-ports.ts';
+import { LATER_AT_ENVELOPE } from '../../../support/fake-submission.ts';
+import { rejection } from '../../../support/rejection.ts';
+import { SendRig } from '../../../support/send-rig.ts';
+import { verifies } from '../../../support/verifies.ts';
+import { policyEntry } from '../../../support/policy-entry.ts';
+
+const KEY = 'key-1';
+const MINUTE_MS = 60_000;
+
+const policyOf = (decision: string, more: object = {}): PolicyEntry =>
+  policyEntry([{ id: 'all', when: {}, then: { decision, ...more } }], { version: 2 });
+
+const policies = (rig: SendRig) => rig.ports.directory.state.policies as Map<string, PolicyEntry>;
+
+/** Sends that the gateway goes on with by itself. */
+const WAITING: readonly (readonly [title: string, wait: (rig: SendRig, id: string) => Promise<unknown>])[] = [
+  ['is held back', (rig, id) => rig.send(id, KEY)],
+  [
+    'waits for another attempt',
+    async (rig, id) => {
+      policies(rig).set('org_1', policyOf('allow'));
+      rig.submission.course = LATER_AT_ENVELOPE;
+      await rejection(rig.send(id, KEY));
+      rig.submission.course = { kind: 'accept' };
+    },
+  ],
+  [
+    'was cut off before its draft heard of it',
+    (rig, id) => rejection(rig.send(id, KEY, { ports: dyingAfter(rig.ports, /^SendIntended$/) })),
+  ],
+];
+
+/** What is taken from whoever asked, and what the send is told to have ended with. */
+const CHANGES: readonly (readonly [title: string, code: string, change: (rig: SendRig) => void])[] = [
+  [
+    'the token was revoked',
+    'insufficient_scope',
+    ({ ports }) => {
+      const tokens = ports.directory.state.tokens as Map<string, TokenEntry>;
+      for (const [id, token] of tokens) tokens.set(id, { ...token, revokedAt: '2026-03-01T12:00:00.000Z' });
+    },
+  ],
+  [
+    'the grant was taken away',
+    'insufficient_scope',
+    ({ ports }) => {
+      const { grantIds, mailboxIdsByPrincipal, grants } = ports.directory.state;
+      for (const all of [grantIds, mailboxIdsByPrincipal, grants]) (all as Map<string, unknown>).clear();
+    },
+  ],
+  ['policy denies it', 'policy_denied', (rig) => policies(rig).set('org_1', policyOf('deny'))],
+  ['policy wants it approved', 'policy_denied', (rig) => policies(rig).set('org_1', policyOf('require'))],
+];
+
+describe('a direct send that nobody asks for just now', () => {
+  for (const [waits, wait] of WAITING) {
+    for (const [since, code, change] of CHANGES) {
+      it(`that ${waits} is not made when ${since} ${verifies('contract:2:revocation')}`, async () => {
+        const rig = new SendRig({ kind: 'agent', policy: policyOf('allow', { undo_seconds: 60 }) });
+        const id = await rig.startDraft();
+        const operationId = rig.operationId(KEY);
+        await wait(rig, id);
+        change(rig);
+        rig.parts.clock.advance(MINUTE_MS);
+        await settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
+        expect(rig.submission.taken).to.deep.equal([]);
+        const { send } = await rig.operation(operationId);
+        expect(send?.outcome).to.deep.include({ outcome: 'failed' });
+        expect(send?.outcome?.error?.code).to.equal(code);
+        expect(['open', 'send_failed']).to.include((await rig.draft(id)).status);
+        const written = await rig.ports.events.readAll(-1n, 100);
+        expect(written.map(({ type }) => type)).to.include('QuotaGivenBack');
+      });
+    }
+  }
+
+  it(`waits while this process may lack a change of rights, and is made afterwards ${verifies('contract:2:revocation')}`, async () => {
+    const rig = new SendRig({ kind: 'agent', policy: policyOf('allow', { undo_seconds: 60 }) });
+    const open = { operationId: rig.operationId(KEY), orgId: 'org_1' };
+    await rig.send(await rig.startDraft(), KEY);
+    rig.parts.clock.advance(MINUTE_MS);
+    const stale = { ...rig.newRun(), directory: { ...rig.ports.directory, isCurrent: false } };
+    expect(await rejection(settleSend(stale, open))).to.include({ code: 'store_unavailable' });
+    expect(rig.submission.taken).to.deep.equal([]);
+    await settleSend(rig.newRun(), open);
+    expect(rig.submission.taken).to.have.length(1);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect } from 'chai';
+import { Backoff } from '../../../../infra/concurrency/backoff.ts';
+
+const never = new AbortController().signal;
+
+async function timed(pause: Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await pause;
+  return performance.now() - startedAt;
+}
+
+describe('backoff', () => {
+  it('grows from step to step and starts over after a success', async () => {
+    const backoff = new Backoff();
+    const pauses: number[] = [];
+    for (let step = 0; step < 5; step += 1) pauses.push(await timed(backoff.pause(never)));
+    expect(pauses.at(-1)).to.be.within(150, 450);
+    backoff.reset();
+    expect(await timed(backoff.pause(never))).to.be.below(100);
+  });
+
+  it('never pauses longer than a second, nor than the limit', async () => {
+    const backoff = new Backoff();
+    for (let step = 0; step < 40; step += 1) await backoff.pause(never, 0);
+    expect(await timed(backoff.pause(never))).to.be.within(490, 1_200);
+    expect(await timed(backoff.pause(never, 20))).to.be.below(200);
+  });
+
+  it('ends at once when the signal aborts, or has', async () => {
+    const backoff = new Backoff();
+    for (let step = 0; step < 40; step += 1) await backoff.pause(never, 0);
+    expect(await timed(backoff.pause(AbortSignal.timeout(20)))).to.be.below(300);
+    expect(await timed(backoff.pause(AbortSignal.abort()))).to.be.below(100);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import type { Context } from '../../../../commands/kernel/capability.ts';
+import { mailboxFilter } from '../../../../read-api/paging/mailbox-filter.ts';
+import { thrown } from '../../../support/thrown.ts';
+
+describe('the mailbox that a list is narrowed to', () => {
+  const context = {
+    caller: { org: { id: 'org_1' } },
+    ports: {
+      directory: {
+        state: {
+          mailboxes: new Map([
+            ['mbx_1', { orgId: 'org_1' }],
+            ['mbx_2', { orgId: 'org_2' }],
+          ]),
+        },
+      },
+    },
+  } as unknown as Context;
+
+  it('is one of the organisation, or every one', () => {
+    expect(mailboxFilter(context, undefined)).to.equal(null);
+    expect(mailboxFilter(context, 'mbx_1')).to.equal('mbx_1');
+  });
+
+  it('is not found when it is unknown or of another organisation', () => {
+    for (const id of ['mbx_2', 'mbx_3'])
+      expect(thrown(() => mailboxFilter(context, id))).to.include({ code: 'not_found' });
+  });
+});
