@@ -9,7 +9,7 @@ import { invokeCapability, type Outcome } from '../commands/kernel/invoke-capabi
 import type { Ports } from '../commands/ports/ports.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import type { Position } from '../commands/values/position.ts';
-import { effectOf } from '../read-api/effect-of.ts';
+import { effectOf } from '../read-api/capability-registry.ts';
 import type { ToolCatalogue } from './list-tools.ts';
 import { invokeWithin } from './result-size.ts';
 import type { Tool } from './tool.ts';

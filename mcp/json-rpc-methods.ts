@@ -13,7 +13,7 @@ import {
 import type { Caller } from '../commands/kernel/access.ts';
 import { routeKey } from '../commands/values/ids.ts';
 import { GatewayError } from '../commands/values/errors.ts';
-import type { McpSession } from '../commands/ports/ports.ts';
+import type { McpSession } from '../commands/ports/mcp.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { callTool, INVALID_PARAMS, type ToolAnswer, type Toolbox, type ToolCall } from './call-tool.ts';

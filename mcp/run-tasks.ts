@@ -1,6 +1,6 @@
 /** Runs tool calls as tasks: in this process, with their outcome in the table that all replicas read. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
-import type { McpTask, TaskEnd, TaskOwner } from '../commands/ports/mcp-tasks.ts';
+import type { McpTask, TaskEnd, TaskOwner } from '../commands/ports/mcp.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import type { ToolAnswer } from './call-tool.ts';
 import { errorResult } from './tool-result.ts';

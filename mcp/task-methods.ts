@@ -3,7 +3,7 @@ import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
 import { authorise } from '../commands/kernel/authorize.ts';
 import { GatewayError } from '../commands/values/errors.ts';
-import type { McpTask, TaskOwner, TaskPlace } from '../commands/ports/mcp-tasks.ts';
+import type { McpTask, TaskOwner, TaskPlace } from '../commands/ports/mcp.ts';
 import { INVALID_PARAMS, type Toolbox } from './call-tool.ts';
 import type { TaskOutcome, TaskRuns } from './run-tasks.ts';
 import { RELATED_TASK, taskPayload } from './task-payload.ts';

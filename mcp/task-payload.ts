@@ -1,7 +1,7 @@
 /** Tasks as MCP 2025-11-25 writes them, and what a client may ask of one. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import { z } from 'zod';
-import type { McpTask } from '../commands/ports/mcp-tasks.ts';
+import type { McpTask } from '../commands/ports/mcp.ts';
 import { INVALID_PARAMS } from './call-tool.ts';
 
 export const MAX_TTL_MS = 24 * 60 * 60 * 1_000;

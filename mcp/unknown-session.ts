@@ -1,6 +1,6 @@
 /** A request for a session that is not the caller's is a refusal of somebody known: it goes to the audit trail. */
 import { refusalEntry } from '../commands/kernel/access-events.ts';
-import { credentialIds } from '../commands/values/credential-ids.ts';
+import { credentialIds } from '../commands/values/event.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import { GatewayError } from '../commands/values/errors.ts';
 import type { Visitor } from '../read-api/http/request-gate.ts';

@@ -13,11 +13,11 @@ import { editDraftCapability, patchDraftCapability } from '../commands/drafts/ed
 import { replyToThreadCapability } from '../commands/drafts/reply-to-thread.ts';
 import { startDraftCapability } from '../commands/drafts/start-draft.ts';
 import { uploadAttachment } from '../commands/drafts/upload-attachment.ts';
-import { sendDraftCapability } from '../commands/sending/send-draft-capability.ts';
+import { sendDraftCapability } from '../commands/sending/send-draft.ts';
 import { actOnEmail } from '../commands/email/act-on-email.ts';
 import {
-  startProviderAuthorization,
   endProviderAuthorization,
+  startProviderAuthorization,
 } from '../commands/mailboxes/authorize-provider.ts';
 import { createMailbox } from '../commands/mailboxes/create-mailbox.ts';
 import { createGrant, deleteGrant, updateGrant } from '../commands/mailboxes/manage-grants.ts';
@@ -35,8 +35,7 @@ import {
   trashMessages,
 } from '../commands/messages/act-on-messages.ts';
 import { createAgent } from '../commands/organisation/add-agent.ts';
-import { createToken } from '../commands/organisation/issue-token.ts';
-import { deleteToken } from '../commands/organisation/withdraw-token.ts';
+import { createToken, deleteToken } from '../commands/organisation/issue-token.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { emailRequests } from './approvals/email-requests.ts';
@@ -50,8 +49,7 @@ import { queryEmail } from './email/query-email.ts';
 import { getIdentity } from './identity/get-identity.ts';
 import { listGrants } from './mailboxes/list-grants.ts';
 import { getFolderRoles, getMailbox, listMailboxes } from './mailboxes/mailboxes.ts';
-import { downloadAttachment } from './messages/download-attachment.ts';
-import { getAttachment } from './messages/get-attachment.ts';
+import { downloadAttachment, getAttachment } from './messages/get-attachment.ts';
 import { getMessage } from './messages/get-message.ts';
 import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
@@ -60,8 +58,7 @@ import { getOperation, listOperations } from './operations/read-operations.ts';
 import { resolveOperation } from './operations/resolve-operation.ts';
 import { getAgent, listAgents } from './organisation/agents.ts';
 import { getToken, listTokens } from './organisation/tokens.ts';
-import { getPolicy } from './policy/get-policy.ts';
-import { listPolicyVersions } from './policy/list-policy-versions.ts';
+import { getPolicy, listPolicyVersions } from './policy/get-policy.ts';
 import { simulatePolicy } from './policy/simulate-policy.ts';
 import { awaitEmail } from './waiting/await-email.ts';
 import { monitorApproval } from './waiting/monitor-approval.ts';

@@ -88,3 +88,31 @@ export function defineRegistry(capabilities: readonly Capability[]): readonly Ca
   if (problems.length > 0) throw new Error(`unsound registry:\n${problems.join('\n')}`);
   return Object.freeze([...capabilities]);
 }
+
+/** What a request is counted as: some writes have inputs that only read (`contract.md` 15). */
+export type Effect = Capability['effect'];
+
+/** What every request of it is at least: known before its input is. */
+export const leastEffectOf = ({ effect, onlyReads }: Pick<Capability, 'effect' | 'onlyReads'>): Effect =>
+  onlyReads ? 'read' : effect;
+
+/** Of one input as it was sent; what breaks the schema is a write as the rest is. */
+export function effectOf(
+  { effect, onlyReads, input: schema }: Pick<Capability, 'effect' | 'onlyReads' | 'input'>,
+  input: unknown,
+): Effect {
+  if (!onlyReads) return effect;
+  const parsed = schema.safeParse(input);
+  return parsed.success && onlyReads(parsed.data) ? 'read' : 'write';
+}
+
+/** `conditional`: the input decides whether one is needed. */
+export type KeyRule = 'none' | 'optional' | 'conditional' | 'required';
+
+/** A rule that does not look at its input holds for every input: then a schema itself can ask for the key. */
+export function keyRuleOf({ effect, idempotency }: Pick<Capability, 'effect' | 'idempotency'>): KeyRule {
+  if (effect === 'read' || idempotency.kind === 'none') return 'none';
+  if (idempotency.kind === 'claim') return idempotency.required ? 'required' : 'optional';
+  if (idempotency.required.length > 0) return 'conditional';
+  return idempotency.required(undefined) ? 'required' : 'optional';
+}

@@ -5,13 +5,11 @@ import { type Author, decideAndAppend } from '../kernel/decide-and-append.ts';
 import { Nothing, replayNothing } from '../values/empty-response.ts';
 import type { Ports } from '../ports/ports.ts';
 import { definePublicRoute } from '../kernel/public-route.ts';
-import type { HashedPassword } from '../ports/secrets.ts';
+import type { HashedPassword } from '../ports/sign-in-port.ts';
 import { requireSession } from '../kernel/step-up.ts';
 import { account, type AccountState, setPassword } from './account.ts';
-import { confirmPassword } from './confirm-password.ts';
+import { confirmPassword, GivenPassword, invalidLink, NewPassword } from './invalid-credentials.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
-import { invalidLink } from './invalid-credentials.ts';
-import { GivenPassword, NewPassword } from './password-field.ts';
 import { memberOf, personAuthor } from './person-at-the-door.ts';
 
 const ResetInput = z.strictObject({ token: z.string().min(1).max(200), password: NewPassword });

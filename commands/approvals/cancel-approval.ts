@@ -6,9 +6,8 @@ import { Approval } from '../operations/approval-payload.ts';
 import { decideNow } from '../operations/decide-now.ts';
 import { cancelCheck } from '../operations/end-approval.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
-import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
+import { ApprovalId, findCheck, type FoundCheck, showCheck } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';
-import { showCheck } from './show-approval.ts';
 
 const Input = z.strictObject({
   approval_id: ApprovalId,

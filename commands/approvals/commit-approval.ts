@@ -8,7 +8,7 @@ import { replyOfCheck, statusOfCheck } from '../operations/approval-reply.ts';
 import { type ApprovalStatus, isUnrun } from '../operations/approval-status.ts';
 import { assertContentHash } from '../operations/refuse-status.ts';
 import { OperationReply, type OperationState } from '../operations/operation.ts';
-import { commitOf } from './commit-of.ts';
+import { commitOf } from './commit-due.ts';
 import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';
 

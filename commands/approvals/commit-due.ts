@@ -7,7 +7,11 @@ import type { Commit } from '../operations/commit-kind.ts';
 import { decideNow } from '../operations/decide-now.ts';
 import { expireCheck } from '../operations/end-approval.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
-import { commitOf } from './commit-of.ts';
+import { loadAggregate } from '../kernel/decide-and-append.ts';
+import { actionsCommit } from '../messages/commit-actions.ts';
+import { commitCheck } from '../operations/run-commit.ts';
+import { operation, type OperationReply } from '../operations/operation.ts';
+import { sendCommit } from '../sending/commit-send.ts';
 
 /**
  * Commits a check whose moment has come. True when nothing is left to be done now: it ran or it ended. False when it is to be
@@ -36,4 +40,21 @@ export async function endOverdue(
   const author: Author = systemAuthor(ports, orgId);
   const { state } = await decideNow(ports, author, { operationId, decide: expireCheck });
   await releaseDraftOf(ports, author, operationId, state);
+}
+
+/** Throws what `commitCheck` throws. A check that ended by it is followed by its draft. */
+export async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
+  const loaded = commit.loaded ?? (await loadAggregate(ports.events, operation, commit.operationId));
+  const first = { ...commit, loaded };
+  if (loaded.state.approval?.requested.draft_id == null)
+    return await commitCheck(ports, first, actionsCommit);
+  try {
+    return await commitCheck(ports, first, sendCommit);
+  } catch (error) {
+    if (error instanceof GatewayError) {
+      const { state } = await loadAggregate(ports.events, operation, commit.operationId);
+      await releaseDraftOf(ports, commit.author, commit.operationId, state);
+    }
+    throw error;
+  }
 }

@@ -10,8 +10,7 @@ import { operation, type OperationState } from '../operations/operation.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { commitDue } from './commit-due.ts';
 import { endLostCheck } from './invalidate-missing-targets.ts';
-import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
-import { showCheck } from './show-approval.ts';
+import { ApprovalId, findCheck, type FoundCheck, showCheck } from './find-approval.ts';
 
 const Input = z
   .strictObject({

@@ -1,13 +1,14 @@
 /** A check by its id, for somebody who may see it (`contract.md` 3). */
 import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
-import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
+import { loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import type { ApprovalState } from '../operations/approval-state.ts';
 import { personBehind } from '../operations/eligible-approvers.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { operationOfApproval } from '../operations/operation-id.ts';
 import { sightOf } from './operation-sight.ts';
+import { type Approval, approvalPayload } from '../operations/approval-payload.ts';
 
 export const ApprovalId = z.string().max(64).describe('The chk_ id of a check.');
 
@@ -36,3 +37,14 @@ export async function findCheck(asking: Asking, approvalId: string): Promise<Fou
   if ((await sightOf(asking, loaded.state)) === null) throw notFound('approval');
   return found;
 }
+
+/** Nothing can have taken the place of a check at the moment it changes: `superseded_by` is told by its own route. */
+export const showCheck = async (
+  { caller, ports }: Pick<Context, 'caller' | 'ports'>,
+  operationId: string,
+  state: OperationState,
+): Promise<Approval> =>
+  await approvalPayload(ports, {
+    ...{ operationId, state, supersededBy: null, now: ports.clock.now() },
+    viewerId: caller.principal.id,
+  });

@@ -9,7 +9,7 @@ import type { DraftState } from './draft.ts';
 import { Threading } from './draft-events.ts';
 import { loadBody } from './draft-body.ts';
 import { attachmentsOf, type DraftAttachment, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
-import type { DraftPorts } from './draft-ports.ts';
+import type { DraftPorts } from './received-attachment.ts';
 import { needsSmtpUtf8, wireAddress, wireDomain } from './mail-address.ts';
 
 export interface ComposedDraft {

@@ -4,12 +4,11 @@ import { Draft, draftETag } from '../kernel/draft-shape.ts';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';
-import { type Admit, admittedAs } from './authorize-draft.ts';
+import { type Admit, admittedAs, expectedOf, loadDraft } from './load-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
-import { expectedOf, loadDraft } from './load-draft.ts';
 import { endReview } from './supersede-approval.ts';
 
 /** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */

@@ -4,7 +4,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { assertEditable, assertVersion, editDraft as decideEdit } from './decide-draft.ts';
-import { type Admit, admittedAs } from './authorize-draft.ts';
+import { type Admit, admittedAs, expectedOf, loadDraft, type LoadedDraft } from './load-draft.ts';
 import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { type DraftBody, loadBody } from './draft-body.ts';
@@ -12,7 +12,6 @@ import { checkList, nameAttachments, type NamedAttachments } from './draft-attac
 import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
-import { expectedOf, loadDraft, type LoadedDraft } from './load-draft.ts';
 import { endReview } from './supersede-approval.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';

@@ -2,9 +2,8 @@
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { MessageRef, PartDescription } from '../mail/message.ts';
-import type { Locators } from '../ports/ports.ts';
+import type { Locators, Ports } from '../ports/ports.ts';
 import { ReceivedPart } from '../kernel/received-part.ts';
-import type { DraftPorts } from './draft-ports.ts';
 
 export interface ReceivedPlace {
   readonly ref: MessageRef;
@@ -46,3 +45,9 @@ export async function* receivedBytes(
   const description = await describeReceived(ports, mailbox, id);
   yield* new ReceivedPart(description).read({ mail: ports.mail, mailboxId: mailbox.id, ref }, 0);
 }
+
+/** What drafts are made of. */
+export type DraftPorts = Pick<
+  Ports,
+  'clock' | 'ids' | 'events' | 'personal' | 'content' | 'composer' | 'directory' | 'locators' | 'mail' | 'log'
+>;

@@ -3,10 +3,9 @@ import { Draft, draftETag, type SkippedRecipient } from '../kernel/draft-shape.t
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Scope } from '../values/scopes.ts';
-import { type Admit, admittedAs } from './authorize-draft.ts';
+import { type Admit, admittedAs, mailboxFor } from './load-draft.ts';
 import { nameAttachments } from './draft-attachments.ts';
 import { ReplyInput } from './draft-input.ts';
-import { mailboxFor } from './load-draft.ts';
 import { addressOf, sendable } from './mail-address.ts';
 import { EMPTY_BODY, renderBody, withAppendix } from './render-body.ts';
 import { prefixed, quotedHistory, readSource, replyRecipients, threadingOf } from './source-message.ts';

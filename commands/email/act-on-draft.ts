@@ -2,13 +2,12 @@
 import type { Draft } from '../kernel/draft-shape.ts';
 import type { Context, Replay } from '../kernel/capability.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
-import { type Admit, admittedAs, type DraftWrite } from '../drafts/authorize-draft.ts';
+import { type Admit, admittedAs, type DraftWrite, expectedOf, loadDraft } from '../drafts/load-draft.ts';
 import { changedBefore } from '../drafts/changed-before.ts';
 import { assertVersion } from '../drafts/decide-draft.ts';
 import { discardDraft } from '../drafts/discard-draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
 import { patchDraft } from '../drafts/edit-draft.ts';
-import { expectedOf, loadDraft } from '../drafts/load-draft.ts';
 import { replyToThread } from '../drafts/reply-to-thread.ts';
 import { askPolicy, assertSendable, freedIfOver, sendDraft } from '../sending/send-draft.ts';
 import { startDraft, startedBefore } from '../drafts/start-draft.ts';

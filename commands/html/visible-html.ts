@@ -3,10 +3,9 @@
  * loads or runs, links with the host they lead to. The result is balanced and nests at most 100 deep, so that what works on it afterwards
  * stays linear.
  */
-import { type Link, linkOf, namesOtherHost } from './html-link.ts';
-import { endTag, escapeText, startTag } from './html-markup.ts';
+import { endTag, escapeText, type Link, linkOf, namesOtherHost, startTag } from './html-markup.ts';
 import { parseInSlices, type TagHandler } from './parse-in-slices.ts';
-import { OUTERMOST, type SeenElement, seeElement, remoteSource } from './seen-element.ts';
+import { OUTERMOST, remoteSource, seeElement, type SeenElement } from './seen-element.ts';
 import type { StyleRules } from './style-rules.ts';
 import { styleRulesOf } from './style-sheets.ts';
 import { type Sight, sightOf, type TextLook } from './text-look.ts';

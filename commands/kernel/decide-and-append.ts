@@ -9,8 +9,7 @@ import {
   versionOf,
 } from '../values/event.ts';
 import { GatewayError } from '../values/errors.ts';
-import { newEvents } from './new-events.ts';
-import type { Ids } from '../ports/ports.ts';
+import type { AccessEntry, Ids } from '../ports/ports.ts';
 import {
   type Appended,
   type EventStore,
@@ -18,6 +17,8 @@ import {
   WrongExpectedRevision,
 } from '../ports/event-store.ts';
 import type { Position } from '../values/position.ts';
+import { uuidV5 } from '../values/ids.ts';
+import type { NewEvent } from '../values/event.ts';
 
 /** Who writes, and why: everything of the envelope that is the same for all events of one request. */
 export interface Author {
@@ -206,4 +207,15 @@ export function foldFacts<State, D extends EventDefinition>(
     const past = { type: fact.type, data: definition.data.parse(fact.data), meta };
     return aggregate.evolve(current, past as PastFact<D>);
   }, state);
+}
+
+/** One append's events, under a fresh attempt id. */
+export function newEvents(ids: Ids, stream: string, entries: readonly AccessEntry[]): NewEvent[] {
+  const attemptId = ids.newUuid();
+  return entries.map(({ type, data, metadata }, index) => ({
+    id: uuidV5(stream, attemptId, String(index)),
+    type,
+    data,
+    metadata: { ...metadata, salt: ids.newSalt() },
+  }));
 }

@@ -4,15 +4,14 @@ import type { z } from 'zod';
 import { authorise, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
-import { refusalEntry, readEntry } from './access-events.ts';
+import { readEntry, refusalEntry } from './access-events.ts';
 import { RequestClaims } from './request-claims.ts';
-import type { Author } from './decide-and-append.ts';
+import type { About, Author } from './decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { readInput } from './input-issues.ts';
 import { lastingItemsOf } from './lasting-items.ts';
-import { mentionedIn } from './mentioned.ts';
 import { checkKey, fingerprintOf } from './idempotency.ts';
-import { credentialIds } from '../values/credential-ids.ts';
+import { credentialIds } from '../values/event.ts';
 import { requireFreshPassword } from './step-up.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
@@ -182,4 +181,17 @@ async function recordRefusal(invocation: Invocation, error: unknown): Promise<vo
     ports.accessLog.countRefusal(error.code, 'store-away');
     ports.log.warn('a refusal could not be recorded', { type: entry.type, error: String(failure) });
   }
+}
+
+/** What a request names as the object it is about, whether that exists or not. */
+const FORMS = { mailbox_id: /^mbx_[0-9a-z]{26}$/, approval_id: /^chk_[0-9a-z]{26}$/ } as const;
+
+/** Mailbox and approval of an input, for the envelope; text without the form of an id is left out. */
+export function mentionedIn(input: unknown): About {
+  if (typeof input !== 'object' || input === null) return {};
+  const named = Object.entries(FORMS).flatMap(([name, form]) => {
+    const id: unknown = (input as Readonly<Record<string, unknown>>)[name];
+    return typeof id === 'string' && form.test(id) ? [[name, id]] : [];
+  });
+  return Object.fromEntries(named) as About;
 }

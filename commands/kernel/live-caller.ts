@@ -1,6 +1,6 @@
 /** Whether a credential still stands for somebody: asked at each request, and again by what takes long. */
 import { type Caller, callerInSession, callerOf } from './access.ts';
-import { isSessionId } from '../values/credential-ids.ts';
+import { isSessionId } from '../values/event.ts';
 import type { DirectoryState, SessionEntry, TokenEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 

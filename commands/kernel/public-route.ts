@@ -4,6 +4,8 @@ import type { Capability } from './capability.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Position } from '../values/position.ts';
+import { GatewayError } from '../values/errors.ts';
+import { parseInput } from './invoke-capability.ts';
 
 /** Every route of the REST face. */
 export interface Routes {
@@ -49,3 +51,15 @@ export type AnyPublicRoute = PublicRoute<any, any>;
 export const definePublicRoute = <Input, Output>(
   route: PublicRoute<Input, Output>,
 ): PublicRoute<Input, Output> => route;
+
+/** Throws a `GatewayError`; `store_unavailable` while this process may lack a change of rights. */
+export async function invokePublicRoute(
+  route: AnyPublicRoute,
+  input: unknown,
+  context: PublicContext,
+): Promise<unknown> {
+  if (!context.ports.directory.isCurrent) {
+    throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
+  }
+  return (await route.handle(parseInput(route.input, input), context)) as unknown;
+}

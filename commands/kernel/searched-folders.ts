@@ -1,8 +1,14 @@
 /** Which folders a selection looks into, within what the caller's grant allows. */
 import type { MailboxAccess } from './access.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
-import { allSelectable, assertFoldersKnown, effectiveRoles, resolveFolder, roleOfFolder } from './folders.ts';
-import { inHomeOrder } from './canonical-folder.ts';
+import {
+  allSelectable,
+  assertFoldersKnown,
+  effectiveRoles,
+  inHomeOrder,
+  resolveFolder,
+  roleOfFolder,
+} from './folders.ts';
 import type { FolderRef } from '../mail/message.ts';
 import type { Locators } from '../ports/ports.ts';
 

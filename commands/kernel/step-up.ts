@@ -1,6 +1,6 @@
 /** Step-up (`contract.md` 18): a person confirmed the password a short while ago, in the session that asks. */
 import { type Caller, type CallerSession, isFresh } from './access.ts';
-import { isSessionId } from '../values/credential-ids.ts';
+import { isSessionId } from '../values/event.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 

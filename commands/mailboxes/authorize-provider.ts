@@ -2,13 +2,12 @@
 import { z } from 'zod';
 import { defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
-import { hostsOf } from '../ports/mail-logins.ts';
-import { MAIL_PROVIDERS } from '../ports/mail-providers.ts';
+import { hostsOf, MAIL_PROVIDERS } from '../ports/mail-logins.ts';
 import { Nothing, replayNothing } from '../values/empty-response.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { assertAuthorizable, withdrawAuthorization } from './decide-authorization.ts';
-import { forgetCredentials } from './forget-credentials.ts';
+import { forgetCredentials } from './store-credentials.ts';
 import { mailbox } from './mailbox.ts';
 
 const BeginInput = z.strictObject({ mailbox_id: MailboxIdParameter, provider: z.enum(MAIL_PROVIDERS) });

@@ -1,7 +1,6 @@
 /** Decisions about a mailbox whose provider logs it in (`contract.md` 4, 17). Pure. */
 import { GatewayError } from '../values/errors.ts';
-import { hostsOf } from '../ports/mail-logins.ts';
-import { type MailProvider, PROVIDER_NAMES } from '../ports/mail-providers.ts';
+import { hostsOf, type MailProvider, PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';
 

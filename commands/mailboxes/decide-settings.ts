@@ -1,7 +1,7 @@
 /** Decisions about a mailbox as a whole: adding, settings, credentials, pausing, removing. Pure. */
 import { GatewayError } from '../values/errors.ts';
 import type { HostSettings } from '../ports/mail-port.ts';
-import type { MailProvider } from '../ports/mail-providers.ts';
+import type { MailProvider } from '../ports/mail-logins.ts';
 import type { Sealed } from '../values/sealed.ts';
 import { MAILBOX_SCOPES } from '../values/scopes.ts';
 import { assertKnown, assertLive, type MailboxFact, type MailboxRecord } from './mailbox.ts';

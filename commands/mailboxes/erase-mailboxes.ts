@@ -3,7 +3,7 @@ import { decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { eraseMailbox, isDueForErasure } from './decide-settings.ts';
-import { forgetCredentials } from './forget-credentials.ts';
+import { forgetCredentials } from './store-credentials.ts';
 import { mailbox } from './mailbox.ts';
 
 /**

@@ -2,14 +2,14 @@
  * What comes back from a provider through a person's browser (`contract.md` 18): shown first, taken only when the person
  * says so. Nobody signs in to the gateway for it: the state, known to that browser alone, stands for the request.
  */
-import { credentialIds } from '../values/credential-ids.ts';
+import { credentialIds } from '../values/event.ts';
 import { refusalEntry } from '../kernel/access-events.ts';
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError, notFound } from '../values/errors.ts';
-import { PROVIDER_NAMES } from '../ports/mail-providers.ts';
+import { PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
-import type { AuthorizationRequest } from '../ports/provider-authorizations.ts';
+import type { AuthorizationRequest } from '../ports/mail-logins.ts';
 import { startProviderAuthorization } from './authorize-provider.ts';
 import { assertStillAllowed, keepTokens } from './keep-tokens.ts';
 

@@ -1,13 +1,13 @@
 /** What is checked before a provider's tokens are stored, and storing them. */
 import { type Caller, callerInSession, callerOf } from '../kernel/access.ts';
 import { authorise } from '../kernel/authorize.ts';
-import { isSessionId } from '../values/credential-ids.ts';
+import { isSessionId } from '../values/event.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
-import { PROVIDER_NAMES } from '../ports/mail-providers.ts';
+import { PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Ports } from '../ports/ports.ts';
-import type { AuthorizationRequest, GrantedTokens } from '../ports/provider-authorizations.ts';
+import type { AuthorizationRequest, GrantedTokens } from '../ports/mail-logins.ts';
 import { startProviderAuthorization } from './authorize-provider.ts';
 import { authorizeProvider } from './decide-authorization.ts';
 import { mailbox, type MailboxRecord } from './mailbox.ts';

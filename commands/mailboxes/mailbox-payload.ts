@@ -4,7 +4,7 @@ import { lineOfText } from '../values/line-of-text.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { effectiveRoles } from '../kernel/folders.ts';
 import type { PasswordLogin } from '../ports/mail-logins.ts';
-import { MAIL_PROVIDERS } from '../ports/mail-providers.ts';
+import { MAIL_PROVIDERS } from '../ports/mail-logins.ts';
 import type { SyncStatus } from '../ports/mirror-versions.ts';
 import type { Ports } from '../ports/ports.ts';
 

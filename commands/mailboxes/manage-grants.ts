@@ -12,9 +12,34 @@ import { MAILBOX_SCOPES, type MailboxScope, type Preset } from '../values/scopes
 import { MailboxIdParameter } from '../mail/select.ts';
 import { isSteppedUp } from '../kernel/step-up.ts';
 import { changeMailbox } from './change-mailbox.ts';
-import { assertMayGive, changeGrant, type Giver, giveGrant, revokeGrant } from './decide-grants.ts';
-import { describeGrant, Grant } from './grant-payload.ts';
+import { assertMayGive, changeGrant, giveGrant, type Giver, revokeGrant } from './decide-grants.ts';
 import { type GrantTerms, type HeldGrant, mailbox, type MailboxRecord } from './mailbox.ts';
+
+export const Grant = z.object({
+  id: z.string(),
+  mailbox_id: z.string(),
+  principal: z.object({ id: z.string(), kind: z.enum(['user', 'agent']) }),
+  scopes: z.array(z.string()),
+  folder_roles: z.array(folderRole).nullable().describe('Null = every folder.'),
+  expires_at: z.string().nullable(),
+  quotas: z.record(z.string(), z.number()).nullable().describe('Null = no limit but those of the gateway.'),
+  created_at: z.string(),
+  created_by: z.string(),
+});
+export type Grant = z.output<typeof Grant>;
+
+/** The grant as the mailbox's stream holds it. */
+export const describeGrant = (mailboxId: string, grant: HeldGrant): Grant => ({
+  id: grant.id,
+  mailbox_id: mailboxId,
+  principal: { id: grant.principalId, kind: grant.principalKind },
+  scopes: [...grant.scopes],
+  folder_roles: grant.folderRoles && [...grant.folderRoles],
+  expires_at: grant.expiresAt,
+  quotas: grant.quotas && { ...grant.quotas },
+  created_at: grant.createdAt,
+  created_by: grant.createdBy,
+});
 
 const PrincipalId = z.string().min(1).max(64).describe('A member (usr_) or an agent (agt_).');
 const termsFields = {

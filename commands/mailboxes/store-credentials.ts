@@ -7,6 +7,7 @@ import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox } from './change-mailbox.ts';
 import { storeCredentials } from './decide-settings.ts';
 import { PasswordAuth } from './mailbox-payload.ts';
+import type { Ports } from '../ports/ports.ts';
 
 const Input = z.strictObject({
   mailbox_id: MailboxIdParameter,
@@ -46,3 +47,23 @@ const noUsername = (): GatewayError => {
     details: { issues: [{ path: 'username', code: 'custom', message }] },
   });
 };
+
+/**
+ * Erases credentials and what was asked of a provider, whatever the provider says. True when the provider knows. A
+ * renewal under way ends before, so that no token survives.
+ */
+export async function forgetCredentials(
+  { secrets, providerAuthorizations }: Pick<Ports, 'secrets' | 'providerAuthorizations'>,
+  mailboxId: string,
+): Promise<boolean> {
+  await providerAuthorizations.forget(mailboxId);
+  let isRevoked = false;
+  await secrets.changeMailCredentials(mailboxId, async (stored) => {
+    if (stored.kind === 'oauth2' && stored.refreshToken !== null) {
+      isRevoked = await providerAuthorizations.revoke(stored.provider, stored.refreshToken);
+    }
+    return null;
+  });
+  await secrets.eraseMailCredentials(mailboxId);
+  return isRevoked;
+}

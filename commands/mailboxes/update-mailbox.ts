@@ -5,7 +5,7 @@ import type { MailboxEntry } from '../ports/directory.ts';
 import { MailboxIdParameter } from '../mail/select.ts';
 import { changeMailbox, entryOf } from './change-mailbox.ts';
 import { changeMailboxSettings, needsCredentials, sameHost } from './decide-settings.ts';
-import { forgetCredentials } from './forget-credentials.ts';
+import { forgetCredentials } from './store-credentials.ts';
 import { assertVersion } from './mailbox.ts';
 import {
   Auth,

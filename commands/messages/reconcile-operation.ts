@@ -3,11 +3,11 @@ import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/dec
 import type { Ports } from '../ports/ports.ts';
 import { WrongExpectedRevision } from '../ports/event-store.ts';
 import { commitOutcome } from '../operations/commit-outcome.ts';
-import { lookUpItems } from './look-up-items.ts';
+import { lookUpItems, staleResult } from './look-up-items.ts';
 import { aboutOperation, operation, type OperationState, summarise } from '../operations/operation.ts';
-import type { ItemResult } from '../operations/operation-events.ts';
-import { openTargets } from './targets.ts';
-import { untoldItems } from './untold-items.ts';
+import type { ItemResult, StoredTarget } from '../operations/operation-events.ts';
+import { openTargets } from './selection.ts';
+import type { CutOff } from './interrupted-operation.ts';
 
 /** From the intent on, milliseconds: then what still cannot be looked up is unknown, so that a person can settle it. */
 const LOOKED_FOR_MS = 24 * 60 * 60_000;
@@ -82,3 +82,18 @@ async function look(
 
 const isSame = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step && a.outcome === b.outcome;
+
+/** What a cut-off operation tells of its items when nobody can look. */
+interface Untold extends Pick<CutOff, 'steps'> {
+  readonly targets: readonly StoredTarget[];
+}
+
+/** One result per message and step, in the order of the targets: unknown, but for messages that were gone before it began. */
+export const untoldItems = ({ targets, steps }: Untold): readonly ItemResult[] =>
+  targets.flatMap((target) =>
+    steps.map((step, index) =>
+      target.stale
+        ? staleResult(target, step, index)
+        : { message_id: target.message_id, step: index, action: step.action, outcome: 'unknown' },
+    ),
+  );

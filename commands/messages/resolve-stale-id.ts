@@ -8,8 +8,7 @@ import type { MessageMove } from '../ports/message-moves.ts';
 import type { Ports } from '../ports/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';
 import { OperationSubmitted } from '../operations/operation-events.ts';
-import { placeIn } from './selection.ts';
-import { openTargets } from './targets.ts';
+import { openTargets, placeIn } from './selection.ts';
 
 export type StalePorts = Pick<
   Ports,

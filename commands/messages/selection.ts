@@ -6,10 +6,13 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import type { MailAnswer, MailSession } from '../ports/mail-port.ts';
 import type { MailQuery } from '../mail/query.ts';
 import type { FetchedMessage, Identified, MessageRef } from '../mail/message.ts';
-import type { Locators, MessagePlace } from '../ports/ports.ts';
+import type { Locators, MessagePlace, PersonalData } from '../ports/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';
 import { type ActSelect, type Cardinality, MAX_MESSAGES } from '../mail/select.ts';
 import type { OperationTarget } from '../operations/operation-events.ts';
+import { openJson } from '../kernel/sealed-json.ts';
+import type { OperationState } from '../operations/operation.ts';
+import { RfcMessageIds } from '../operations/operation-events.ts';
 
 export interface Target extends OperationTarget {
   readonly ref: MessageRef;
@@ -116,4 +119,13 @@ function checkCount(count: number, { min = 1, max = MAX_MESSAGES }: Cardinality)
     `The selection matches ${String(count)} messages; the request allows ${String(min)} to ${String(max)}. Nothing was changed. ${next}`,
     { details: { count, min, max, suggested_tool: 'email_query' } },
   );
+}
+
+/** With their Message-IDs; without them where the mailbox was erased. */
+export async function openTargets(
+  personal: Pick<PersonalData, 'open'>,
+  { targets, rfcMessageIds }: Pick<OperationState, 'targets' | 'rfcMessageIds'>,
+): Promise<readonly OperationTarget[]> {
+  const ids = await openJson(personal, rfcMessageIds, RfcMessageIds);
+  return targets.map((target, index) => ({ ...target, rfc_message_id: ids?.[index] ?? null }));
 }

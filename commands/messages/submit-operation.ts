@@ -2,7 +2,7 @@
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
-import { awaitClaim } from '../kernel/idempotency.ts';
+import { awaitClaim, canonicalJson } from '../kernel/idempotency.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { StoredEvent } from '../values/event.ts';
 import { type CheckMode, termsFor } from '../policy/approval-terms.ts';
@@ -18,13 +18,16 @@ import {
   admitOperation,
   assertSupported,
   type OperationRequest,
-  prepareOperation,
   type Prepared,
+  prepareOperation,
 } from './prepare-operation.ts';
-import { previewOperation } from './preview-operation.ts';
 import { replayOperation } from './replay-operation.ts';
 import { runOperation } from './run-operation.ts';
 import { checkSelect } from './selection.ts';
+import { createHash } from 'node:crypto';
+import type { PolicyDecision } from '../policy/decide-policy.ts';
+import type { PreviewItem } from '../operations/operation.ts';
+import type { Target } from './selection.ts';
 
 /** Set once something of the operation is in the stream: from then on a failure is told, and no refusal. */
 interface Started {
@@ -157,3 +160,37 @@ async function runDirectly(
 
 const replayFirst = async (context: Context, operationId: string): Promise<OperationReply> =>
   await replayOperation(context, operationId, await awaitClaim(context.ports, operationId));
+
+/** The reply of mode `preview`. */
+export function previewOperation(
+  { ports }: Context,
+  { mailbox, access, steps }: Pick<Prepared, 'mailbox' | 'access' | 'steps'>,
+  targets: readonly Target[],
+  policy: PolicyDecision,
+): OperationReply {
+  const actions = steps.map(({ action, folder, flags_add, flags_remove }) => ({
+    type: action,
+    ...(folder === undefined ? {} : { folder: ports.locators.folder(mailbox.number, folder) }),
+    ...(flags_add === undefined ? {} : { flags_add }),
+    ...(flags_remove === undefined ? {} : { flags_remove }),
+  }));
+  const items = targets.map(({ message_id, stale }) => ({ message_id, stale, actions }));
+  return {
+    status: 'preview',
+    results: [],
+    preview: {
+      content_hash: createHash('sha256').update(canonicalJson(items)).digest('hex'),
+      count: items.length,
+      // Who may act on a message by its id may not be one who may read it.
+      items: access.scopes.has('messages:read')
+        ? items.map((item, index) => ({ ...item, ...faceOf(targets[index]) }))
+        : items,
+      policy: { decision: policy.decision, rule_id: policy.ruleId, version: policy.version },
+    },
+  };
+}
+
+const faceOf = (target: Target | undefined): Pick<PreviewItem, 'subject' | 'from'> =>
+  target?.shown === undefined
+    ? {}
+    : { subject: target.shown.subject, ...(target.shown.from && { from: [...target.shown.from] }) };

@@ -15,8 +15,7 @@ import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts'
 import { openWarnings } from './approval-warnings.ts';
 import { personBehind } from './eligible-approvers.ts';
 import { Manifest, openManifest } from './manifest.ts';
-import { progressAt } from './progress-at.ts';
-import { statusOfCheck } from './approval-reply.ts';
+import { progressAt, statusOfCheck } from './approval-reply.ts';
 
 const VoteOfApproval = z.object({
   by: z.string(),

@@ -1,9 +1,9 @@
 /** What a caller is told of an operation that is checked, from its stream and the clock. Pure. */
 import { approvalIdOf } from './operation-id.ts';
 import { type OperationReply, type OperationState, replyOf } from './operation.ts';
-import { countsOf } from './operation-progress.ts';
+import { countsOf, type OperationProgress, progressOf } from './operation-progress.ts';
 import type { ApprovalState } from './approval-state.ts';
-import { type ApprovalStatus, approvalStatus, isUnrun } from './approval-status.ts';
+import { type ApprovalStatus, approvalStatus, isOpen, isUnrun } from './approval-status.ts';
 import { endedWithoutRunning } from './refuse-status.ts';
 
 /** The status of its check at a time; null for an operation that ran without one. */
@@ -65,3 +65,10 @@ export const originalStatus = ({
   approval,
 }: OperationState): 'awaiting_approval' | 'pending_commit' | 'completed' =>
   approval === null ? 'completed' : approval.terms.quorum === 0 ? 'pending_commit' : 'awaiting_approval';
+
+/** What runs under a check has not begun, is under way, is over, or will never run. */
+export function progressAt(state: OperationState, now: Date): OperationProgress {
+  const status = statusOfCheck(state, now);
+  if (status !== null && isOpen(status)) return 'waiting';
+  return status !== null && isUnrun(status) ? 'not_run' : progressOf(countsOf(state));
+}

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { counted } from '../values/counted.ts';
 import { visible } from '../html/visible-text.ts';
 import { type Domains, lookAtAddress } from '../policy/address-look.ts';
-import { flagsTold } from './flag-words.ts';
 import type { ActionsManifest, Manifest, SendManifest } from './manifest.ts';
 
 export const Confirmation = z.object({
@@ -122,3 +121,21 @@ const VERBS: Readonly<Record<Step['action'], Verb>> = {
   expunge: (messages, from) => `Delete ${messages} permanently from ${from}`,
   set_flags: (messages, from, step) => `Have ${messages} in ${from} ${flagsTold(step, quoted)}`,
 };
+
+/** What a change of flags does to messages, in words. */
+const TOLD: Readonly<Record<string, readonly [added: string, removed: string]>> = {
+  '\\seen': ['marked as read', 'marked as unread'],
+  '\\flagged': ['flagged', 'no longer flagged'],
+  '\\answered': ['marked as answered', 'no longer marked as answered'],
+};
+
+/** `marked as read, given the keyword “done”`; `quoted` writes a keyword, which others may have chosen. */
+export function flagsTold(
+  { flags_add = [], flags_remove = [] }: ActionsManifest['steps'][number],
+  quoted: (keyword: string) => string,
+): string {
+  return [
+    ...flags_add.map((flag) => TOLD[flag.toLowerCase()]?.[0] ?? `given the keyword ${quoted(flag)}`),
+    ...flags_remove.map((flag) => TOLD[flag.toLowerCase()]?.[1] ?? `rid of the keyword ${quoted(flag)}`),
+  ].join(', ');
+}

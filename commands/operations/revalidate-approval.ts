@@ -4,13 +4,13 @@ import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { Loaded } from '../kernel/decide-and-append.ts';
-import type { Invalidation } from './approval-events.ts';
+import type { ApprovalTerms, Invalidation } from './approval-events.ts';
 import type { ApprovalState } from './approval-state.ts';
-import type { Commit, Committable, CommitKind } from './commit-kind.ts';
+import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { type Manifest, openManifest } from './manifest.ts';
 import { hasLostApprover } from './eligible-approvers.ts';
 import { assertRightsKnown, requesterNow, type Standing } from './requester.ts';
-import { isStricter } from './stricter-policy.ts';
+import { APPROVER_ROLES } from '../values/policy-document.ts';
 
 /** A check at a revision of its stream, about to be committed. */
 export interface Check extends Loaded<OperationState> {
@@ -114,4 +114,15 @@ async function manifestOf<Content extends Manifest>(
   const manifest = text === null ? null : openManifest(text, requested.content_hash);
   const isOurs = manifest?.kind === kind && manifest.operation_id === operationId;
   return isOurs ? (manifest as Content) : null;
+}
+
+/** True for a deny, and for any one thing more: approvers, a higher role, four eyes. */
+export function isStricter({ decision, terms }: PolicyDecision, approved: ApprovalTerms): boolean {
+  if (decision !== 'require' || terms === null) return decision === 'deny';
+  const rankOf = (role: ApprovalTerms['approver_role']): number => APPROVER_ROLES.indexOf(role);
+  return (
+    terms.quorum > approved.quorum ||
+    rankOf(terms.approver_role) > rankOf(approved.approver_role) ||
+    (terms.exclude_owner && !approved.exclude_owner)
+  );
 }

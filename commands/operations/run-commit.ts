@@ -2,7 +2,7 @@
  * The commit of a check, whatever it is about: everything is looked at again, and what fails for good ends the check. How
  * the manifest is executed each kind of check says itself (`CommitKind`).
  */
-import { appendFacts, type Loaded, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import { appendFacts, loadAggregate, type Loaded, streamOf } from '../kernel/decide-and-append.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { WrongExpectedRevision } from '../ports/event-store.ts';
@@ -16,12 +16,13 @@ import {
 } from './operation.ts';
 import type { ApprovalState } from './approval-state.ts';
 import { type Check, checkAgain, type Invalid } from './revalidate-approval.ts';
-import type { Commit, CommitKind } from './commit-kind.ts';
+import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { attemptFailed, isOwn } from './commit-outcome.ts';
 import type { Manifest } from './manifest.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
 import { replyOfCheck, statusOfCheck } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
+import { isOver } from './approval-status.ts';
 
 /** Writers on one stream meet rarely; more refusals than this in a row mean something else is wrong. */
 const MOST_TRIES = 8;
@@ -147,6 +148,36 @@ async function append(
     const { position } = await appendFacts(ports, commit.author, to);
     commit.notePosition(position);
     return position;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}
+
+/** Where a commit begins: the append that is the lock against every other end of its check. */
+export interface CommitBegun {
+  readonly revision: bigint;
+  readonly at: Date;
+}
+
+/**
+ * Started and intended in one append, at the revision everything was checked at. Null when another writer was first, and
+ * when its time passed since: whoever looks from then on is told that it expired.
+ */
+export async function beginCommit(
+  ports: Ports,
+  { commit, state, approval, revision, started }: Committable,
+  intent: OperationFact,
+): Promise<CommitBegun | null> {
+  const at = ports.clock.now();
+  if (isOver(approval, at)) return null;
+  const stream = streamOf(operation, commit.operationId);
+  const { catalogue } = operation;
+  const facts = [started, intent];
+  try {
+    const about = aboutOperation(commit.operationId, state.mailboxId, true);
+    const to = { stream, expected: revision, catalogue, facts, occurredAt: at, about };
+    return { revision: (await appendFacts(ports, commit.author, to)).revision, at };
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return null;
     throw error;

@@ -7,7 +7,25 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { notFound } from '../values/errors.ts';
 import { agent, createAgent as decideAgent } from './agent.ts';
-import { Agent, agentVersion, describeAgent } from './agent-payload.ts';
+import type { AgentEntry } from '../ports/directory.ts';
+
+export const Agent = z.object({
+  id: z.string(),
+  name: z.string(),
+  owner_id: z.string().describe('The person whose grants bound it.'),
+  created_at: z.string(),
+});
+export type Agent = z.output<typeof Agent>;
+
+export const describeAgent = (entry: AgentEntry): Agent => ({
+  id: entry.id,
+  name: entry.name,
+  owner_id: entry.ownerId,
+  created_at: entry.createdAt,
+});
+
+/** An agent has one event so far, its creation. */
+export const agentVersion = (): string => '1';
 
 const Input = z.strictObject({
   name: lineOfText(100),

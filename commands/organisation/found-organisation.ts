@@ -4,13 +4,13 @@
  */
 import { account, emailKey, emailReservation, registerAccount, reserveEmail } from '../accounts/account.ts';
 import { storePassword } from '../accounts/change-password.ts';
-import { isLongEnough, MIN_PASSWORD_LENGTH } from '../accounts/password-field.ts';
+import { isLongEnough, MIN_PASSWORD_LENGTH } from '../accounts/invalid-credentials.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
-import type { HashedPassword } from '../ports/secrets.ts';
+import type { HashedPassword } from '../ports/sign-in-port.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { agent, createAgent } from './agent.ts';
 import {

@@ -10,9 +10,43 @@ import { type Caller, managesEveryMailbox } from '../kernel/access.ts';
 import { chosenScopes, PresetField } from '../kernel/scope-choice.ts';
 import { type Scope, SCOPES, SESSION_ONLY_SCOPES } from '../values/scopes.ts';
 import { mintToken } from './mint-token.ts';
-import { issueToken, token } from './token.ts';
-import { describeToken, Token } from './token-payload.ts';
-import { isOwnPrincipal } from './visible-tokens.ts';
+import { issueToken, revokeToken, token } from './token.ts';
+import type { AgentEntry, DirectoryState, TokenEntry } from '../ports/directory.ts';
+import { Nothing, replayNothing } from '../values/empty-response.ts';
+
+export const Token = z.object({
+  id: z.string(),
+  name: z.string(),
+  principal: z.object({ id: z.string(), kind: z.enum(['user', 'agent']) }),
+  scopes: z.array(z.string()),
+  mailbox_ids: z.array(z.string()).nullable().describe('Null = every mailbox its principal has a grant on.'),
+  surface: z.enum(['rest', 'mcp']),
+  expires_at: z.string(),
+  last_used_at: z.string().nullable().optional().describe('To the minute; null = never.'),
+  created_by: z.string(),
+  created_at: z.string(),
+  status: z.enum(['active', 'expired', 'revoked']),
+});
+export type Token = z.output<typeof Token>;
+
+/** The token as the directory knows it, at `now`. */
+export const describeToken = (entry: TokenEntry, now: Date): Token => ({
+  id: entry.id,
+  name: entry.name,
+  principal: { id: entry.principalId, kind: entry.principalKind },
+  scopes: [...entry.scopes],
+  mailbox_ids: entry.mailboxIds && [...entry.mailboxIds],
+  surface: entry.surface,
+  expires_at: entry.expiresAt,
+  created_by: entry.createdBy,
+  created_at: entry.createdAt,
+  status:
+    entry.revokedAt !== null
+      ? 'revoked'
+      : Date.parse(entry.expiresAt) <= now.getTime()
+        ? 'expired'
+        : 'active',
+});
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** The longest life of a token (`contract.md` 2). */
@@ -123,3 +157,45 @@ function mailboxesWithin(
   }
   return [...new Set(ids)];
 }
+
+/** Which tokens and agents a caller manages: its own and its agents'; owners and admins those of the organisation. */
+const managesOrganisation = ({ role }: Caller): boolean => role === 'owner' || role === 'admin';
+
+/** True for the caller itself and for an agent it owns. */
+export const isOwnPrincipal = (caller: Caller, state: DirectoryState, principalId: string): boolean =>
+  principalId === caller.principal.id ||
+  (state.agents.get(principalId)?.ownerId === caller.principal.id &&
+    state.agents.get(principalId)?.orgId === caller.org.id);
+
+export const managesToken = (caller: Caller, state: DirectoryState, token: TokenEntry): boolean =>
+  token.orgId === caller.org.id &&
+  (managesOrganisation(caller) || isOwnPrincipal(caller, state, token.principalId));
+
+export const managesAgent = (caller: Caller, agent: AgentEntry): boolean =>
+  agent.orgId === caller.org.id && (managesOrganisation(caller) || agent.ownerId === caller.principal.id);
+
+/** DELETE /tokens/:token_id: revokes a token. */
+const WithdrawInput = z.strictObject({ token_id: z.string().min(1).max(64) });
+
+export const deleteToken = defineCapability<z.output<typeof WithdrawInput>, Nothing>({
+  name: 'delete_token',
+  title: 'Revoke a token',
+  summary: 'Revokes a token of yours or of your agents; owners and admins any of the organisation.',
+  description: 'Revokes a token: every request with it is refused from then on. Also the one that asks.',
+  effect: 'write',
+  access: { any: ['tokens:manage'], freeInSession: true },
+  rest: { method: 'delete', path: '/tokens/:token_id', status: 204 },
+  tool: null,
+  idempotency: { kind: 'claim', replay: replayNothing },
+  input: WithdrawInput,
+  output: Nothing,
+  handle: async ({ token_id }, context) => {
+    const { caller, ports, writer, author } = context;
+    const entry = ports.directory.state.tokens.get(token_id);
+    if (!entry || !managesToken(caller, ports.directory.state, entry)) throw notFound('token');
+    await context.claim('req');
+    const { position } = await decideAndAppend(writer, author, token, { id: token_id, decide: revokeToken });
+    await answerWhenKnown(context, position);
+    return {};
+  },
+});

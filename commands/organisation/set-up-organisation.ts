@@ -1,8 +1,6 @@
 /** POST /auth/setup: the first owner and organisation, by the link that a fresh start prints (`contract.md` 18). */
 import { z } from 'zod';
-import { NewEmail } from '../accounts/email-field.ts';
-import { invalidLink } from '../accounts/invalid-credentials.ts';
-import { NewPassword } from '../accounts/password-field.ts';
+import { invalidLink, NewEmail, NewPassword } from '../accounts/invalid-credentials.ts';
 import { personAuthor } from '../accounts/person-at-the-door.ts';
 import { foundOrganisation, isUnfounded } from './found-organisation.ts';
 import { lineOfText } from '../values/line-of-text.ts';

@@ -1,6 +1,5 @@
 /** What is kept to log in to a mailbox, and what a login gets of it. */
 import type { HostSettings, MailLogin } from './mail-port.ts';
-import type { MailProvider } from './mail-providers.ts';
 
 export type PasswordLogin = Extract<MailLogin, { readonly kind: 'password' }>;
 
@@ -38,4 +37,74 @@ export interface MailLogins {
    * answer.
    */
   current(mailbox: MailboxHosts & { readonly id: string }, refused?: MailLogin): Promise<MailLogin>;
+}
+
+/** Providers whose mailboxes are opened with an OAuth token (XOAUTH2) instead of a password. */
+
+export const MAIL_PROVIDERS = ['google', 'microsoft'] as const;
+export type MailProvider = (typeof MAIL_PROVIDERS)[number];
+
+/** How a person knows them. */
+export const PROVIDER_NAMES: Readonly<Record<MailProvider, string>> = {
+  google: 'Google',
+  microsoft: 'Microsoft',
+};
+
+/** Where a provider sends a person back to, below the gateway's address (`contract.md` 17). */
+export const PROVIDER_CALLBACK_PATH = '/oauth/provider/callback';
+
+/** Who asked, and so in whose name an answer is taken. */
+export interface AuthorizationRequester {
+  readonly principalId: string;
+  readonly tokenId: string;
+  readonly actor: 'person' | 'delegated' | 'agent' | 'system';
+  readonly requestId: string;
+}
+
+export interface AuthorizationRequest {
+  readonly provider: MailProvider;
+  readonly orgId: string;
+  readonly mailboxId: string;
+  /** The mailbox's address: shown to the provider as a hint, and what the account's address must be. */
+  readonly email: string;
+  /** `hostsOf` the mailbox: where the tokens will go. */
+  readonly hosts: string;
+  readonly requester: AuthorizationRequester;
+}
+
+/** A request that can be answered no second time. `proof` is the port's own business. */
+export interface TakenAuthorization {
+  readonly request: AuthorizationRequest;
+  readonly proof: unknown;
+}
+
+/** What the provider gave: tokens, and the addresses of the account as it vouches for them. */
+export interface GrantedTokens {
+  readonly addresses: readonly string[];
+  readonly tokens: Pick<ProviderCredentials, 'accessToken' | 'accessTokenExpiresAt'> & {
+    readonly refreshToken: string;
+  };
+}
+
+export interface ProviderAuthorizations {
+  /** Throws `operation_unsupported` naming the setting that is missing for a provider. */
+  requireRegistered(provider: MailProvider): void;
+  /**
+   * Remembers a request for ten minutes; the answer is where the person signs in. Throws `operation_unsupported`, and
+   * `mailbox_unavailable` when the provider does not answer.
+   */
+  begin(request: AuthorizationRequest): Promise<{ readonly authorizeUrl: string; readonly expiresAt: Date }>;
+  /** The request a state stands for; null when there is none (any more). */
+  find(state: string): Promise<AuthorizationRequest | null>;
+  /** Like `find`, and nobody finds it again. */
+  take(state: string): Promise<TakenAuthorization | null>;
+  /**
+   * Exchanges the provider's answer for tokens. Throws `mailbox_auth_failed` when the provider refuses it or gives nothing
+   * lasting, `mailbox_unavailable`.
+   */
+  redeem(taken: TakenAuthorization, answer: Readonly<Record<string, string>>): Promise<GrantedTokens>;
+  /** Forgets what was asked for a mailbox and is not answered yet. */
+  forget(mailboxId: string): Promise<void>;
+  /** Takes a refresh token back at the provider. False when that cannot be done, or not now. */
+  revoke(provider: MailProvider, refreshToken: string): Promise<boolean>;
 }

@@ -2,17 +2,15 @@
  * The mail side as the rest of the gateway sees it: folders and messages by number and UID, typed refusals instead of
  * an IMAP client's odd results. Paths and credentials stay behind it.
  */
-import type { ConnectionReport } from './connection-report.ts';
 import type { Filter } from '../mail/mail-filter.ts';
 import type { Position } from '../values/position.ts';
-import type { ServerCapabilities } from './server-capabilities.ts';
 import type { FolderRole } from '../values/folder-roles.ts';
 import type {
-  FolderRef,
-  MessageRef,
-  Identified,
-  FetchedMessage,
   BodySource,
+  FetchedMessage,
+  FolderRef,
+  Identified,
+  MessageRef,
   PartDescription,
 } from '../mail/message.ts';
 import type { MailQuery, MailQueryAnswer } from '../mail/query.ts';
@@ -167,4 +165,25 @@ export interface MailPort {
   assertReachable(settings: HostSettings): Promise<void>;
   /** Ends the mailbox's connections: its settings changed, it was paused or removed. */
   disconnect(mailboxId: string): Promise<void>;
+}
+
+/** How far a trial connection to a mail server came. */
+export interface ConnectionReport {
+  readonly ok: boolean;
+  readonly stage: 'egress' | 'connect' | 'tls' | 'greeting' | 'login' | 'ready';
+  readonly latencyMs: number;
+  readonly error?: string;
+}
+
+/** What a mail server said it can, as far as the gateway asks. */
+export interface ServerCapabilities {
+  readonly move: boolean;
+  readonly uidPlus: boolean;
+  readonly specialUse: boolean;
+  readonly condstore: boolean;
+  readonly idle: boolean;
+  /** One message may lie in several folders at once (X-GM-EXT-1). */
+  readonly sharesMessages: boolean;
+  /** The server's own words, upper case, sorted. */
+  readonly names: readonly string[];
 }

@@ -7,20 +7,17 @@ import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from '../values/ids.ts';
 import type { MailCopies } from './mirror-versions.ts';
 import type { MailEchoes } from './change-attribution.ts';
-import type { MailLogins } from './mail-logins.ts';
+import type { MailLogins, ProviderAuthorizations } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Markup } from './markup.ts';
 import type { Contacts } from './known-recipients.ts';
 import type { MessageMoves } from './message-moves.ts';
 import type { MessageComposer } from './message-composer.ts';
-import type { McpTasks } from './mcp-tasks.ts';
-import type { ProviderAuthorizations } from './provider-authorizations.ts';
+import type { McpSessions, McpTasks } from './mcp.ts';
 import type { Directory } from './directory.ts';
-import type { Secrets } from './secrets.ts';
+import type { AttemptLimits, OneTimeLinks, Secrets, SessionUse, Tokens } from './sign-in-port.ts';
 import type { Position } from '../values/position.ts';
 import type { Sealed } from '../values/sealed.ts';
-import type { Tokens } from './access-tokens.ts';
-import type { AttemptLimits, OneTimeLinks, SessionUse } from './sign-in-port.ts';
 import type { SubmissionPort } from './submission-port.ts';
 import type { EventStore } from './event-store.ts';
 
@@ -93,24 +90,6 @@ export interface Leases {
   isHeld(name: string): boolean;
   /** Null when nobody holds it (never taken, released or run out). */
   holder(name: string): Promise<{ readonly runId: string; readonly until: Date } | null>;
-}
-
-export interface McpSession {
-  readonly id: string;
-  readonly tokenId: string;
-  readonly orgId: string;
-  readonly principalId: string;
-  readonly revision: string;
-  readonly advancedTools: boolean;
-}
-
-/** MCP sessions in Postgres (`vault`), sliding 24 h. */
-export interface McpSessions {
-  create(session: McpSession): Promise<void>;
-  /** Null when unknown or expired. Touches at most once a minute; may be a copy up to `maxAgeMs` old (0 = the row). */
-  find(id: string, maxAgeMs: number): Promise<McpSession | null>;
-  setAdvancedTools(id: string, enabled: boolean): Promise<void>;
-  end(id: string): Promise<void>;
 }
 
 /** One line of the process's own access stream: a read of bodies, or a refusal. */

@@ -10,6 +10,8 @@ import type { ComposedDraft } from '../drafts/compose-draft.ts';
 import type { DraftBody } from '../drafts/draft-body.ts';
 import type { DraftFrozen } from '../drafts/draft-events.ts';
 import { wireAddress } from '../drafts/mail-address.ts';
+import type { Markup, ShownParts } from '../ports/markup.ts';
+import { MarkupRefused } from '../html/written-markup.ts';
 
 /** Size in bytes and SHA-256 in hex of what was read for an attachment. */
 export interface ReadBytes {
@@ -109,4 +111,17 @@ async function* hashed(
     yield piece;
   }
   told({ size, sha256: hash.digest('hex') });
+}
+
+/** `too_costly` for one that takes too long or too much memory. Throws `overloaded`. */
+export async function shownBody(
+  markup: Pick<Markup, 'show'>,
+  { html, text }: { readonly html: string | null; readonly text: string },
+): Promise<ShownParts | 'too_costly'> {
+  try {
+    return await markup.show({ html, text });
+  } catch (error) {
+    if (error instanceof MarkupRefused) return 'too_costly';
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../values/errors.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import { canonicalJson } from '../kernel/idempotency.ts';
 import type { Ports } from '../ports/ports.ts';
-import { beginCommit } from '../operations/begin-commit.ts';
+import { beginCommit } from '../operations/run-commit.ts';
 import { invalidatedBy } from '../operations/revalidate-approval.ts';
 import type { Committable, CommitKind, Executed } from '../operations/commit-kind.ts';
 import type { Invalidation } from '../operations/approval-events.ts';

@@ -7,7 +7,7 @@ import type { DraftFrozen } from '../drafts/draft-events.ts';
 import type { DraftState } from '../drafts/draft.ts';
 import { messageOf, newMessageId } from '../drafts/compose-draft.ts';
 import { MAX_MESSAGE_BYTES, recipientsOf } from '../drafts/draft-envelope.ts';
-import type { DraftPorts } from '../drafts/draft-ports.ts';
+import type { DraftPorts } from '../drafts/received-attachment.ts';
 import { needsSmtpUtf8, wireAddress } from '../drafts/mail-address.ts';
 import { type FrozenMessage, measured } from './build-send-manifest.ts';
 

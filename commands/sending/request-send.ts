@@ -19,10 +19,9 @@ import { draft, type DraftState } from '../drafts/draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
 import { freezeMessage } from './freeze-draft.ts';
 import { asLoaded, type DraftAtRevision, freezeForCheck } from './begin-send.ts';
-import { buildSendManifest, type FrozenMessage } from './build-send-manifest.ts';
+import { buildSendManifest, type FrozenMessage, shownBody } from './build-send-manifest.ts';
 import { firstContactWarnings, skippedWarnings } from './recipient-warnings.ts';
 import { sendWarnings } from './send-warnings.ts';
-import { shownBody } from './shown-body.ts';
 import { replaySend } from './replay-send.ts';
 import { locked, type SendRequest } from './submit-send.ts';
 

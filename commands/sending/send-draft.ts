@@ -7,7 +7,6 @@ import { awaitClaim, keyInProgress } from '../kernel/idempotency.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { authorizeOperation } from '../operations/authorize-operation.ts';
 import { assertDecidable } from '../operations/request-approval.ts';
-import type { OperationReply } from '../operations/operation.ts';
 import { assertNotPaused } from '../messages/prepare-operation.ts';
 import { operationIdOf } from '../operations/operation-id.ts';
 import { termsFor } from '../policy/approval-terms.ts';
@@ -23,6 +22,10 @@ import { requestSend } from './request-send.ts';
 import { sendContentOf } from './send-content.ts';
 import { assertQuotaLeft, senderOf } from '../operations/send-quota.ts';
 import { locked, type SendRequest, submitSend } from './submit-send.ts';
+import { z } from 'zod';
+import { defineCapability } from '../kernel/capability.ts';
+import { OperationReply } from '../operations/operation.ts';
+import { DraftId } from '../drafts/draft-input.ts';
 
 /**
  * Sends a draft the caller may send, or asks for that where mode or policy want a check. Whatever the request or the draft
@@ -134,3 +137,43 @@ export function assertSubmits({ smtp }: MailboxEntry): void {
 /** What policy says of sending the draft as it stands. Throws `conflict` when its content was erased. */
 export const askPolicy = async (context: Context, { state, mailbox }: LoadedDraft): Promise<PolicyDecision> =>
   decideSendPolicy(context, mailbox, await sendContentOf(context.ports, state));
+
+/** The direct verb: a draft is sent at once or refused. */
+export const sendDraftCapability = defineCapability({
+  name: 'send_draft',
+  title: 'Send draft',
+  summary: 'Send a draft now.',
+  description:
+    'Send a draft as it is; the mail goes out at once and cannot be taken back. Needs an idempotency key: a repeat with the ' +
+    'same key never sends twice and answers with what became of the first call. completed: the mail server took the ' +
+    'message; draft.rejected names recipients it refused. approval_required: policy wants an approval first, ask with wants_to_send_draft. ' +
+    'pending_commit: policy holds it back until draft.commit_at, and discard_draft ends it. provider_timeout ' +
+    'with retry_at: it is tried again by itself until then; discard_draft ends that. provider_rejected: it was not sent, ' +
+    'edit the draft and send it again. outcome_unknown: nobody knows yet whether it was sent; do not send it again, ask ' +
+    'with the same key later.',
+  effect: 'write',
+  access: { any: ['drafts:send'] },
+  rest: { method: 'post', path: '/drafts/:draft_id/send_draft' },
+  tool: {
+    surface: 'granular',
+    hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  },
+  idempotency: { kind: 'operation', required: () => true },
+  input: z.strictObject({
+    draft_id: DraftId,
+    expected_version: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Refuse with version_conflict when the draft has another version.'),
+  }),
+  output: OperationReply,
+  ifMatch: true,
+  handle: (input, context) =>
+    sendDraft(context, {
+      capability: 'send_draft',
+      draftId: input.draft_id,
+      expectedVersion: input.expected_version,
+      mode: 'execute',
+    }),
+});

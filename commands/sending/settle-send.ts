@@ -16,7 +16,7 @@ import { closeOperation } from './close-operation.ts';
 import { concludeSend } from './conclude-send.ts';
 import { givenUp, putBack, sent, unknown, withdrawn } from './decide-send.ts';
 import { type NextStep, nextStep, type SendingOperation } from './next-step.ts';
-import { refusedToday } from './reauthorize-send.ts';
+import { refusedToday } from './send-content.ts';
 import { runAttempt } from './run-attempt.ts';
 import { refusedAs } from './send-outcome.ts';
 import { findSentCopy, messageIdsOf } from './sent-copy.ts';

@@ -116,3 +116,9 @@ export interface StoredEvent {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly storedAt: Date;
 }
+
+/** Told apart by the id's prefix. */
+export const isSessionId = (tid: string): boolean => tid.startsWith('ses_');
+
+export const credentialIds = (tid: string): Pick<EventMetadata['actor'], 'token_id' | 'session_id'> =>
+  isSessionId(tid) ? { token_id: null, session_id: tid } : { token_id: tid, session_id: null };

@@ -5,6 +5,8 @@ import { invokeCapability } from '../../commands/kernel/invoke-capability.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { SCOPES } from '../../commands/values/scopes.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
+import type { Author } from '../../commands/kernel/decide-and-append.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
 
 export interface CallArguments {
   readonly capability: string;
@@ -69,4 +71,20 @@ function orgOf(state: DirectoryState, principalId: string): string {
   if (agent) return agent.orgId;
   const role = [...state.roles.keys()].find((key) => key.endsWith(`/${principalId}`));
   return role?.slice(0, role.indexOf('/')) ?? '';
+}
+
+/** Whoever has a shell on the machine, as the author of events. */
+export function adminAuthor(ports: Pick<Ports, 'ids'>, orgId: string): Author {
+  const author = systemAuthor(ports, orgId);
+  return { ...author, actor: { ...author.actor, id: 'admin-command' } };
+}
+
+/** The one named, or the only one there is. Throws one sentence. */
+export function organisationNamed({ organisations }: DirectoryState, org: string | undefined): string {
+  const ids = [...organisations.keys()];
+  const [only] = ids;
+  if (only === undefined) throw new Error('There is no organisation yet; "bootstrap" makes the first.');
+  if (org === undefined && ids.length === 1) return only;
+  if (org !== undefined && organisations.has(org)) return org;
+  throw new Error(`Name the organisation with --org: ${ids.join(', ')}.`);
 }

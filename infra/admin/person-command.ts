@@ -1,9 +1,13 @@
 /** `admin person`: adds a person, or gives one a new password, by a link that counts once. */
-import { isEmailAddress } from '../../commands/accounts/email-field.ts';
-import { addPerson, passwordLink, type PersonPorts, personWith } from '../../commands/organisation/add-person.ts';
+import { isEmailAddress } from '../../commands/accounts/invalid-credentials.ts';
+import {
+  addPerson,
+  passwordLink,
+  type PersonPorts,
+  personWith,
+} from '../../commands/organisation/add-person.ts';
 import { type Role, ROLES } from '../../commands/values/scopes.ts';
-import { adminAuthor } from './admin-author.ts';
-import { organisationNamed } from './organisation-named.ts';
+import { adminAuthor, organisationNamed } from './call-command.ts';
 
 export interface PersonArguments {
   readonly verb: string;

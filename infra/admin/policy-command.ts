@@ -4,8 +4,7 @@ import type { DirectoryState } from '../../commands/ports/directory.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
 import { type PolicyPorts, readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
-import { adminAuthor } from './admin-author.ts';
-import { organisationNamed } from './organisation-named.ts';
+import { adminAuthor, organisationNamed } from './call-command.ts';
 
 export interface PolicyArguments {
   /** Absent = show. */

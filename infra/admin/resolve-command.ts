@@ -5,7 +5,7 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import { operation } from '../../commands/operations/operation.ts';
 import { countsOf, progressOf } from '../../commands/operations/operation-progress.ts';
 import { WORDS } from '../../commands/messages/resolve-actions.ts';
-import { adminAuthor } from './admin-author.ts';
+import { adminAuthor } from './call-command.ts';
 
 export interface ResolveArguments {
   readonly operationId: string;

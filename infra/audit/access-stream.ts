@@ -5,7 +5,7 @@
 import { GatewayError } from '../../commands/values/errors.ts';
 import { PolicyDenied, RequestRefused } from '../../commands/kernel/access-events.ts';
 import { EventMetadata } from '../../commands/values/event.ts';
-import { newEvents } from '../../commands/kernel/new-events.ts';
+import { newEvents } from '../../commands/kernel/decide-and-append.ts';
 import type { AccessEntry, AccessLog, Clock, Ids, Log } from '../../commands/ports/ports.ts';
 import {
   type EventStore,

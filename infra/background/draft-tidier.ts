@@ -2,7 +2,7 @@
 import { discardOrphans, eraseLeftContent } from '../../commands/drafts/tidy-drafts.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { listUnsentDrafts } from '../../projections/drafts.ts';
-import { listLeftContent } from '../content-store/left-content.ts';
+import { listLeftContent } from '../content-store/postgres-content-store.ts';
 import { repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 60_000;

@@ -1,15 +1,16 @@
 /** What can be known of a backup before anything is written: whole, known to this version, and opened by this key. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { readMigrations } from '../postgres/migration-files.ts';
+import { readMigrations } from '../postgres/migrate.ts';
 import { loadMasterKey } from '../security/key-file.ts';
 import { opensGatewayKey } from '../security/vault.ts';
-import { bytesOf, readCopyFile } from './copy-text.ts';
 import { type Manifest, MANIFEST, readManifest, type StoredFile } from './manifest.ts';
 import type { KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 
 export interface BackupChecks {
   /** The backup's folder. */
@@ -65,3 +66,29 @@ async function refuseOtherKey(path: string, columns: readonly string[], masterKe
     `The key file does not open the keys in ${path}: set KEY_FILE to the one that the saved gateway used.`,
   );
 }
+
+/** Reads single values out of a file of COPY in text form (PostgreSQL documentation, "COPY", "Text Format"). */
+const unzip = promisify(gunzip);
+
+const CONTROL: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+
+/** The rows of a small file by column name, null for NULL. Throws when it is not whole. */
+export async function readCopyFile(
+  path: string,
+  columns: readonly string[],
+): Promise<readonly Readonly<Record<string, string | null>>[]> {
+  const text = (await unzip(await readFile(path))).toString();
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const values = line.split('\t').map(valueOf);
+      return Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]));
+    });
+}
+
+/** `\x0aff…`, as a bytea is written. */
+export const bytesOf = (value: string): Buffer => Buffer.from(value.replace(/^\\x/, ''), 'hex');
+
+const valueOf = (field: string): string | null =>
+  field === '\\N' ? null : field.replace(/\\(.)/g, (_, letter: string) => CONTROL[letter] ?? letter);

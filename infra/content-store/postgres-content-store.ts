@@ -10,7 +10,6 @@ import {
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
-import { inChunks } from './in-chunks.ts';
 
 /** Few rows for a large content, little memory for many at once. */
 export const CHUNK_BYTES = 128 * 1024;
@@ -223,3 +222,38 @@ const tooLarge = (maxBytes: number): GatewayError =>
   new GatewayError('payload_too_large', `At most ${String(maxBytes)} bytes are taken here.`, {
     details: { max_bytes: maxBytes },
   });
+
+/**
+ * Bytes cut anew: every chunk but the last has the same length, whatever the pieces were. A chunk is good until the next one
+ * is asked for: all are of the same memory, for what many uploads leave behind comes to more than what they hold.
+ */
+export async function* inChunks(
+  pieces: AsyncIterable<Uint8Array>,
+  chunkBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunk = Buffer.allocUnsafe(chunkBytes);
+  let filled = 0;
+  for await (const piece of pieces) {
+    for (let taken = 0; taken < piece.length;) {
+      const part = piece.subarray(taken, taken + chunkBytes - filled);
+      chunk.set(part, filled);
+      taken += part.length;
+      filled += part.length;
+      if (filled < chunkBytes) continue;
+      yield chunk;
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield chunk.subarray(0, filled);
+}
+
+/** Drafts discarded since then that still hold content. */
+export async function listLeftContent(sql: Sql, since: Date, limit: number): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
+    `select d.id from read.draft d
+     where d.status = 'discarded' and d.updated_at > $1
+       and exists (select 1 from vault.content c where c.draft_id = d.id) limit $2`,
+    [since, limit],
+  );
+  return rows.map(({ id }) => id);
+}

@@ -1,11 +1,15 @@
 /** Fills an empty gateway: organisation, owner, agent, tokens by bootstrap; mailbox and grant by the owner's own calls. */
 import { randomBytes } from 'node:crypto';
-import { PRESETS, isMailboxScope } from '../../commands/values/scopes.ts';
-import { bootstrapOrganisation, issueFirstTokens } from '../../commands/organisation/bootstrap-organisation.ts';
+import { isMailboxScope, PRESETS } from '../../commands/values/scopes.ts';
+import {
+  bootstrapOrganisation,
+  issueFirstTokens,
+} from '../../commands/organisation/bootstrap-organisation.ts';
 import type { Gateway } from '../process/gateway.ts';
 import type { DemoFacts } from './demo-facts.ts';
 import type { DemoMail } from './demo-mail.ts';
-import { setDemoPolicy } from './demo-policy.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { type PolicyPorts, readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
 
 const DOMAIN = 'example.com';
 const OWNER_EMAIL = `owner@${DOMAIN}`;
@@ -124,4 +128,14 @@ async function setUpMailbox(
     scopes: PRESETS.operator.filter(isMailboxScope),
   });
   return id;
+}
+
+/** Sends of agents, and whatever leaves the domain, wait for an approval as the built-in policy has it. */
+export async function setDemoPolicy(ports: PolicyPorts, orgId: string, domain: string): Promise<void> {
+  const { state } = ports.directory;
+  if (state.policies.has(orgId)) return;
+  const when = { actions: ['send'], actors: ['delegated'], recipient_domains: [domain] };
+  const rules = [{ id: 'demo-own-domain', when, then: { decision: 'allow' } }];
+  const document = readPolicyDocument(state, orgId, { internal_domains: [domain], rules });
+  await setPolicy(ports, systemAuthor(ports, orgId), orgId, document);
 }

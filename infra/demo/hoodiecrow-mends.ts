@@ -1,7 +1,13 @@
 /** hoodiecrow's worst quirks, mended; and what it could not bear, refused. */
-import type { ImapServer, OutgoingResponse, ParsedCommand, StoredMessage } from 'hoodiecrow-imap';
+import type {
+  AnswerNode,
+  ImapServer,
+  OutgoingResponse,
+  ParsedCommand,
+  StoredMessage,
+  TypedNode,
+} from 'hoodiecrow-imap';
 import fetchHandlers from 'hoodiecrow-imap/lib/commands/handlers/fetch.js';
-import { compileAnswer } from './compile-answer.ts';
 
 /** Characters of one header field: hoodiecrow unfolds a longer one in seconds, one of 1.5 MB in minutes. */
 const MOST_FIELD_CHARS = 64 * 1024;
@@ -119,4 +125,43 @@ let lastUidValidity = 0;
 export function freshUidValidity(): number {
   lastUidValidity = Math.max(lastUidValidity + 1, Math.floor(Date.now() / 1_000));
   return lastUidValidity;
+}
+
+/** RFC 3501 9: what an atom may consist of; a flag begins with a backslash. */
+const ATOM = /^\\?[^\u0000-\u0020\u007f-\uffff(){%*"\\\]]*$/;
+
+/** Characters are bytes. */
+export function compileAnswer({ tag = '*', command, attributes = [] }: OutgoingResponse): string {
+  const first = command === undefined || command === '' ? tag : `${tag} ${command}`;
+  return [first, ...attributes.map(compileNode)].join(' ');
+}
+
+function compileNode(node: AnswerNode): string {
+  if (Array.isArray(node)) return `(${node.map(compileNode).join(' ')})`;
+  if (typeof node === 'number') return String(Math.round(node) || 0);
+  if (typeof node === 'string') return JSON.stringify(node);
+  return node == null ? 'NIL' : compileTyped(node as TypedNode);
+}
+
+function compileTyped(node: TypedNode): string {
+  const text = String(node.value ?? '');
+  switch (node.type.toUpperCase()) {
+    case 'LITERAL':
+      return `{${String(text.length)}}\r\n${text}`;
+    case 'STRING':
+      return JSON.stringify(text);
+    case 'NUMBER':
+      return text === '' ? '0' : text;
+    case 'ATOM':
+    case 'SECTION':
+      return compileAtom(text, node);
+    default:
+      return text;
+  }
+}
+
+function compileAtom(text: string, { section, partial }: TypedNode): string {
+  const atom = ATOM.test(text) ? text : JSON.stringify(text);
+  const within = section ? `[${section.map(compileNode).join(' ')}]` : '';
+  return `${atom}${within}${partial ? `<${partial.join('.')}>` : ''}`;
 }

@@ -13,7 +13,7 @@ import type { KnownLog } from './known-log.ts';
 import { Slots } from '../concurrency/semaphore.ts';
 import type { StoreConnection } from './store-connection.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
-import { credentialsIn } from './store-credentials.ts';
+import { credentialsIn } from './store-connection.ts';
 import { NoSpaceLeft } from '../platform/disk-full.ts';
 import { classifyFailure, reportFailure, saysNoSpace, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';

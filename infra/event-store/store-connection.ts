@@ -8,8 +8,8 @@ import { EventStoreDBClient } from '@eventstore/db-client';
 import { connectivityState } from '@grpc/grpc-js';
 import type { CallOptions, Channel, Metadata } from '@grpc/grpc-js';
 import type { Log } from '../../commands/ports/ports.ts';
-import { credentialsIn } from './store-credentials.ts';
 import { guardSharedAppendCall } from './shared-append-call.ts';
+import type { Credentials } from '@eventstore/db-client';
 
 /** The client's own default; it is also what a server may take to answer a ping. */
 const KEEP_ALIVE_TIMEOUT_MS = 10_000;
@@ -153,4 +153,24 @@ function withOwnConnection(url: string, number: number): string {
   const hasSettings = address.replace(/^[^:]+:\/\/(?:[^:]+:[^@]+@)?/, '').includes('?');
   // Of a setting given twice the client takes the last.
   return `${address}${hasSettings ? '&' : '?'}keepAliveTimeout=${String(ownMs)}`;
+}
+
+/** User and password in the address of an event store. */
+export interface GivenCredentials {
+  readonly credentials: Credentials;
+  /** True for one node on this machine without TLS. */
+  readonly isPlainLoopback: boolean;
+}
+
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/** Null when the address names none. */
+export function credentialsIn(url: string): GivenCredentials | null {
+  const match = /^[^:]+:\/\/([^:@/?]+):([^@/?]+)@([^?]*?)\/?(?:\?(.*))?$/.exec(url.trim());
+  if (!match) return null;
+  const [, username = '', password = '', hosts = '', settings = ''] = match;
+  return {
+    credentials: { username: decodeURIComponent(username), password: decodeURIComponent(password) },
+    isPlainLoopback: LOOPBACK.has(hosts.replace(/:\d+$/, '')) && /(?:^|&)tls=false(?:&|$)/i.test(settings),
+  };
 }

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
-import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/provider-authorizations.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
 import { portRefused } from '../platform/kept-port.ts';
 import type { Metrics } from '../observability/metrics.ts';

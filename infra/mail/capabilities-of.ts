@@ -1,6 +1,6 @@
 /** What a server says it can (CAPABILITY, RFC 9051 6.1.1), as far as the gateway cares. */
 import type { ImapFlow } from 'imapflow';
-import type { ServerCapabilities } from '../../commands/ports/server-capabilities.ts';
+import type { ServerCapabilities } from '../../commands/ports/mail-port.ts';
 
 /** Of a client that is logged in: some servers tell more then. */
 export function capabilitiesOf(client: ImapFlow): ServerCapabilities {

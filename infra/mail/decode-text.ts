@@ -3,7 +3,6 @@ import { simpleParser } from 'mailparser';
 import { decodePiece } from '../../commands/mail/transfer-decoding.ts';
 import type { TextPart } from './body-structure.ts';
 import { declaredCharset, decodeCharset, decodeUndeclared, isMisread } from './charsets.ts';
-import { unflow } from './flowed-text.ts';
 
 /**
  * Transfer encoding, charset and flowed lines undone; lines end in `\n`. Where no charset is declared, or one that cannot be it,
@@ -32,3 +31,39 @@ async function decodeAs(bytes: Uint8Array, charset: string): Promise<string> {
 
 /** The server's words are its sender's: nothing of them may become a header of its own. */
 const token = (text: string): string => text.replaceAll(/[^\w.:+-]/g, '');
+
+/** `format=flowed` (RFC 3676): lines that were broken for the way, put together again. */
+
+interface Line {
+  readonly depth: number;
+  readonly text: string;
+}
+
+/** Quote marks and stuffing off each line before any two are joined (RFC 3676 4.5). */
+function unquoted(line: string): Line {
+  const depth = /^>*/.exec(line)?.[0].length ?? 0;
+  const text = line.slice(depth);
+  return { depth, text: text.startsWith(' ') ? text.slice(1) : text };
+}
+
+/** A line that ends in a space goes on in the next one, but for the mark before a signature (RFC 3676 4.3). */
+const isFlowed = ({ text }: Line): boolean => text.endsWith(' ') && text !== '-- ';
+
+const quoted = ({ depth }: Line, text: string): string =>
+  depth === 0 ? text : text === '' ? '>'.repeat(depth) : `${'>'.repeat(depth)} ${text}`;
+
+/** The text with its paragraphs whole and each quote mark once; with `delSp` the space at a break goes too. */
+export function unflow(text: string, delSp: boolean): string {
+  const lines = text.split('\n').map(unquoted);
+  const paragraphs: string[] = [];
+  let open: string[] = [];
+  for (const [index, line] of lines.entries()) {
+    const next = lines[index + 1];
+    const goesOn = isFlowed(line) && next?.depth === line.depth && next.text !== '-- ';
+    open.push(goesOn && delSp ? line.text.slice(0, -1) : line.text);
+    if (goesOn) continue;
+    paragraphs.push(quoted(line, open.join('')));
+    open = [];
+  }
+  return paragraphs.join('\n');
+}

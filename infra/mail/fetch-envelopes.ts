@@ -7,9 +7,8 @@ import type {
 } from 'imapflow';
 import { type AddressObject, simpleParser } from 'mailparser';
 import { decodePiece } from '../../commands/mail/transfer-decoding.ts';
-import { decodeUndeclared } from './charsets.ts';
+import { decodeSevenBit, decodeUndeclared } from './charsets.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { decodeSevenBit } from './seven-bit-charsets.ts';
 import { uidSet } from './uid-set.ts';
 
 const FIELDS = ['Subject', 'From', 'To', 'Cc', 'Bcc', 'Reply-To'];

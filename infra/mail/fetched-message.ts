@@ -11,8 +11,8 @@ import { cleanText } from '../../commands/mail/clean-text.ts';
 import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Address, FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import { attachmentsOf } from './body-structure.ts';
-import { headerLines } from './header-lines.ts';
 import { type LabelledFolder, sharedBy } from './labelled-folders.ts';
+import { decodeUndeclared } from './charsets.ts';
 
 export type Depth = MailQuery['depth'];
 
@@ -166,3 +166,19 @@ const firstMessageId = (text: string | undefined): string | null => {
   const trimmed = text?.trim() ?? '';
   return messageIds(trimmed)[0] ?? (trimmed === '' ? null : trimmed);
 };
+
+/** The values of each field by lower-case name, unfolded (RFC 5322 2.2.3), in the order they stand; raw 8-bit text decoded. */
+export function headerLines(raw: Buffer | undefined): ReadonlyMap<string, readonly string[]> {
+  const text = raw === undefined ? '' : decodeUndeclared(raw);
+  const lines = text.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+  const headers = new Map<string, string[]>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name === '') continue;
+    const values = headers.get(name);
+    if (values) values.push(line.slice(colon + 1).trim());
+    else headers.set(name, [line.slice(colon + 1).trim()]);
+  }
+  return headers;
+}

@@ -1,6 +1,6 @@
 /** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
 import type { ImapFlow, MailboxObject } from 'imapflow';
-import type { ServerCapabilities } from '../../commands/ports/server-capabilities.ts';
+import type { ServerCapabilities } from '../../commands/ports/mail-port.ts';
 import { askStatus } from './ask-status.ts';
 import { capabilitiesOf } from './capabilities-of.ts';
 import { Idle } from './idle.ts';

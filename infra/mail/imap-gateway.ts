@@ -1,7 +1,7 @@
 /** The mail port on ImapFlow: pooled connections per mailbox, the egress guard before each, failures reported. */
 import { type ErrorCode, GatewayError } from '../../commands/values/errors.ts';
-import type { ConnectionReport } from '../../commands/ports/connection-report.ts';
 import type {
+  ConnectionReport,
   HostSettings,
   Lane,
   MailAnswer,

@@ -5,6 +5,7 @@ import type {
   FlagChange,
   FolderListing,
   MailSession,
+  ServerCapabilities,
   Sighting,
 } from '../../commands/ports/mail-port.ts';
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
@@ -16,12 +17,9 @@ import type {
   MessageRef,
   PartDescription,
 } from '../../commands/mail/message.ts';
-import type { ServerCapabilities } from '../../commands/ports/server-capabilities.ts';
 import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
-import { appendMessage } from './append-message.ts';
 import { prepareFlagChange } from './change-flags.ts';
 import type { Lease } from './connection-pool.ts';
-import { describePart, readBytes } from './download.ts';
 import { prepareExpunge } from './expunge-messages.ts';
 import { fetchPlaces } from './fetch-places.ts';
 import { folderCounts } from './folder-counts.ts';
@@ -31,9 +29,11 @@ import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './list-folders.ts';
 import { findByMessageId, folderStatus, lookAt } from './look-at-folder.ts';
 import type { QueryDeps } from './query-folders.ts';
-import { refusalIn } from './open-folder.ts';
+import { openListed, refusalIn } from './open-folder.ts';
 import { prepareCopy, prepareMove } from './relocate-messages.ts';
 import { runQuery } from './run-query.ts';
+import { partOf } from './body-structure.ts';
+import { isDeleted } from './fetched-message.ts';
 
 type Outcome = Promise<ReadonlyMap<number, ActionOutcome>>;
 
@@ -217,4 +217,65 @@ function outcomeOf(error: unknown): ActionOutcome | null {
   if (!(error instanceof GatewayError) || error.code === 'operation_unsupported') return null;
   const isRefused = error.code === 'provider_rejected' || error.code === 'filter_unsupported';
   return isRefused ? rejected(error.message) : UNKNOWN;
+}
+
+/** 25 MiB over a slow line take longer than a command may; at 1 Mbit/s this is enough for them. */
+const APPEND_TIMEOUT_MS = 240_000;
+
+/**
+ * Where it lies now; null when the server does not tell (no UIDPLUS, RFC 4315). A folder that is open for reading is opened for
+ * changes before: some servers (Courier) take no message into one that is open by EXAMINE. Throws like `ImapConnection.write`.
+ */
+export async function appendMessage(
+  connection: ImapConnection,
+  folder: FolderRef,
+  raw: Uint8Array,
+  { flags, at }: { readonly flags: readonly string[]; readonly at: Date },
+): Promise<{ readonly uidValidity: number; readonly uid: number } | null> {
+  if (connection.isOpenForReading(folder.path)) await connection.open(folder.path, 'write');
+  const appended = await connection.write(
+    (client) => client.append(folder.path, raw, [...flags], at),
+    APPEND_TIMEOUT_MS,
+  );
+  if (!appended || appended.uid === undefined || appended.uidValidity === undefined) return null;
+  return { uidValidity: Number(appended.uidValidity), uid: appended.uid };
+}
+
+/** A leaf by its ordinal; null where the message is gone or marked `\Deleted`, or has no such leaf. Throws like `run`. */
+export async function describePart(
+  connection: ImapConnection,
+  { folder, uidValidity, uid }: MessageRef,
+  part: number,
+): Promise<PartDescription | null> {
+  const open = await openListed(connection, folder, 'read');
+  if (open?.uidValidity !== uidValidity) return null;
+  const query = { uid: true, flags: true, bodyStructure: true };
+  const fetched = await connection.run((client) => client.fetchAll(String(uid), query, { uid: true }));
+  const message = fetched.find((each) => each.uid === uid && !isDeleted(each));
+  return message?.bodyStructure ? partOf(message.bodyStructure, part) : null;
+}
+
+/**
+ * At most `length` bytes from `offset` of a part (`path`) or the whole message (null), by BODY.PEEK. Null where the message
+ * is gone. Throws like `run`.
+ */
+export async function readBytes(
+  connection: ImapConnection,
+  { folder, uidValidity, uid }: MessageRef,
+  path: string | null,
+  { offset, length }: { readonly offset: number; readonly length: number },
+): Promise<Uint8Array | null> {
+  // After the first piece the folder is known to be there, and a UID that is gone meanwhile says so itself.
+  const open =
+    offset > 0 ? await connection.reopen(folder.path) : await openListed(connection, folder, 'read');
+  if (open?.uidValidity !== uidValidity) return null;
+  const range = { start: offset, maxLength: length };
+  const query = path === null ? { source: range } : { bodyParts: [{ key: path, ...range }] };
+  const fetched = await connection.run((client) =>
+    client.fetchAll(String(uid), { uid: true, ...query }, { uid: true }),
+  );
+  const message = fetched.find((each) => each.uid === uid);
+  if (message === undefined) return null;
+  const bytes = path === null ? message.source : message.bodyParts?.get(path.toLowerCase());
+  return bytes ?? new Uint8Array();
 }

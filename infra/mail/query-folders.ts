@@ -2,7 +2,7 @@
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { isHome } from '../../commands/kernel/canonical-folder.ts';
+import { isHome } from '../../commands/kernel/folders.ts';
 import { threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import type { ThreadsAsked, ThreadsNow } from '../mail-index/folder-mirror.ts';
 import { type Depth, deeper } from './fetched-message.ts';

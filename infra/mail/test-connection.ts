@@ -1,7 +1,6 @@
 /** Tries an IMAP or SMTP account and says how far it came. */
 import type { GatewayError } from '../../commands/values/errors.ts';
-import type { ConnectionReport } from '../../commands/ports/connection-report.ts';
-import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
+import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import { SubmissionFailure } from '../../commands/ports/submission-port.ts';
 import { openExchange } from '../smtp/smtp-login.ts';
 import { assertPlainIsLocal, clientFor, type LoginOptions } from './imap-login.ts';

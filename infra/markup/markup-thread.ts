@@ -1,7 +1,7 @@
 /** One worker thread for markup: a job at a time, ended when it takes too long, started anew for the next. */
 import { Worker } from 'node:worker_threads';
 import { MarkupRefused } from '../../commands/html/written-markup.ts';
-import type { MarkupAnswer, MarkupJob } from './markup-messages.ts';
+import type { MarkupAnswer, MarkupJob } from './markup-work.ts';
 
 export interface ThreadLimits {
   /** Milliseconds for one job, its start not counted. */

@@ -3,7 +3,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
 import { MarkupRefused } from '../../commands/html/written-markup.ts';
-import type { MarkupJob } from './markup-messages.ts';
+import type { MarkupJob } from './markup-work.ts';
 import { MarkupThread, type ThreadLimits } from './markup-thread.ts';
 
 export interface MarkupLimits extends ThreadLimits {

@@ -4,6 +4,7 @@ import { renderMarkup } from '../../commands/html/written-markup.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
 import { renderMailHtml } from '../../read-api/approvals/render-mail-html.ts';
 import { renderMailText } from '../../read-api/approvals/render-mail-text.ts';
+import type { MarkupRefused } from '../../commands/html/written-markup.ts';
 
 export const markupWork: Markup = {
   render: async (written) => renderMarkup(written),
@@ -13,3 +14,15 @@ export const markupWork: Markup = {
     text: renderMailText(text),
   }),
 };
+
+/** What the process and its threads for markup say to each other. */
+export interface MarkupJob {
+  readonly name: keyof Markup;
+  readonly args: readonly unknown[];
+}
+
+export type MarkupAnswer =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly result: unknown }
+  /** `reason` is null for a fault of ours. */
+  | { readonly kind: 'failed'; readonly reason: MarkupRefused['reason'] | null; readonly message: string };

@@ -1,7 +1,7 @@
 /** The thread that works on markup: it has no keys, no connections and no state, and may be ended at any time. */
 import { parentPort } from 'node:worker_threads';
 import { MarkupRefused } from '../../commands/html/written-markup.ts';
-import type { MarkupAnswer, MarkupJob } from './markup-messages.ts';
+import type { MarkupAnswer, MarkupJob } from './markup-work.ts';
 import { markupWork } from './markup-work.ts';
 
 const tell = (answer: MarkupAnswer): void => parentPort?.postMessage(answer);

@@ -7,9 +7,9 @@ import {
   type ProviderCredentials,
 } from '../../commands/ports/mail-logins.ts';
 import type { MailLogin } from '../../commands/ports/mail-port.ts';
-import type { MailProvider } from '../../commands/ports/mail-providers.ts';
+import type { MailProvider } from '../../commands/ports/mail-logins.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
-import type { Secrets } from '../../commands/ports/secrets.ts';
+import type { Secrets } from '../../commands/ports/sign-in-port.ts';
 import { Backoff } from '../background/repeat.ts';
 import { Slots } from '../concurrency/semaphore.ts';
 import type { Tokens } from './provider-client.ts';

@@ -6,7 +6,7 @@ import type {
   AuthorizationRequest,
   ProviderAuthorizations,
   TakenAuthorization,
-} from '../../commands/ports/provider-authorizations.ts';
+} from '../../commands/ports/mail-logins.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
 import { newProof, type Proof } from './provider-client.ts';
 import type { ProviderClients } from './provider-clients.ts';

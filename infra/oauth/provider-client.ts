@@ -1,6 +1,6 @@
 /** One provider's authorization server: discovery, the code grant with PKCE, refreshing, revoking. */
 import * as oidc from 'openid-client';
-import { type MailProvider, PROVIDER_NAMES } from '../../commands/ports/mail-providers.ts';
+import { type MailProvider, PROVIDER_NAMES } from '../../commands/ports/mail-logins.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 import { ANSWER_TIMEOUT_MS } from './guarded-fetch.ts';
 import { providerError } from './provider-errors.ts';

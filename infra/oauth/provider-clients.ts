@@ -1,8 +1,11 @@
 /** The providers this gateway is registered at, by its settings. */
 import { GatewayError } from '../../commands/values/errors.ts';
-import { type MailProvider, PROVIDER_NAMES } from '../../commands/ports/mail-providers.ts';
+import {
+  type MailProvider,
+  PROVIDER_CALLBACK_PATH,
+  PROVIDER_NAMES,
+} from '../../commands/ports/mail-logins.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
-import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/provider-authorizations.ts';
 import { guardedFetch } from './guarded-fetch.ts';
 import { createOAuthGuard } from './oauth-egress.ts';
 import { ProviderClient } from './provider-client.ts';

@@ -1,5 +1,5 @@
 /** What is particular to each mail provider: where it issues tokens, for what, and which claim names the account. */
-import type { MailProvider } from '../../commands/ports/mail-providers.ts';
+import type { MailProvider } from '../../commands/ports/mail-logins.ts';
 
 /** What an operator sets for a provider; null = not set. */
 export interface ProviderSettings {

@@ -1,6 +1,6 @@
 /** The `McpCalls` port: calls of this process in memory, the word to other processes by NOTIFY. */
 import { createHash } from 'node:crypto';
-import type { CallName, McpCalls, OpenCall } from '../../commands/ports/mcp-calls.ts';
+import type { CallName, McpCalls, OpenCall } from '../../commands/ports/mcp.ts';
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { listen } from './listen.ts';
 

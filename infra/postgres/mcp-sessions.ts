@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
-import type { Clock, Log, McpSession, McpSessions, Row, Sql } from '../../commands/ports/ports.ts';
+import type { Clock, Log, Row, Sql } from '../../commands/ports/ports.ts';
+import type { McpSession, McpSessions } from '../../commands/ports/mcp.ts';
 
 const MINUTE_MS = 60_000;
 const IDLE_MS = 24 * 60 * MINUTE_MS;

@@ -1,13 +1,6 @@
 /** The `McpTasks` port on `work.mcp_task`. Times are the database's, as those of the leases are. */
 import { GatewayError } from '../../commands/values/errors.ts';
-import type {
-  McpTask,
-  McpTasks,
-  NewTask,
-  TaskEnd,
-  TaskOwner,
-  TaskPlace,
-} from '../../commands/ports/mcp-tasks.ts';
+import type { McpTask, McpTasks, NewTask, TaskEnd, TaskOwner, TaskPlace } from '../../commands/ports/mcp.ts';
 import type { Leases, Log, Row, Sql } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
 

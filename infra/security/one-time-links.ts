@@ -1,7 +1,7 @@
 /** The `OneTimeLinks` port: tokens of 256 random bits, their SHA-256 in `work.one_time_link` until they are used. */
 import { createHash, randomBytes } from 'node:crypto';
 import { routeKey } from '../../commands/values/ids.ts';
-import { writePassword } from './password-rows.ts';
+import { writePassword } from './secrets.ts';
 import type { Clock, Row, Sql } from '../../commands/ports/ports.ts';
 import type { OneTimeLinks } from '../../commands/ports/sign-in-port.ts';
 

@@ -2,7 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { HashedPassword } from '../../commands/ports/secrets.ts';
+import type { HashedPassword } from '../../commands/ports/sign-in-port.ts';
 
 const argon2Async = promisify(argon2);
 

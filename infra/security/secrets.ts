@@ -1,13 +1,12 @@
 /** The `Secrets` port: mail credentials sealed for their mailbox, passwords as argon2id. */
 import { z } from 'zod';
-import { MAIL_PROVIDERS } from '../../commands/ports/mail-providers.ts';
+import { MAIL_PROVIDERS } from '../../commands/ports/mail-logins.ts';
 import { PasswordHashes } from './password-hashes.ts';
-import { readPassword, writePassword } from './password-rows.ts';
 import { openBox, sealBox } from './sealed-box.ts';
 import type { KeyObject } from 'node:crypto';
 import type { MailCredentials } from '../../commands/ports/mail-logins.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
-import type { Secrets } from '../../commands/ports/secrets.ts';
+import type { HashedPassword, Secrets } from '../../commands/ports/sign-in-port.ts';
 
 const Credentials = z.union([
   z.strictObject({
@@ -94,4 +93,22 @@ function opened(
   const content = openBox(masterKey, row.sealed, mailContext(mailboxId));
   if (content === null) throw new Error(`The credentials of ${mailboxId} were not sealed for it.`);
   return Credentials.parse(JSON.parse(content.toString()));
+}
+
+/** In the place of the one there was. */
+export async function writePassword(sql: Sql, userId: string, password: HashedPassword): Promise<void> {
+  await sql.query(
+    `insert into vault.password (user_id, argon2id) values ($1, $2)
+     on conflict (user_id) do update set argon2id = excluded.argon2id, updated_at = now()`,
+    [userId, password],
+  );
+}
+
+/** Null for nobody (null), and for a person who has none. Its salt makes each one set another. */
+export async function readPassword(sql: Sql, userId: string | null): Promise<HashedPassword | null> {
+  const [row] = await sql.query<{ argon2id: HashedPassword }>(
+    'select argon2id from vault.password where user_id = $1',
+    [userId],
+  );
+  return row?.argon2id ?? null;
 }

@@ -12,9 +12,10 @@ import {
   type Submission,
   SubmissionFailure,
 } from '../../commands/ports/submission-port.ts';
-import { MessageSource } from './message-source.ts';
 import type { SmtpExchange } from './smtp-exchange.ts';
 import { dataFailure, envelopeFailure, refusedOf, responseText } from './smtp-failures.ts';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
 
 export interface SubmissionLimits {
   /** For connecting, logging in, the envelope and the answer to the message, each (`contract.md` 15). */
@@ -110,3 +111,41 @@ const withoutUtf8 = (): SubmissionFailure =>
     response: null,
     refused: [],
   });
+
+/** A message that is given to the SMTP client before its bytes may be: they follow once the server asked and we agreed. */
+export class MessageSource extends Readable {
+  readonly #asked = Promise.withResolvers<undefined>();
+  #isComplete = false;
+
+  /** Resolves when the client reads for the first time, which it does only after the server's 354. */
+  get asked(): Promise<undefined> {
+    return this.#asked.promise;
+  }
+
+  /** True once the last byte was given away: from then on the final dot may be on its way. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  override _read(): void {
+    this.#asked.resolve(undefined);
+    this.emit('wanted');
+  }
+
+  /** Gives the bytes as fast as they are taken. Content that fails ends the source with that error, short of its end. */
+  async feed(content: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      for await (const chunk of content) {
+        if (this.destroyed) return;
+        if (!this.push(chunk)) await Promise.race([once(this, 'wanted'), once(this, 'close')]);
+      }
+    } catch (error) {
+      // A new error: the client writes on those it is given.
+      this.destroy(new Error('the message could not be read', { cause: error }));
+      return;
+    }
+    if (this.destroyed) return;
+    this.#isComplete = true;
+    this.push(null);
+  }
+}

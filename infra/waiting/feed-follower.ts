@@ -2,17 +2,22 @@
  * The `ChangeFeed` port: one subscription of this process to the feeds of all mailboxes and to operations. It begins at the
  * end of the log; what lies before is read from the mailbox's streams when somebody's cursor asks for it.
  */
-import { changesOf } from '../../commands/feed/read-changes.ts';
-import type { ChangeFeed, ChangesSoFar, FeedWatch } from '../../commands/ports/change-feed.ts';
-import type { FeedPlace, ObservedChange } from '../../commands/ports/observed-change.ts';
+import { changesOf, feedStream } from '../../commands/feed/feed-events.ts';
+import type {
+  ChangeFeed,
+  ChangesSoFar,
+  FeedPlace,
+  FeedWatch,
+  ObservedChange,
+} from '../../commands/ports/change-feed.ts';
 import type { Clock, Locators, Log } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
-import { readEarlierChanges } from './earlier-changes.ts';
 import { RecentChanges } from './recent-changes.ts';
 import { SharedRead } from './shared-read.ts';
 import { Watches } from './watches.ts';
+import { FEED_DAYS, isAfter } from '../../commands/ports/change-feed.ts';
 
 const FEED = 'mailFeed-';
 const OPERATION = 'operation-';
@@ -150,4 +155,36 @@ export class FeedFollower implements ChangeFeed {
   #nothingKept(): RecentChanges {
     return new RecentChanges(this.#options.recentChanges ?? RECENT_CHANGES, this.#reached);
   }
+}
+
+/** Changes that are no longer in memory, from the mailbox's own streams: one for each day. */
+const DAY_MS = 86_400_000;
+
+export interface EarlierParts {
+  readonly events: Pick<EventStore, 'readStream'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** What an event tells. */
+  readonly changesOf: (stored: StoredEvent) => readonly ObservedChange[];
+}
+
+/**
+ * The changes of a mailbox after a place, oldest first. Days are read backwards until one begins at or before the place, and
+ * one day more on either side: around midnight the processes that wrote need not have agreed on the day. Throws
+ * `store_unavailable`.
+ */
+export async function readEarlierChanges(
+  { events, clock, changesOf }: EarlierParts,
+  mailboxId: string,
+  place: FeedPlace,
+): Promise<readonly ObservedChange[]> {
+  const found: ObservedChange[] = [];
+  let last = FEED_DAYS + 1;
+  for (let daysAgo = -1; daysAgo <= last; daysAgo += 1) {
+    const day = new Date(clock.now().getTime() - daysAgo * DAY_MS);
+    const stored = await events.readStream(feedStream(mailboxId, day));
+    found.push(...stored.flatMap(changesOf).filter((change) => isAfter(change, place)));
+    const [first] = stored;
+    if (first && first.position <= place.position) last = Math.min(last, daysAgo + 1);
+  }
+  return found.sort((a, b) => Number(a.position - b.position) || a.index - b.index);
 }

@@ -1,5 +1,5 @@
 /** The newest changes of all mailboxes, in memory: at most so many, the oldest given up first. */
-import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/ports/observed-change.ts';
+import { type FeedPlace, isAfter, type ObservedChange } from '../../commands/ports/change-feed.ts';
 import type { Position } from '../../commands/values/position.ts';
 
 interface Noted {

@@ -6,12 +6,8 @@ import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import { withPrefix } from '../../commands/values/ids.ts';
 import { sendWarnings } from '../../commands/sending/send-warnings.ts';
-import { shownBody } from '../../commands/sending/shown-body.ts';
-import {
-  approvalFacts,
-  ApprovalFacts,
-  isOwnRequest,
-} from '../../commands/operations/approval-facts.ts';
+import { shownBody } from '../../commands/sending/build-send-manifest.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../commands/operations/approval-facts.ts';
 import {
   actionsWarnings,
   type ApprovalWarning,

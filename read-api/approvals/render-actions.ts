@@ -3,7 +3,7 @@ import { counted } from '../../commands/values/counted.ts';
 import type { Address } from '../../commands/mail/message.ts';
 import type { Domains } from '../../commands/policy/address-look.ts';
 import { type ApprovalWarning, high, medium } from '../../commands/operations/approval-warnings.ts';
-import { flagsTold } from '../../commands/operations/flag-words.ts';
+import { flagsTold } from '../../commands/operations/confirmation.ts';
 import type { ActionsManifest } from '../../commands/operations/manifest.ts';
 import { addressFact } from './render-address.ts';
 import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';

@@ -3,7 +3,7 @@
  * what those would hide marked; each link with where it leads; pictures told of and never loaded.
  */
 import sanitize from 'sanitize-html';
-import { linkOf, namesOtherHost } from '../../commands/html/html-link.ts';
+import { linkOf, namesOtherHost } from '../../commands/html/html-markup.ts';
 import { parseInSlices, type TagHandler } from '../../commands/html/parse-in-slices.ts';
 import { MAX_HTML_CHARS, upToLastTag } from '../../commands/html/read-html.ts';
 import {

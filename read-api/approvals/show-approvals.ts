@@ -19,8 +19,7 @@ import {
   type ListedApproval as Row,
 } from '../../projections/approval-queries.ts';
 import { loadAsOf, momentAsOf } from '../paging/as-of.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageLimit } from '../paging/page.ts';
-import { shownPage } from '../paging/shown-page.ts';
+import { collectionOf, decodeCursor, encodeCursor, pageLimit, shownPage } from '../paging/page.ts';
 import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
 import { recordLook, recordSeen } from './record-seen.ts';
 import { requestedApproval } from './requested-approval.ts';

@@ -8,8 +8,7 @@ import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
 import { describeSession, Session } from '../../commands/accounts/session-payload.ts';
 import { openSessionsOf } from '../../commands/accounts/end-sessions.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
-import { collectionOf, pageFields } from '../paging/page.ts';
-import { pageOfEntries } from '../paging/page-of-entries.ts';
+import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const NoInput = z.strictObject({});
 const ListInput = z.strictObject(pageFields);

@@ -11,8 +11,14 @@ import { attachmentPayload, draftPayload } from '../../commands/drafts/draft-pay
 import { assertScopes, liesWithin, loadDraft } from '../../commands/drafts/load-draft.ts';
 import { listDraftStates, type ListedDraft } from '../../projections/drafts.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../paging/page.ts';
-import { shownPage } from '../paging/shown-page.ts';
+import {
+  collectionOf,
+  decodeCursor,
+  encodeCursor,
+  pageFields,
+  pageLimit,
+  shownPage,
+} from '../paging/page.ts';
 
 export const DraftStatus = z.enum(DRAFT_STATUSES);
 

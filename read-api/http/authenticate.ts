@@ -1,7 +1,7 @@
 /** Bearer → caller, for both faces (`contract.md` 2). The token's claims say who; what it may do is read anew. */
 import type { ActorKind, Caller } from '../../commands/kernel/access.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
-import { isSessionId } from '../../commands/values/credential-ids.ts';
+import { isSessionId } from '../../commands/values/event.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';

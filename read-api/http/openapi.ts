@@ -6,7 +6,7 @@ import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.
 import { SESSION_ONLY_SCOPES } from '../../commands/values/scopes.ts';
 import { COMPONENTS, ERROR_SCHEMA, errorResponse, type Json, successHeaders } from './openapi-components.ts';
 import { schemaOf, sharedSchemas } from './openapi-schemas.ts';
-import { keyRuleOf } from '../key-rule.ts';
+import { keyRuleOf } from '../capability-registry.ts';
 import { takesQuery } from './request-input.ts';
 import { API_PATH } from './rest-answer.ts';
 

@@ -7,7 +7,7 @@ import {
   callerBehind,
   callerSignedIn,
 } from '../../commands/kernel/live-caller.ts';
-import type { AccessTokenClaims } from '../../commands/ports/access-tokens.ts';
+import type { AccessTokenClaims } from '../../commands/ports/sign-in-port.ts';
 import { type Scope, SCOPES } from '../../commands/values/scopes.ts';
 
 export type Surface = 'rest' | 'mcp';

@@ -1,6 +1,6 @@
 /** The pages a person sees who comes back from a mail provider: one file each, nothing loaded, everything escaped. */
 import { type ErrorCode, ERROR_TABLE } from '../../commands/values/errors.ts';
-import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/provider-authorizations.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import type { AuthorizationSummary } from '../../commands/mailboxes/finish-authorization.ts';
 import { STYLE, STYLE_SOURCE } from './provider-page-style.ts';
 

@@ -1,7 +1,7 @@
 /** Routes that need no bearer on the REST face: translation, and nothing asked of whoever calls. */
 import type { Request, Response } from 'express';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
-import { invokePublicRoute } from '../../commands/kernel/invoke-public-route.ts';
+import { invokePublicRoute } from '../../commands/kernel/public-route.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { AnyPublicRoute, Routes } from '../../commands/kernel/public-route.ts';

@@ -3,7 +3,7 @@ import { refusalEntry } from '../../commands/kernel/access-events.ts';
 import type { Request } from '../../commands/kernel/capability.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import type { ActorKind } from '../../commands/kernel/access.ts';
-import { credentialIds } from '../../commands/values/credential-ids.ts';
+import { credentialIds } from '../../commands/values/event.ts';
 import type { GatewayError } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';

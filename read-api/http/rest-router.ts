@@ -8,7 +8,7 @@ import type { AnyPublicRoute } from '../../commands/kernel/public-route.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { readPosition } from '../../commands/values/position.ts';
-import { effectOf, leastEffectOf } from '../effect-of.ts';
+import { effectOf, leastEffectOf } from '../capability-registry.ts';
 import type { Door } from './request-gate.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { answerPublicRoute } from './public-face.ts';

@@ -3,11 +3,10 @@ import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import { MailboxIdParameter } from '../../commands/mail/select.ts';
-import { describeGrant, Grant } from '../../commands/mailboxes/grant-payload.ts';
+import { describeGrant, Grant } from '../../commands/mailboxes/manage-grants.ts';
 import { mailbox } from '../../commands/mailboxes/mailbox.ts';
 import { AsOfField, loadAsOf, momentAsOf } from '../paging/as-of.ts';
-import { collectionOf, pageFields } from '../paging/page.ts';
-import { pageOfEntries } from '../paging/page-of-entries.ts';
+import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Grants = collectionOf(Grant);
 const Input = z.strictObject({

@@ -4,10 +4,9 @@ import { managesEveryMailbox } from '../../commands/kernel/access.ts';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { MailboxIdParameter } from '../../commands/mail/select.ts';
 import { entryOf } from '../../commands/mailboxes/change-mailbox.ts';
-import { FolderRoleMap, folderRolesFor } from '../../commands/mailboxes/folder-roles-payload.ts';
+import { FolderRoleMap, folderRolesFor } from '../../commands/mailboxes/set-folder-roles.ts';
 import { describeMailbox, describeMailboxes, Mailbox } from '../../commands/mailboxes/mailbox-payload.ts';
-import { collectionOf, pageFields } from '../paging/page.ts';
-import { pageOfEntries } from '../paging/page-of-entries.ts';
+import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Mailboxes = collectionOf(Mailbox);
 const ListInput = z.strictObject(pageFields);

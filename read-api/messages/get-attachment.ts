@@ -1,7 +1,7 @@
 /** An attachment for a model: a piece at a time, as text where it is text. */
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { safeMediaType } from '../../commands/kernel/byte-answer.ts';
+import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { safeFilename } from '../../commands/mail/safe-filename.ts';
 import { MailboxIdParameter } from '../../commands/mail/select.ts';
@@ -109,3 +109,26 @@ function wholeCharacters(bytes: Buffer): Buffer {
   }
   return bytes;
 }
+
+/** An attachment as a file. */
+const DownloadInput = z.strictObject({ mailbox_id: MailboxIdParameter, attachment_id: AttachmentId });
+type DownloadInput = z.output<typeof DownloadInput>;
+
+export const downloadAttachment = defineCapability<DownloadInput, ByteAnswer>({
+  name: 'download_attachment',
+  title: 'Download an attachment',
+  summary: 'The bytes of an attachment, decoded and streamed; takes Range.',
+  description: 'One attachment as a file, whole or one range of it.',
+  effect: 'read',
+  access: { any: ['attachments:read'], mailbox: (input) => input.mailbox_id },
+  rest: { method: 'get', path: '/mailboxes/:mailbox_id/attachments/:attachment_id', answerBytes: '*/*' },
+  tool: null,
+  idempotency: { kind: 'none' },
+  input: DownloadInput,
+  output: ByteAnswer,
+  handle: async ({ mailbox_id, attachment_id }, context) => {
+    const { description, ...bytes } = await requestedAttachment(context, mailbox_id, attachment_id);
+    const { contentType, charset, filename } = description;
+    return { ...bytes, contentType: safeMediaType(contentType, charset), filename };
+  },
+});

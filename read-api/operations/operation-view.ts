@@ -8,18 +8,18 @@ import {
   replyOf,
   summarise,
 } from '../../commands/operations/operation.ts';
-import { progressAt } from '../../commands/operations/progress-at.ts';
-import { isUnrun } from '../../commands/operations/approval-status.ts';
 import {
   approvalOfReply,
+  progressAt,
   replyOfCheck,
   statusOfCheck,
 } from '../../commands/operations/approval-reply.ts';
-import { skippedItems } from '../../commands/operations/skipped-items.ts';
+import { isUnrun } from '../../commands/operations/approval-status.ts';
 import { countsOf, OPERATION_STATES } from '../../commands/operations/operation-progress.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import type { OperationRow } from '../../projections/operation-queries.ts';
 import { AuditLine } from '../audit/audit-line.ts';
+import { openManifest } from '../../commands/operations/manifest.ts';
 
 export const OperationStateField = z
   .enum(OPERATION_STATES)
@@ -145,4 +145,21 @@ async function repliedUnderCheck(
     ...(draft_id !== undefined && { draft_id }),
     ...(approval && { approval }),
   };
+}
+
+/**
+ * Every action on every message as `skipped`, in the order of the manifest; none of a send, and none once the mailbox was
+ * erased. Throws `store_unavailable`.
+ */
+export async function skippedItems(
+  { personal }: { readonly personal: Pick<PersonalData, 'open'> },
+  { approval }: Pick<OperationState, 'approval'>,
+): Promise<OperationReply['results']> {
+  if (approval?.requested.draft_id !== null) return [];
+  const text = await personal.open(approval.requested.manifest);
+  const manifest = text === null ? null : openManifest(text, approval.requested.content_hash);
+  if (manifest?.kind !== 'message_actions') return [];
+  return manifest.items.flatMap(({ message_id }) =>
+    manifest.steps.map(({ action }) => ({ message_id, action, outcome: 'skipped' as const })),
+  );
 }

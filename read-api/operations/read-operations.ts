@@ -14,9 +14,15 @@ import {
   type OperationPage,
   type OperationRow,
 } from '../../projections/operation-queries.ts';
-import { mailboxFilter } from '../paging/mailbox-filter.ts';
-import { collectionOf, decodeCursor, encodeCursor, pageFields, pageLimit } from '../paging/page.ts';
-import { shownPage } from '../paging/shown-page.ts';
+import {
+  collectionOf,
+  decodeCursor,
+  encodeCursor,
+  mailboxFilter,
+  pageFields,
+  pageLimit,
+  shownPage,
+} from '../paging/page.ts';
 import { listed, Operation, OperationListed, OperationStateField } from './operation-view.ts';
 import { findOperation, showOperation } from './show-operation.ts';
 

@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import { Agent, agentVersion, describeAgent } from '../../commands/organisation/agent-payload.ts';
-import { managesAgent } from '../../commands/organisation/visible-tokens.ts';
-import { collectionOf, pageFields } from '../paging/page.ts';
-import { pageOfEntries } from '../paging/page-of-entries.ts';
+import { Agent, agentVersion, describeAgent } from '../../commands/organisation/add-agent.ts';
+import { managesAgent } from '../../commands/organisation/issue-token.ts';
+import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Agents = collectionOf(Agent);
 const ListInput = z.strictObject(pageFields);

@@ -4,11 +4,9 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import type { TokenEntry } from '../../commands/ports/directory.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import { describeToken, Token } from '../../commands/organisation/token-payload.ts';
-import { managesToken } from '../../commands/organisation/visible-tokens.ts';
+import { describeToken, managesToken, Token } from '../../commands/organisation/issue-token.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
-import { collectionOf, pageFields } from '../paging/page.ts';
-import { pageOfEntries } from '../paging/page-of-entries.ts';
+import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Tokens = collectionOf(Token);
 const ListInput = z.strictObject(pageFields);

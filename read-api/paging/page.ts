@@ -1,7 +1,7 @@
 /** Collections: items and a forward-only keyset cursor, bound to log, route, caller, filter and order (`contract.md` 4). */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
-import { GatewayError } from '../../commands/values/errors.ts';
+import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import { canonicalJson } from '../../commands/kernel/idempotency.ts';
 
 const REST_LIMIT = { default: 50, max: 200 };
@@ -82,4 +82,80 @@ export function decodeCursor<Keyset>(
     if (parsed.success) return parsed.data;
   }
   throw new GatewayError('cursor_invalid', 'This cursor is of another query; start again without it.');
+}
+
+/** Pages over what the directory holds in memory, newest first: ids are UUIDv7, so their order is that of creation. */
+export interface PageRequest {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** One page of entries and the cursor of the next. Throws `cursor_invalid`, `invalid_request`. */
+export function pageOfEntries<Entry extends { readonly id: string }, Item>(
+  context: Context,
+  binding: CursorBinding,
+  request: PageRequest,
+  from: { readonly entries: readonly Entry[]; readonly describe: (entry: Entry) => Item },
+): { items: Item[]; page: Page } {
+  const limit = pageLimit(context, request.limit);
+  const before =
+    request.cursor === undefined ? null : decodeCursor(context, binding, request.cursor, z.string());
+  const rest = from.entries
+    .filter(({ id }) => before === null || id < before)
+    .toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const shown = rest.slice(0, limit);
+  const last = rest.length > limit ? shown.at(-1) : undefined;
+  return {
+    items: shown.map(from.describe),
+    page: {
+      next_cursor: last ? encodeCursor(context, binding, last.id) : null,
+      limit,
+      as_of: context.ports.clock.now().toISOString(),
+    },
+  };
+}
+
+/** A page of a list of which the query cannot tell what all may be shown: rows are left out, pages stay full. */
+
+/** Of one request; whoever sees next to nothing of a long list gets shorter pages, and the next one goes on. */
+const MOST_QUERIES = 20;
+
+export interface Shown<Row, Key> {
+  readonly rows: readonly Row[];
+  /** Where the next page begins; null at the end. */
+  readonly next: Key | null;
+}
+
+interface Paging<Row, Key> {
+  readonly before: Key | null;
+  readonly limit: number;
+  readonly keyOf: (row: Row) => Key;
+  readonly isShown: (row: Row) => Promise<boolean>;
+}
+
+/** `query` answers the rows behind a key, at most as many as it is told. One query where everything is shown. */
+export async function shownPage<Row, Key>(
+  query: (before: Key | null, limit: number) => Promise<readonly Row[]>,
+  { before, limit, keyOf, isShown }: Paging<Row, Key>,
+): Promise<Shown<Row, Key>> {
+  let shown: readonly Row[] = [];
+  let last = before;
+  for (let asked = 0; asked < MOST_QUERIES; asked += 1) {
+    const rows = await query(last, limit + 1);
+    const marks = await Promise.all(rows.map(isShown));
+    const found = [...shown, ...rows.filter((_, index) => marks[index] === true)];
+    const end = found[limit - 1];
+    if (found.length > limit && end !== undefined) return { rows: found.slice(0, limit), next: keyOf(end) };
+    if (rows.length <= limit) return { rows: found, next: null };
+    shown = found;
+    last = keyOf(rows[rows.length - 1] as Row);
+  }
+  return { rows: shown, next: last };
+}
+
+/** The id, or null without one. Throws `not_found` for a mailbox the organisation does not have: an empty list would say that it has none. */
+export function mailboxFilter({ caller, ports }: Context, mailboxId: string | undefined): string | null {
+  if (mailboxId === undefined) return null;
+  if (ports.directory.state.mailboxes.get(mailboxId)?.orgId !== caller.org.id) throw notFound('mailbox');
+  return mailboxId;
 }

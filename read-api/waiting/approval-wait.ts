@@ -4,7 +4,7 @@ import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import type { FeedPlace } from '../../commands/ports/observed-change.ts';
+import type { FeedPlace } from '../../commands/ports/change-feed.ts';
 import type { ListedApproval } from '../../commands/operations/approval-payload.ts';
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';

@@ -1,9 +1,9 @@
 /** Which changes count for who waits for messages. Pure: the same change has the same verdict in every process, at any time. */
-import { isHome } from '../../commands/kernel/canonical-folder.ts';
+import { isHome } from '../../commands/kernel/folders.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { asksForFlags, matches, type MatchContext } from '../../commands/mail/matches.ts';
-import type { ObservedChange } from '../../commands/ports/observed-change.ts';
+import type { ObservedChange } from '../../commands/ports/change-feed.ts';
 
 /** A message marked `\Deleted` is listed nowhere (`contract.md` 4). */
 const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');

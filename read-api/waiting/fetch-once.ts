@@ -1,7 +1,7 @@
 /** Messages for whoever wakes at the same time: one change is fetched once, however many wait for it. */
 import type { MailPort } from '../../commands/ports/mail-port.ts';
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
-import type { ObservedChange } from '../../commands/ports/observed-change.ts';
+import type { ObservedChange } from '../../commands/ports/change-feed.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 
 /** A change, and where its message lies. */

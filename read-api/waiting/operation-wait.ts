@@ -3,7 +3,7 @@ import { assertMayRead, sightOf } from '../../commands/approvals/operation-sight
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { notFound } from '../../commands/values/errors.ts';
-import type { FeedPlace } from '../../commands/ports/observed-change.ts';
+import type { FeedPlace } from '../../commands/ports/change-feed.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { described, Operation } from '../operations/operation-view.ts';
 import type { Found, WaitSource } from './wait-for.ts';

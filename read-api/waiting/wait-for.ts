@@ -2,10 +2,9 @@
 import type { Caller } from '../../commands/kernel/access.ts';
 import { authorise } from '../../commands/kernel/authorize.ts';
 import type { Capability, Context } from '../../commands/kernel/capability.ts';
-import { FEED_DAYS } from '../../commands/ports/change-feed.ts';
+import { FEED_DAYS, type FeedPlace, isAfter } from '../../commands/ports/change-feed.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
 import { callerNow as callerStanding } from '../../commands/kernel/live-caller.ts';
-import { type FeedPlace, isAfter } from '../../commands/ports/observed-change.ts';
 import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { type AwaitReply, DEFAULT_WAIT_SECONDS, type WaitFields } from './await-reply.ts';
 

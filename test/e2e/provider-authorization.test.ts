@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { freePort } from '../../infra/platform/kept-port.ts';
 import type { ProviderCredentials } from '../../commands/ports/mail-logins.ts';
-import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/provider-authorizations.ts';
+import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import {
   type AuthorizationServer,
   CLIENT_ID,

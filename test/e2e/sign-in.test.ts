@@ -5,7 +5,7 @@ import { signIn } from '../../commands/accounts/sign-in.ts';
 import { addPerson, passwordLink } from '../../commands/organisation/add-person.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { PublicContext } from '../../commands/kernel/public-route.ts';
-import type { Secrets } from '../../commands/ports/secrets.ts';
+import type { Secrets } from '../../commands/ports/sign-in-port.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { callRest, eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { callOf, helloOf, rawMcp } from '../support/mcp/raw-mcp.ts';

@@ -2,7 +2,7 @@
 import { discardDraftCapability } from '../../commands/drafts/discard-draft.ts';
 import { draft } from '../../commands/drafts/draft.ts';
 import { patchDraftCapability } from '../../commands/drafts/edit-draft.ts';
-import { sendDraftCapability } from '../../commands/sending/send-draft-capability.ts';
+import { sendDraftCapability } from '../../commands/sending/send-draft.ts';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { GatewayError } from '../../commands/values/errors.ts';

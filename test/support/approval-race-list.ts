@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { endOverdue } from '../../commands/approvals/commit-due.ts';
 import { discardDraftCapability } from '../../commands/drafts/discard-draft.ts';
 import { patchDraftCapability } from '../../commands/drafts/edit-draft.ts';
-import { sendDraftCapability } from '../../commands/sending/send-draft-capability.ts';
+import { sendDraftCapability } from '../../commands/sending/send-draft.ts';
 import type { PolicyEffect } from '../../commands/values/policy-document.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import { POLICIES } from './approval-terms-model.ts';

@@ -1,8 +1,7 @@
 /** A mail port without a network: a folder list, hosts that are blocked, and failures where a test wants them. */
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { ConnectionReport } from '../../commands/ports/connection-report.ts';
-import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type {
+  ConnectionReport,
   FolderListing,
   HostSettings,
   Lane,
@@ -10,6 +9,7 @@ import type {
   MailPort,
   MailSession,
 } from '../../commands/ports/mail-port.ts';
+import type { Filter } from '../../commands/mail/mail-filter.ts';
 
 export const listedFolder = (path: string, change: Partial<FolderListing> = {}): FolderListing => ({
   path,

@@ -11,8 +11,11 @@ import type { MailEchoes } from '../../commands/ports/change-attribution.ts';
 import type { MailCredentials } from '../../commands/ports/mail-logins.ts';
 import type { Leases, PersonalData, Ports } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
-import type { HashedPassword, Secrets, VerifiedPassword } from '../../commands/ports/secrets.ts';
-import { type Bootstrapped, bootstrapOrganisation } from '../../commands/organisation/bootstrap-organisation.ts';
+import type { HashedPassword, Secrets, VerifiedPassword } from '../../commands/ports/sign-in-port.ts';
+import {
+  type Bootstrapped,
+  bootstrapOrganisation,
+} from '../../commands/organisation/bootstrap-organisation.ts';
 import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
 import { messageComposer } from '../../infra/mail/compose-message.ts';
 import { markupWork } from '../../infra/markup/markup-work.ts';

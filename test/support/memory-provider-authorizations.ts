@@ -1,9 +1,9 @@
 /** Provider authorizations without a provider: every provider is registered, nothing is ever granted. */
-import type { MailProvider } from '../../commands/ports/mail-providers.ts';
 import type {
   AuthorizationRequest,
+  MailProvider,
   ProviderAuthorizations,
-} from '../../commands/ports/provider-authorizations.ts';
+} from '../../commands/ports/mail-logins.ts';
 
 export class MemoryProviderAuthorizations implements ProviderAuthorizations {
   /** What was begun, by its state. */

@@ -10,7 +10,7 @@ import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { commitDue } from '../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../commands/approvals/decide-approval.ts';
 import { settleReview } from '../../commands/sending/release-draft.ts';
-import { sendDraftCapability } from '../../commands/sending/send-draft-capability.ts';
+import { sendDraftCapability } from '../../commands/sending/send-draft.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
 import { actOnEmail } from '../../commands/email/act-on-email.ts';
 import { operation, type OperationReply } from '../../commands/operations/operation.ts';

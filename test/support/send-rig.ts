@@ -11,7 +11,7 @@ import { draft, type DraftFact, type DraftState } from '../../commands/drafts/dr
 import { storeBody } from '../../commands/drafts/draft-body.ts';
 import { DraftFrozen, type DraftVersion } from '../../commands/drafts/draft-events.ts';
 import { sealEnvelope } from '../../commands/drafts/draft-envelope.ts';
-import { sendDraftCapability } from '../../commands/sending/send-draft-capability.ts';
+import { sendDraftCapability } from '../../commands/sending/send-draft.ts';
 import { operation, type OperationReply, type OperationState } from '../../commands/operations/operation.ts';
 import { messageComposer } from '../../infra/mail/compose-message.ts';
 import { stateOf, tokenOf, type World } from './access-world.ts';

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createToken } from '../../../commands/organisation/issue-token.ts';
-import { deleteToken } from '../../../commands/organisation/withdraw-token.ts';
+import { createToken, deleteToken } from '../../../commands/organisation/issue-token.ts';
 import { errorOf, type RestStage, startRestStage } from '../../support/rest/rest-stage.ts';
 import { verifies } from '../../support/verifies.ts';
 

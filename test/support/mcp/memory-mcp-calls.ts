@@ -1,4 +1,4 @@
-import type { CallName, McpCalls } from '../../../commands/ports/mcp-calls.ts';
+import type { CallName, McpCalls } from '../../../commands/ports/mcp.ts';
 
 const keyOf = ({ sessionId, requestId }: CallName): string => JSON.stringify([sessionId, requestId]);
 

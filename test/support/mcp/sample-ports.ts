@@ -1,12 +1,7 @@
 /** The ports that the MCP face touches, in memory; anything else is missing on purpose and fails loudly. */
 import { randomUUID } from 'node:crypto';
-import type {
-  AccessEntry,
-  McpSession,
-  McpSessions,
-  Ports,
-  ServerInfo,
-} from '../../../commands/ports/ports.ts';
+import type { AccessEntry, Ports, ServerInfo } from '../../../commands/ports/ports.ts';
+import type { McpSession, McpSessions } from '../../../commands/ports/mcp.ts';
 
 /** Sessions in memory. Copies are answered as they were when asked for, so a test can see who takes them. */
 export class MemorySessions implements McpSessions {

@@ -5,11 +5,10 @@ import { draft, type DraftFact, type DraftState, rfcMessageIdOf } from '../../..
 import { messageIdsOf } from '../../../commands/sending/sent-copy.ts';
 import { attachmentsOf, DraftEnvelope } from '../../../commands/drafts/draft-envelope.ts';
 import { Threading } from '../../../commands/drafts/draft-events.ts';
-import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { envelope, loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { openJson } from '../../../commands/kernel/sealed-json.ts';
 import { operation } from '../../../commands/operations/operation.ts';
-import { openTargets } from '../../../commands/messages/targets.ts';
-import { envelope } from '../../../commands/kernel/decide-and-append.ts';
+import { openTargets } from '../../../commands/messages/selection.ts';
 import { stateAfter } from '../../support/decider-spec.ts';
 import { openSample, sampleAuthor, sealSample } from '../../support/event-author.ts';
 import { MemoryEventStore } from '../../support/memory-event-store.ts';

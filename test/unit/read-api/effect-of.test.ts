@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../commands/email/act-on-email.ts';
 import { emailRequests } from '../../../read-api/approvals/email-requests.ts';
-import { effectOf, leastEffectOf } from '../../../read-api/effect-of.ts';
+import { effectOf, leastEffectOf } from '../../../read-api/capability-registry.ts';
 import { awaitEmail } from '../../../read-api/waiting/await-email.ts';
 import { verifies } from '../../support/verifies.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { expect } from 'chai';
-import { bytesOf, readCopyFile } from '../../../../infra/backup/copy-text.ts';
+import { bytesOf, readCopyFile } from '../../../../infra/backup/check-backup.ts';
 import { fileOf, type Manifest } from '../../../../infra/backup/manifest.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { recordSize } from '../../../../infra/event-store/node/stored-record.ts';

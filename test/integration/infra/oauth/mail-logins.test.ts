@@ -6,10 +6,10 @@ import type { Pool } from 'pg';
 import {
   hostsOf,
   type MailLogins,
+  PROVIDER_CALLBACK_PATH,
   type ProviderCredentials,
 } from '../../../../commands/ports/mail-logins.ts';
-import type { MailProvider } from '../../../../commands/ports/mail-providers.ts';
-import { PROVIDER_CALLBACK_PATH } from '../../../../commands/ports/provider-authorizations.ts';
+import type { MailProvider } from '../../../../commands/ports/mail-logins.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import { createMailLogins } from '../../../../infra/oauth/mail-logins.ts';
 import { createProviderAuthorizations } from '../../../../infra/oauth/provider-authorizations.ts';

@@ -6,7 +6,8 @@ import { testDatabase } from '../../../support/postgres.ts';
 import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
-import type { McpSession, Sql } from '../../../../commands/ports/ports.ts';
+import type { Sql } from '../../../../commands/ports/ports.ts';
+import type { McpSession } from '../../../../commands/ports/mcp.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
 import { verifies } from '../../../support/verifies.ts';
 

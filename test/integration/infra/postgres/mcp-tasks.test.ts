@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Pool } from 'pg';
-import type { McpTask, NewTask, TaskEnd } from '../../../../commands/ports/mcp-tasks.ts';
+import type { McpTask, NewTask, TaskEnd } from '../../../../commands/ports/mcp.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { type RunningLeases, startLeases } from '../../../../infra/postgres/leases.ts';

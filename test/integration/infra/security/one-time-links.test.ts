@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { routeKey } from '../../../../commands/values/ids.ts';
-import type { HashedPassword } from '../../../../commands/ports/secrets.ts';
-import type { OneTimeLinks } from '../../../../commands/ports/sign-in-port.ts';
+import type { HashedPassword, OneTimeLinks } from '../../../../commands/ports/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createOneTimeLinks } from '../../../../infra/security/one-time-links.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

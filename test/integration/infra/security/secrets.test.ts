@@ -8,7 +8,7 @@ import { rejection } from '../../../support/rejection.ts';
 import { silentLog } from '../../../support/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
-import type { Secrets } from '../../../../commands/ports/secrets.ts';
+import type { Secrets } from '../../../../commands/ports/sign-in-port.ts';
 import type { TestDatabase } from '../../../support/postgres.ts';
 
 describe('secrets', function () {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { inHomeOrder, isHome } from '../../../../commands/kernel/canonical-folder.ts';
+import { inHomeOrder, isHome } from '../../../../commands/kernel/folders.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const paths = ['All Mail', 'Starred', 'Work', 'Important', 'INBOX', 'Trash'];

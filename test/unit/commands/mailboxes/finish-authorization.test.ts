@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import type { AuthorizationRequest } from '../../../../commands/ports/provider-authorizations.ts';
+import type { AuthorizationRequest } from '../../../../commands/ports/mail-logins.ts';
 import { finishAuthorization } from '../../../../commands/mailboxes/finish-authorization.ts';
 import { assertStillAllowed } from '../../../../commands/mailboxes/keep-tokens.ts';
 import { stateOf, WORLD_NOW } from '../../../support/access-world.ts';

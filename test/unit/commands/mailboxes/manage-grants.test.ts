@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
-import type { Grant } from '../../../../commands/mailboxes/grant-payload.ts';
+import type { Grant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createGrant, deleteGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createToken } from '../../../../commands/organisation/issue-token.ts';
 import { listGrants } from '../../../../read-api/mailboxes/list-grants.ts';

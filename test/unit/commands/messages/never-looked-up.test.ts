@@ -6,8 +6,7 @@ import { resolveOperation } from '../../../../commands/email/resolve-operation.t
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { progressAt } from '../../../../commands/operations/progress-at.ts';
-import { statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
+import { progressAt, statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RequireEffect } from '../../../../commands/values/policy-document.ts';
 import type { ApprovalTerms } from '../../../../commands/operations/approval-events.ts';
-import { isStricter } from '../../../../commands/operations/stricter-policy.ts';
+import { isStricter } from '../../../../commands/operations/revalidate-approval.ts';
 import { defaultTerms } from '../../../../commands/policy/approval-terms.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
 import { verifies } from '../../../support/verifies.ts';

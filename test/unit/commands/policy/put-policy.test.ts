@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { OrgPolicy } from '../../../../commands/policy/policy-payload.ts';
+import type { OrgPolicy } from '../../../../commands/policy/put-policy.ts';
 import { putPolicy } from '../../../../commands/policy/put-policy.ts';
 import { getPolicy } from '../../../../read-api/policy/get-policy.ts';
 import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { bytesOf, readCopyFile } from '../../../../infra/backup/copy-text.ts';
+import { bytesOf, readCopyFile } from '../../../../infra/backup/check-backup.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 describe('readCopyFile', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { unflow } from '../../../../infra/mail/flowed-text.ts';
+import { unflow } from '../../../../infra/mail/decode-text.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 describe(`flowed text ${verifies('contract:4:flowed-text')}`, () => {

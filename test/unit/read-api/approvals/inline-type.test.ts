@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { inlineType } from '../../../../read-api/approvals/inline-type.ts';
+import { inlineType } from '../../../../read-api/approvals/approval-attachment.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const PNG = Buffer.from('\u0089PNG\r\n\u001a\n rest', 'latin1');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Context } from '../../../../commands/kernel/capability.ts';
-import { mailboxFilter } from '../../../../read-api/paging/mailbox-filter.ts';
+import { mailboxFilter } from '../../../../read-api/paging/page.ts';
 import { thrown } from '../../../support/thrown.ts';
 
 describe('the mailbox that a list is narrowed to', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { putPolicy } from '../../../../commands/policy/put-policy.ts';
-import { listPolicyVersions } from '../../../../read-api/policy/list-policy-versions.ts';
+import { listPolicyVersions } from '../../../../read-api/policy/get-policy.ts';
 import { startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { invokeAsOwner } from '../../../support/signed-in-person.ts';
 import { verifies } from '../../../support/verifies.ts';

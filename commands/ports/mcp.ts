@@ -1,6 +1,45 @@
-/** Tool calls that go on after they were answered (MCP 2025-11-25, `contract.md` 16): what every replica knows of them. */
+/** What the MCP endpoint keeps in Postgres: sessions, tasks, and which replica runs a call. */
 import type { Sealed } from '../values/sealed.ts';
 
+export interface McpSession {
+  readonly id: string;
+  readonly tokenId: string;
+  readonly orgId: string;
+  readonly principalId: string;
+  readonly revision: string;
+  readonly advancedTools: boolean;
+}
+
+/** MCP sessions in Postgres (`vault`), sliding 24 h. */
+export interface McpSessions {
+  create(session: McpSession): Promise<void>;
+  /** Null when unknown or expired. Touches at most once a minute; may be a copy up to `maxAgeMs` old (0 = the row). */
+  find(id: string, maxAgeMs: number): Promise<McpSession | null>;
+  setAdvancedTools(id: string, enabled: boolean): Promise<void>;
+  end(id: string): Promise<void>;
+}
+
+/** Requests of MCP sessions under way: whoever sent one may cancel it, on whatever replica the word arrives. */
+
+export interface CallName {
+  readonly sessionId: string;
+  /** The JSON-RPC id of the request; `1` and `"1"` are two. */
+  readonly requestId: string | number;
+}
+
+/** A call while its client waits for the answer; disposed when nobody does any more. */
+export interface OpenCall extends Disposable {
+  /** Aborts when the client cancels the call. */
+  readonly cancelled: AbortSignal;
+}
+
+export interface McpCalls {
+  open(call: CallName): OpenCall;
+  /** Cancels the call, here or on another replica. Nothing happens when it is over or unknown. Throws `store_unavailable`. */
+  cancel(call: CallName): Promise<void>;
+}
+
+/** Tool calls that go on after they were answered (MCP 2025-11-25, `contract.md` 16): what every replica knows of them. */
 export type TaskStatus = 'working' | 'completed' | 'failed' | 'cancelled';
 
 /** Whose a task is: nobody else ever hears of it. */
