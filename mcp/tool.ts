@@ -1,7 +1,7 @@
 /** A capability as a tool: what its arguments are on MCP, where they differ from the REST route's, and its definition. */
 import type { Capability, ToolHints } from '../commands/kernel/capability.ts';
 import { type KeyRule, keyRuleOf } from '../read-api/capability-registry.ts';
-import { joinChoices } from './joined-choices.ts';
+import { joinChoices } from './merge-schema-choices.ts';
 import { type JsonSchema, membersOf, type ObjectSchema, objectSchema } from './json-schema.ts';
 import { shareRepeated } from './shared-schemas.ts';
 import { inputSchema, outputSchema } from './tool-schema.ts';

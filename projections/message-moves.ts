@@ -1,5 +1,5 @@
 /** `read.message_move`: from which id to which one each message was moved by this gateway. */
-import type { MessageMove } from '../commands/ports/message-moves.ts';
+import type { MessageMove } from '../commands/ports/moved-messages.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import { relocates } from '../commands/messages/actions.ts';
 import type { ItemResult } from '../commands/operations/operation-events.ts';

@@ -2,7 +2,7 @@
 import { changePassword } from '../commands/accounts/change-password.ts';
 import { createSessionToken } from '../commands/accounts/session-token.ts';
 import { deleteSession, revokeSessions, signOut } from '../commands/accounts/sign-out.ts';
-import { stepUpSession } from '../commands/accounts/step-up.ts';
+import { stepUpSession } from '../commands/accounts/step-up-session.ts';
 import { cancelApproval } from '../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../commands/approvals/decide-approval.ts';
@@ -35,7 +35,7 @@ import {
   trashMessages,
 } from '../commands/messages/act-on-messages.ts';
 import { createAgent } from '../commands/organisation/add-agent.ts';
-import { createToken, deleteToken } from '../commands/organisation/issue-token.ts';
+import { createToken, deleteToken } from '../commands/organisation/manage-tokens.ts';
 import { putPolicy } from '../commands/policy/put-policy.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
 import { emailRequests } from './approvals/email-requests.ts';
@@ -55,9 +55,9 @@ import { getRawMessage } from './messages/get-raw-message.ts';
 import { listFolders } from './messages/list-folders.ts';
 import { listMessages } from './messages/list-messages.ts';
 import { getOperation, listOperations } from './operations/read-operations.ts';
-import { resolveOperation } from './operations/resolve-operation.ts';
-import { getAgent, listAgents } from './organisation/agents.ts';
-import { getToken, listTokens } from './organisation/tokens.ts';
+import { resolveOperation } from './operations/resolve-route.ts';
+import { getAgent, listAgents } from './organisation/list-agents.ts';
+import { getToken, listTokens } from './organisation/list-tokens.ts';
 import { getPolicy, listPolicyVersions } from './policy/get-policy.ts';
 import { simulatePolicy } from './policy/simulate-policy.ts';
 import { awaitEmail } from './waiting/await-email.ts';

@@ -4,7 +4,7 @@ import { createJsonLog } from '../../infra/observability/json-log.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { READ_MODELS } from '../../infra/projector/read-models.ts';
-import { rebuildModels, type RebuildProgress } from '../../infra/projector/rebuild.ts';
+import { rebuildModels, type RebuildProgress } from '../../infra/projector/rebuild-read-models.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
 import { history } from './history.ts';
 

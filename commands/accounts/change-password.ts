@@ -8,9 +8,9 @@ import { definePublicRoute } from '../kernel/public-route.ts';
 import type { HashedPassword } from '../ports/sign-in-port.ts';
 import { requireSession } from '../kernel/step-up.ts';
 import { account, type AccountState, setPassword } from './account.ts';
-import { confirmPassword, GivenPassword, invalidLink, NewPassword } from './invalid-credentials.ts';
+import { confirmPassword, GivenPassword, invalidLink, NewPassword } from './credentials.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
-import { memberOf, personAuthor } from './person-at-the-door.ts';
+import { memberOf, personAuthor } from './anonymous-author.ts';
 
 const ResetInput = z.strictObject({ token: z.string().min(1).max(200), password: NewPassword });
 const ChangeInput = z.strictObject({ old: GivenPassword, new: NewPassword });

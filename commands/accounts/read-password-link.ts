@@ -1,8 +1,8 @@
 /** POST /auth/password/reset/link: whose password a one-time link sets, told to whoever holds it, so that nobody sets another's. */
 import { z } from 'zod';
 import { definePublicRoute } from '../kernel/public-route.ts';
-import { invalidLink } from './invalid-credentials.ts';
-import { memberOf } from './person-at-the-door.ts';
+import { invalidLink } from './credentials.ts';
+import { memberOf } from './anonymous-author.ts';
 
 const Input = z.strictObject({ token: z.string().min(1).max(200) });
 

@@ -6,8 +6,8 @@ import { definePublicRoute, type PublicContext } from '../kernel/public-route.ts
 import type { VerifiedPassword } from '../ports/sign-in-port.ts';
 import { emailKey, emailReservation } from './account.ts';
 import { endSessions, openSessionsOf } from './end-sessions.ts';
-import { GivenEmail, GivenPassword, invalidCredentials } from './invalid-credentials.ts';
-import { type Member, memberOf, personAuthor } from './person-at-the-door.ts';
+import { GivenEmail, GivenPassword, invalidCredentials } from './credentials.ts';
+import { type Member, memberOf, personAuthor } from './anonymous-author.ts';
 import { session, startSession } from './session.ts';
 import { describeSession, Session } from './session-payload.ts';
 

@@ -4,7 +4,7 @@ import { GatewayError, notFound } from '../values/errors.ts';
 import { catalogueOf, readEvent } from '../values/event.ts';
 import type { MailAnswer } from '../ports/mail-port.ts';
 import type { MessageRef } from '../mail/message.ts';
-import type { MessageMove } from '../ports/message-moves.ts';
+import type { MessageMove } from '../ports/moved-messages.ts';
 import type { Ports } from '../ports/ports.ts';
 import { searchedFolders } from '../kernel/searched-folders.ts';
 import { OperationSubmitted } from '../operations/operation-events.ts';

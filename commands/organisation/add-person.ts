@@ -1,6 +1,6 @@
 /** A person of an existing organisation, added on the machine itself. Not a capability: invites are for callers. */
 import { account, emailKey, emailReservation, registerAccount, reserveEmail } from '../accounts/account.ts';
-import { memberOf } from '../accounts/person-at-the-door.ts';
+import { memberOf } from '../accounts/anonymous-author.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';

@@ -4,7 +4,7 @@
  */
 import { account, emailKey, emailReservation, registerAccount, reserveEmail } from '../accounts/account.ts';
 import { storePassword } from '../accounts/change-password.ts';
-import { isLongEnough, MIN_PASSWORD_LENGTH } from '../accounts/invalid-credentials.ts';
+import { isLongEnough, MIN_PASSWORD_LENGTH } from '../accounts/credentials.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';
 import { holdLease } from '../kernel/hold-lease.ts';

@@ -1,7 +1,7 @@
 /** POST /auth/setup: the first owner and organisation, by the link that a fresh start prints (`contract.md` 18). */
 import { z } from 'zod';
-import { invalidLink, NewEmail, NewPassword } from '../accounts/invalid-credentials.ts';
-import { personAuthor } from '../accounts/person-at-the-door.ts';
+import { invalidLink, NewEmail, NewPassword } from '../accounts/credentials.ts';
+import { personAuthor } from '../accounts/anonymous-author.ts';
 import { foundOrganisation, isUnfounded } from './found-organisation.ts';
 import { lineOfText } from '../values/line-of-text.ts';
 import type { Ports } from '../ports/ports.ts';

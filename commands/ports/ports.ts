@@ -11,7 +11,7 @@ import type { MailLogins, ProviderAuthorizations } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Markup } from './markup.ts';
 import type { Contacts } from './known-recipients.ts';
-import type { MessageMoves } from './message-moves.ts';
+import type { MessageMoves } from './moved-messages.ts';
 import type { MessageComposer } from './message-composer.ts';
 import type { McpSessions, McpTasks } from './mcp.ts';
 import type { Directory } from './directory.ts';

@@ -1,5 +1,5 @@
 /** `admin person`: adds a person, or gives one a new password, by a link that counts once. */
-import { isEmailAddress } from '../../commands/accounts/invalid-credentials.ts';
+import { isEmailAddress } from '../../commands/accounts/credentials.ts';
 import {
   addPerson,
   passwordLink,

@@ -2,7 +2,7 @@
 import type { Projection } from '../../projections/projection.ts';
 import { READ_MODELS } from '../projector/read-models.ts';
 import { forgetSourceLog } from '../projector/source-log.ts';
-import { rebuildModels } from '../projector/rebuild.ts';
+import { rebuildModels } from '../projector/rebuild-read-models.ts';
 import type { RebuildParts } from './open-for-rebuild.ts';
 import { showProgress } from './rebuild-progress.ts';
 

@@ -1,5 +1,5 @@
 /** How far a rebuild is: one line redrawn on a terminal, a line every few seconds elsewhere. */
-import type { RebuildProgress } from '../projector/rebuild.ts';
+import type { RebuildProgress } from '../projector/rebuild-read-models.ts';
 
 const REDRAW_EVERY_MS = 200;
 const LINE_EVERY_MS = 5_000;

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { readMigrations } from '../postgres/migrate.ts';
 import { loadMasterKey } from '../security/key-file.ts';
 import { opensGatewayKey } from '../security/vault.ts';
-import { type Manifest, MANIFEST, readManifest, type StoredFile } from './manifest.ts';
+import { type Manifest, MANIFEST, readManifest, type StoredFile } from './backup-manifest.ts';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';

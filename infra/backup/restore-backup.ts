@@ -11,7 +11,7 @@ import { flushFolder } from './flush-folder.ts';
 import { loadBackup } from './load-backup.ts';
 import { UNFINISHED } from '../process/unfinished-restore.ts';
 import type { Log } from '../../commands/ports/ports.ts';
-import type { Manifest } from './manifest.ts';
+import type { Manifest } from './backup-manifest.ts';
 import type { Report } from './row-tally.ts';
 
 export interface RestoreOptions {

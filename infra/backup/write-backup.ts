@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { version } from '../platform/version.ts';
 import { flushFolder } from './flush-folder.ts';
-import { FORMAT, type Manifest, type StoredFile, writeManifest } from './manifest.ts';
+import { FORMAT, type Manifest, type StoredFile, writeManifest } from './backup-manifest.ts';
 import { COPY_SETTINGS, storedTables } from './stored-tables.ts';
 import { type TableWriting, writeTable } from './write-table.ts';
 import type { Client } from 'pg';

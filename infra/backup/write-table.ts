@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { to as copyTo } from 'pg-copy-streams';
-import { fileOf, type StoredFile } from './manifest.ts';
+import { fileOf, type StoredFile } from './backup-manifest.ts';
 import { type Report, RowTally } from './row-tally.ts';
 import { copyTarget, type StoredTable } from './stored-tables.ts';
 import type { Client } from 'pg';

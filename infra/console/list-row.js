@@ -1,5 +1,5 @@
 /** One approval in the list: what it is in a line, who asks, how it stands. */
-import { isOpen } from './check-rights.js';
+import { isOpen } from './approval-rights.js';
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
 import { countdown, pastTime } from './times.js';

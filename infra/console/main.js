@@ -1,6 +1,6 @@
 /** The approver's page: which view the address asks for, and what stands around every view. */
 import { ApiError, askForStepUpWith } from './api.js';
-import { checkView } from './check-view.js';
+import { checkView } from './approval-view.js';
 import { closeDialogs } from './dialog.js';
 import { h, icon } from './dom.js';
 import { errorNotice, mayPass } from './error-notice.js';

@@ -1,4 +1,4 @@
-import { isFree } from '../platform/kept-port.ts';
+import { isFree } from '../platform/reserved-port.ts';
 
 /** The port when nobody has it, else 0, which takes any. */
 export const freeOrAny = async (port: number | undefined): Promise<number> =>

@@ -4,7 +4,7 @@ import type { Appended, EventStore } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { NoSpaceLeft } from '../platform/disk-full.ts';
 import { requireEvents, requireStreamName } from './append-checks.ts';
-import { AppendLane } from './append-lane.ts';
+import { AppendLane } from './append-queue.ts';
 import { followAll } from './follow-all.ts';
 import { KnownLog } from './known-log.ts';
 import { toJsonEvent } from './recorded-events.ts';

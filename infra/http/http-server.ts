@@ -7,7 +7,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
-import { portRefused } from '../platform/kept-port.ts';
+import { portRefused } from '../platform/reserved-port.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { BODY_PACE, type BodyPace, holdToPace } from './body-pace.ts';
 import { type Checks, healthRouter } from './health-router.ts';

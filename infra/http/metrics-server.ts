@@ -1,7 +1,7 @@
 /** `/metrics` and nothing else, on a listener of its own. */
 import { once } from 'node:events';
 import http from 'node:http';
-import { portRefused } from '../platform/kept-port.ts';
+import { portRefused } from '../platform/reserved-port.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 export interface MetricsServer {

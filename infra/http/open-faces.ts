@@ -7,7 +7,7 @@ import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { PostgresMcpCalls } from '../postgres/mcp-calls.ts';
-import { startTokenUse } from '../security/token-use.ts';
+import { startTokenUse } from '../security/token-use-writer.ts';
 import { consoleRouter } from './console-router.ts';
 import type { Faces } from './http-server.ts';
 

@@ -1,6 +1,6 @@
 /** Brings the copy of a folder forward: the rows of one update, in the caller's transaction. */
 import type { Sql } from '../../commands/ports/ports.ts';
-import { type Departed, noteDeparted } from './departed-messages.ts';
+import { type Departed, noteDeparted } from './expunged-messages.ts';
 import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
 import { type StoredMessage, storedFlags, storedMessage } from './message-row.ts';
 import { takeInNames } from './thread-names.ts';

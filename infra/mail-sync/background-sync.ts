@@ -7,11 +7,11 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { compareFolder } from './compare-folder.ts';
-import { lookInPieces } from './look-at-folder.ts';
+import { lookInPieces } from './poll-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { passOverFolder } from './pass-over-folder.ts';
+import { passOverFolder } from './initial-scan.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
-import { isPartial } from './take-in.ts';
+import { isPartial } from './ingest-messages.ts';
 import type { Turns } from './turns.ts';
 
 /** Messages of a step of the first pass, from the first step on: as many as the server hands over in half a second. */

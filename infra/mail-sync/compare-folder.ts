@@ -4,8 +4,8 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { sameFlags } from './mirrored-flags.ts';
-import { fetchFlags } from './see-changes.ts';
-import { takeIn } from './take-in.ts';
+import { fetchFlags } from './fetch-changes.ts';
+import { takeIn } from './ingest-messages.ts';
 
 const UIDS_PER_RANGE = 2_000;
 

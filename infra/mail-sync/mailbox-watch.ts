@@ -9,10 +9,10 @@ import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
 import type { Bell } from '../concurrency/wake-signal.ts';
 import type { IdleVerdicts } from './idle-verdicts.ts';
-import { lookAtFolder } from './look-at-folder.ts';
+import { lookAtFolder } from './poll-folder.ts';
 import { MailboxLost } from './mailbox-leases.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { type FolderRounds, isInbox } from './see-folders.ts';
+import { type FolderRounds, isInbox } from './fetch-folders.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
 import type { Life } from './worker-heartbeat.ts';
 

@@ -2,10 +2,10 @@
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { repeat } from '../background/repeat.ts';
-import type { DirectoryCopy } from '../directory/directory-copy.ts';
+import type { DirectoryCopy } from '../directory/memory-directory.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';
-import { MAILBOX_BELL, readRing, ringBells } from './mailbox-bell.ts';
+import { MAILBOX_BELL, readRing, ringBells } from './mailbox-notify.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { Sweeps } from './sweeps.ts';

@@ -24,7 +24,7 @@ import { isHeldBack } from './mail-errors.ts';
 import { FolderGone } from './open-folder.ts';
 import { ReceivedDatesCache } from './received-dates.ts';
 import { type LoadSettings, withRenewedLogin } from './renewed-login.ts';
-import { testImap, testSmtp } from './test-connection.ts';
+import { testImap, testSmtp } from './test-login.ts';
 
 export interface MailboxSettings {
   readonly login: MailLogin;

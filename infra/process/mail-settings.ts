@@ -3,7 +3,7 @@ import type { Directory } from '../../commands/ports/directory.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import type { MailLogins } from '../../commands/ports/mail-logins.ts';
 import type { MailLogin } from '../../commands/ports/mail-port.ts';
-import type { MailboxChange } from '../directory/directory-copy.ts';
+import type { MailboxChange } from '../directory/memory-directory.ts';
 import type { MailboxSettings } from '../mail/imap-gateway.ts';
 
 /**

@@ -8,7 +8,7 @@ import { openDataFolder } from './data-folder.ts';
 import { openNodeAccess } from '../event-store/node/node-access.ts';
 import { type EventNode, startEventNode } from '../event-store/node/start-event-node.ts';
 import { reachEventStore } from '../event-store/reach-event-store.ts';
-import { freePort, portTaken, readPort, writePort } from '../platform/kept-port.ts';
+import { freePort, portTaken, readPort, writePort } from '../platform/reserved-port.ts';
 import { openDirectConnection, refuseTransactionPooler } from '../postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../postgres/migrate.ts';

@@ -1,6 +1,6 @@
 /** What style and attributes make of text beside hiding it: moved, covered, turned round, written by the style itself. */
 import { declarationsIn, isTooLong } from '../../commands/html/css.ts';
-import type { Attributes } from '../../commands/html/seen-element.ts';
+import type { Attributes } from '../../commands/html/computed-style.ts';
 import { markWords, type Words } from './render-mail-sink.ts';
 
 export interface Effects {

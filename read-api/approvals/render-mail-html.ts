@@ -12,7 +12,7 @@ import {
   remoteSource,
   seeElement,
   type SeenElement,
-} from '../../commands/html/seen-element.ts';
+} from '../../commands/html/computed-style.ts';
 import type { ShownMail } from '../../commands/ports/markup.ts';
 import type { StyleRules } from '../../commands/html/style-rules.ts';
 import { styleRulesOf } from '../../commands/html/style-sheets.ts';

@@ -20,7 +20,7 @@ import { Action } from '../../commands/messages/actions.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
-import { Token } from '../../commands/organisation/issue-token.ts';
+import { Token } from '../../commands/organisation/manage-tokens.ts';
 import { OrgPolicy } from '../../commands/policy/put-policy.ts';
 import { ApprovalPreview } from '../approvals/approval-preview.ts';
 import { AuditLine } from '../audit/audit-line.ts';

@@ -9,7 +9,7 @@ import type { ListedApproval } from '../../commands/operations/approval-payload.
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { recordSeen } from '../approvals/record-seen.ts';
-import { type CheckNews, checkNews } from './check-news.ts';
+import { type CheckNews, checkNews } from './approval-news.ts';
 import type { Found, Moments, WaitSource } from './wait-for.ts';
 
 const MAX_APPROVALS = 50;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
-import { readManifest, type Manifest } from '../../infra/backup/manifest.ts';
+import { readManifest, type Manifest } from '../../infra/backup/backup-manifest.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
-import { freePort } from '../../infra/platform/kept-port.ts';
+import { freePort } from '../../infra/platform/reserved-port.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import {
   type Answer,

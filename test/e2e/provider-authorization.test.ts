@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { freePort } from '../../infra/platform/kept-port.ts';
+import { freePort } from '../../infra/platform/reserved-port.ts';
 import type { ProviderCredentials } from '../../commands/ports/mail-logins.ts';
 import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import {

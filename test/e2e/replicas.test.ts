@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { expect } from 'chai';
-import { freePort } from '../../infra/platform/kept-port.ts';
+import { freePort } from '../../infra/platform/reserved-port.ts';
 import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { eventually } from '../support/gateway.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

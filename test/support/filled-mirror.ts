@@ -7,7 +7,7 @@ import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
 import type { ImapGatewayOptions, MailLimits } from '../../infra/mail/imap-gateway.ts';
 import { searchUids } from '../../infra/mail/search-uids.ts';
 import { inPieces } from '../../infra/mail/uid-set.ts';
-import { fetchMirrored } from '../../infra/mail-sync/see-changes.ts';
+import { fetchMirrored } from '../../infra/mail-sync/fetch-changes.ts';
 import { openPool, postgresSql } from '../../infra/postgres/pool.ts';
 import { mailGateway, type MailGatewayUnderTest } from './mail-gateway.ts';
 import { testDatabase } from './postgres.ts';

@@ -16,12 +16,12 @@ import {
   type Bootstrapped,
   bootstrapOrganisation,
 } from '../../commands/organisation/bootstrap-organisation.ts';
-import { createMailLogins } from '../../infra/oauth/mail-logins.ts';
+import { createMailLogins } from '../../infra/oauth/oauth-mail-logins.ts';
 import { messageComposer } from '../../infra/mail/compose-message.ts';
 import { markupWork } from '../../infra/markup/markup-work.ts';
-import { createIds } from '../../infra/security/ids.ts';
+import { createIds } from '../../infra/security/random-ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
-import { createTokens } from '../../infra/security/tokens.ts';
+import { createTokens } from '../../infra/security/jwt-tokens.ts';
 import { FakeMailPort } from './fake-mail-port.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryContentStore } from './memory-content-store.ts';

@@ -5,8 +5,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { isDiskFull } from '../../platform/disk-full.ts';
-import type { CommitBells } from './commit-bells.ts';
-import { CommitDraft } from './commit-draft.ts';
+import type { CommitBells } from './commit-notifier.ts';
+import { CommitDraft } from './pending-commit.ts';
 import { decideWrite } from './decide-write.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { recordSize } from './stored-record.ts';

@@ -1,7 +1,7 @@
 /** The Postgres that comes with the gateway, for when no DATABASE_URL is set. */
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { portTaken, readPort, writePort } from '../../platform/kept-port.ts';
+import { portTaken, readPort, writePort } from '../../platform/reserved-port.ts';
 import { leaveFolder, takeFolder } from './folder-owner.ts';
 import { postgresBinaries } from './postgres-binaries.ts';
 import { ensureCluster, SUPERUSER } from './postgres-cluster.ts';

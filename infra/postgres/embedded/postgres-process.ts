@@ -1,7 +1,7 @@
 /** The server process itself: started on a free loopback port, watched, ended quickly. */
 import { spawn } from 'node:child_process';
 import { open, readFile, rename, stat } from 'node:fs/promises';
-import { freePort } from '../../platform/kept-port.ts';
+import { freePort } from '../../platform/reserved-port.ts';
 import { pollUntil } from './poll-until.ts';
 import { SERVER_ENVIRONMENT } from './postgres-cluster.ts';
 import { readPostmasterFile } from './postgres-orphan.ts';

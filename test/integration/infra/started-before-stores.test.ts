@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { freePort } from '../../../infra/platform/kept-port.ts';
+import { freePort } from '../../../infra/platform/reserved-port.ts';
 import { reachDatabase } from '../../../infra/postgres/reach-database.ts';
 import { whenReached } from '../../../infra/process/when-reached.ts';
 import { embeddedStore, type EmbeddedStore } from '../../contract/event-store/store-under-test.ts';

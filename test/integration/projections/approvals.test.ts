@@ -9,7 +9,7 @@ import { countsOf } from '../../../commands/operations/operation-progress.ts';
 import { statusAt } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
 import { listDueCommits, listOverdueApprovals } from '../../../projections/open-approvals.ts';
-import { listOpenChecks } from '../../../projections/open-grounds.ts';
+import { listOpenChecks } from '../../../projections/suspect-approvals.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample } from '../../support/event-author.ts';
 import { askedFor, requestFacts, wentOn } from '../../support/sample-checks.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createToken, deleteToken } from '../../../commands/organisation/issue-token.ts';
+import { createToken, deleteToken } from '../../../commands/organisation/manage-tokens.ts';
 import { errorOf, type RestStage, startRestStage } from '../../support/rest/rest-stage.ts';
 import { verifies } from '../../support/verifies.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { joinChoices } from '../../../mcp/joined-choices.ts';
+import { joinChoices } from '../../../mcp/merge-schema-choices.ts';
 import { type JsonSchema, mapBelow } from '../../../mcp/json-schema.ts';
 import { shareRepeated } from '../../../mcp/shared-schemas.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { getAuditEvent, listAuditEvents } from '../../../read-api/audit/read-audit.ts';
 import type { AuditLine } from '../../../read-api/audit/audit-line.ts';
-import { createToken } from '../../../commands/organisation/issue-token.ts';
+import { createToken } from '../../../commands/organisation/manage-tokens.ts';
 import { uuidToId } from '../../../commands/values/ids.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../support/memory-gateway.ts';
 import { rejection } from '../../support/rejection.ts';

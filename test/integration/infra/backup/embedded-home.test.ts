@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openEmbeddedHome } from '../../../../infra/backup/embedded-home.ts';
-import { readManifest } from '../../../../infra/backup/manifest.ts';
+import { readManifest } from '../../../../infra/backup/backup-manifest.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { refuseUnfinishedRestore } from '../../../../infra/process/unfinished-restore.ts';
-import { readManifest } from '../../../../infra/backup/manifest.ts';
+import { readManifest } from '../../../../infra/backup/backup-manifest.ts';
 import { MIGRATIONS } from '../../../../infra/postgres/migrate.ts';
 import { readPostmasterFile } from '../../../../infra/postgres/embedded/postgres-orphan.ts';
 import { lookUpProcess } from '../../../../infra/postgres/embedded/process-facts.ts';

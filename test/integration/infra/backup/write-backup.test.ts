@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { jsonEvent, NO_STREAM } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { bytesOf, readCopyFile } from '../../../../infra/backup/check-backup.ts';
-import { fileOf, type Manifest } from '../../../../infra/backup/manifest.ts';
+import { fileOf, type Manifest } from '../../../../infra/backup/backup-manifest.ts';
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { recordSize } from '../../../../infra/event-store/node/stored-record.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { noteDeparted } from '../../../../infra/mail-index/departed-messages.ts';
-import { createMailCopies } from '../../../../infra/mail-sync/mail-copies.ts';
+import { noteDeparted } from '../../../../infra/mail-index/expunged-messages.ts';
+import { createMailCopies } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/mail-append.ts';

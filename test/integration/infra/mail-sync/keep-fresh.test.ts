@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createMailCopies } from '../../../../infra/mail-sync/mail-copies.ts';
+import { createMailCopies } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -1,6 +1,6 @@
 /** A process of its own that asks for the login of a mailbox whose access token has ended; says `renewed` should it get one. */
 import { createSecretKey } from 'node:crypto';
-import { createMailLogins } from '../../../../infra/oauth/mail-logins.ts';
+import { createMailLogins } from '../../../../infra/oauth/oauth-mail-logins.ts';
 import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSecrets } from '../../../../infra/security/secrets.ts';

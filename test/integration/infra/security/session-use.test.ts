@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSessionUse } from '../../../../infra/security/session-use.ts';
-import { startTokenUse } from '../../../../infra/security/token-use.ts';
+import { startTokenUse } from '../../../../infra/security/token-use-writer.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
 import { silentLog } from '../../../support/silent-log.ts';

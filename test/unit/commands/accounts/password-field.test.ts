@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isLongEnough, NewPassword } from '../../../../commands/accounts/invalid-credentials.ts';
+import { isLongEnough, NewPassword } from '../../../../commands/accounts/credentials.ts';
 import { verifies } from '../../../support/verifies.ts';
 
 const takes = (password: string): boolean => NewPassword.safeParse(password).success;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
-import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
+import { stepUpSession } from '../../../../commands/accounts/step-up-session.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
@@ -9,7 +9,7 @@ import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
 import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
-import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';

@@ -4,12 +4,12 @@ import { session, startSession } from '../../../../commands/accounts/session.ts'
 import { createSessionToken } from '../../../../commands/accounts/session-token.ts';
 import { signIn } from '../../../../commands/accounts/sign-in.ts';
 import { deleteSession, revokeSessions, signOut } from '../../../../commands/accounts/sign-out.ts';
-import { stepUpSession } from '../../../../commands/accounts/step-up.ts';
+import { stepUpSession } from '../../../../commands/accounts/step-up-session.ts';
 import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import type { PublicContext } from '../../../../commands/kernel/public-route.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getSession, listSessions } from '../../../../read-api/auth/sessions.ts';
 import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { canonicalJson, checkKey, fingerprintOf } from '../../../../commands/kernel/idempotency.ts';
-import { createIds } from '../../../../infra/security/ids.ts';
+import { createIds } from '../../../../infra/security/random-ids.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -7,7 +7,7 @@ import { deleteMailbox } from '../../../../commands/mailboxes/remove-mailbox.ts'
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
 import { testConnection } from '../../../../commands/mailboxes/test-connection.ts';
 import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
-import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getMailbox, listMailboxes } from '../../../../read-api/mailboxes/mailboxes.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';

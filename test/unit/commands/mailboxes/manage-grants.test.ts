@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import type { Grant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createGrant, deleteGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
-import { createToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { listGrants } from '../../../../read-api/mailboxes/list-grants.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';

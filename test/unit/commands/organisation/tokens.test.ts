@@ -3,11 +3,11 @@ import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.t
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
-import { createToken, deleteToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken, deleteToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { mintToken } from '../../../../commands/organisation/mint-token.ts';
 import { issueToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
-import { getAgent, listAgents } from '../../../../read-api/organisation/agents.ts';
-import { getToken, listTokens } from '../../../../read-api/organisation/tokens.ts';
+import { getAgent, listAgents } from '../../../../read-api/organisation/list-agents.ts';
+import { getToken, listTokens } from '../../../../read-api/organisation/list-tokens.ts';
 import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { rejection } from '../../../support/rejection.ts';

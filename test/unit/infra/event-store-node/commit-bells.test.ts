@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { CommitBells } from '../../../../infra/event-store/node/commit-bells.ts';
-import type { CommitBell } from '../../../../infra/event-store/node/commit-bells.ts';
+import { CommitBells } from '../../../../infra/event-store/node/commit-notifier.ts';
+import type { CommitBell } from '../../../../infra/event-store/node/commit-notifier.ts';
 import type { StoredRecord } from '../../../../infra/event-store/node/stored-record.ts';
 
 const inStream = (stream: string): StoredRecord => ({

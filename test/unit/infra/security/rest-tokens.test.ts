@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { hashBearer, newBearer } from '../../../../infra/security/tokens.ts';
+import { hashBearer, newBearer } from '../../../../infra/security/jwt-tokens.ts';
 import { routeKey } from '../../../../commands/values/ids.ts';
 import { verifies } from '../../../support/verifies.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { signOut } from '../../../../commands/accounts/sign-out.ts';
 import type { AccessEntry, Ports } from '../../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import { createToken, deleteToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken, deleteToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';
 import type { Surface } from '../../../../read-api/http/presented-credential.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';

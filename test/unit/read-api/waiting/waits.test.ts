@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { createToken, deleteToken } from '../../../../commands/organisation/issue-token.ts';
+import { createToken, deleteToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { deleteGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { decodeWaitCursor, encodeWaitCursor } from '../../../../commands/feed/wait-cursor.ts';
 import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';

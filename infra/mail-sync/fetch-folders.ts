@@ -6,7 +6,7 @@ import type { FolderRef } from '../../commands/mail/message.ts';
 import type { Author } from '../../commands/kernel/decide-and-append.ts';
 import { registerFolders } from '../../commands/mailboxes/register-folders.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
-import { type Between, type FolderStatus, listStatuses } from '../mail/list-folders.ts';
+import { type Between, type FolderStatus, listStatuses } from '../mail/imap-list.ts';
 import type { FolderMirror } from '../mail-index/folder-mirror.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 

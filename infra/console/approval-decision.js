@@ -1,7 +1,7 @@
 /** Beside the approval: where it stands, who voted, until when, and what this person may do about it. */
-import { approve, reject, run, withdraw } from './check-actions.js';
-import { outcomeOf } from './check-outcome.js';
-import { isOpen, isOwnRequest, mayDecide, mayRun, mayWithdraw, whyNotDecide } from './check-rights.js';
+import { approve, reject, run, withdraw } from './approval-actions.js';
+import { outcomeOf } from './approval-outcome.js';
+import { isOpen, isOwnRequest, mayDecide, mayRun, mayWithdraw, whyNotDecide } from './approval-rights.js';
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
 import { countdown, pastTime, spanText } from './times.js';
@@ -9,7 +9,7 @@ import { isDestructive, STATUSES } from './wording.js';
 
 /** @import { Approval, Vote } from './payloads.d.ts' */
 /** @typedef {import('./child.d.ts').Child} Child */
-/** @typedef {import('./check-actions.js').Shown} Shown */
+/** @typedef {import('./approval-actions.js').Shown} Shown */
 
 /**
  * @typedef {object} DecisionOptions

@@ -1,9 +1,9 @@
 /** The `MailCopies` port on the workers' leases and the index. */
 import type { MailCopies, SyncStatus } from '../../commands/ports/mirror-versions.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
-import { knownMessage } from '../mail-index/departed-messages.ts';
+import { knownMessage } from '../mail-index/expunged-messages.ts';
 import { knownCorrespondents } from '../mail-index/known-correspondents.ts';
-import { firstContacts } from '../mail-index/first-contacts.ts';
+import { firstContacts } from '../mail-index/first-contacts-sql.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 
 const TOLD = `

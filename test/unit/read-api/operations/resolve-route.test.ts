@@ -4,7 +4,7 @@ import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import type { MailboxScope, Role } from '../../../../commands/values/scopes.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
-import { resolveOperation } from '../../../../read-api/operations/resolve-operation.ts';
+import { resolveOperation } from '../../../../read-api/operations/resolve-route.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { happened, sampleAuthor } from '../../../support/event-author.ts';
 import { rejection } from '../../../support/rejection.ts';

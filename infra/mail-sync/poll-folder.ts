@@ -1,13 +1,13 @@
 /** One look at a folder: the copy is brought to what the mail server has now. */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from '../mail/imap-connection.ts';
-import { folderStatus } from '../mail/look-at-folder.ts';
+import { folderStatus } from '../mail/examine-folder.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import type { FolderMirror } from '../mail-index/folder-mirror.ts';
-import { dropExpected, expectedChanges, settledChanges } from './mail-echoes.ts';
+import { dropExpected, expectedChanges, settledChanges } from './notified-attribution.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { seeChanges } from './see-changes.ts';
-import { isPartial, type Pace, takeIn } from './take-in.ts';
+import { seeChanges } from './fetch-changes.ts';
+import { isPartial, type Pace, takeIn } from './ingest-messages.ts';
 
 /**
  * Takes a turn. The copy is trusted after it, but for the messages its first pass has not reached. Null when the folder is no

@@ -4,7 +4,7 @@ import { answerWhenKnown } from '../kernel/await-directory.ts';
 import { defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { requireSession } from '../kernel/step-up.ts';
-import { confirmPassword, GivenPassword } from './invalid-credentials.ts';
+import { confirmPassword, GivenPassword } from './credentials.ts';
 import { session, stepUp } from './session.ts';
 
 const Input = z.strictObject({ password: GivenPassword });

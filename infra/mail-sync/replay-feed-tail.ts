@@ -9,8 +9,8 @@ import { uidSet } from '../mail/uid-set.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import type { FolderMirror, MirroredMessage } from '../mail-index/folder-mirror.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { fetchFlags, fetchMirrored } from './see-changes.ts';
-import { knownFlags, NOT_YET } from './take-in.ts';
+import { fetchFlags, fetchMirrored } from './fetch-changes.ts';
+import { knownFlags, NOT_YET } from './ingest-messages.ts';
 
 const catalogue = catalogueOf(feedEvents);
 const DAY_MS = 24 * 60 * 60_000;

@@ -4,7 +4,7 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import { searchUids } from '../mail/search-uids.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { fetchMirrored } from './see-changes.ts';
+import { fetchMirrored } from './fetch-changes.ts';
 
 /** UIDs looked for at once; a sparse folder widens it. */
 const UIDS_PER_SEARCH = 20_000;

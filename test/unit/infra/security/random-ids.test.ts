@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createIds } from '../../../../infra/security/ids.ts';
+import { createIds } from '../../../../infra/security/random-ids.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { randomKey } from '../../../support/random-key.ts';
 import { verifies } from '../../../support/verifies.ts';

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';
-import { createTokens } from '../../../../infra/security/tokens.ts';
+import { createTokens } from '../../../../infra/security/jwt-tokens.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { rejection } from '../../../support/rejection.ts';
 import type { KeyObject } from 'node:crypto';

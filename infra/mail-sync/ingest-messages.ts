@@ -3,10 +3,10 @@ import { type Difference, type ExpectedChange, observeChanges } from '../../comm
 import { MAX_CHANGES } from '../../commands/feed/feed-events.ts';
 import { inPieces } from '../mail/uid-set.ts';
 import type { FolderMirror, FolderUpdate, MirroredMessage } from '../mail-index/folder-mirror.ts';
-import { dropExpected, expectedChanges } from './mail-echoes.ts';
+import { dropExpected, expectedChanges } from './notified-attribution.ts';
 import type { FolderAt } from './mailbox-sync.ts';
 import { sameFlags } from './mirrored-flags.ts';
-import { fetchMirrored, type Seen } from './see-changes.ts';
+import { fetchMirrored, type Seen } from './fetch-changes.ts';
 
 /** Messages of one step: bounds what is fetched at once, and the events of one append. */
 const UIDS_PER_STEP = 250;

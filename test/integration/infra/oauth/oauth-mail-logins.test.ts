@@ -11,7 +11,7 @@ import {
 } from '../../../../commands/ports/mail-logins.ts';
 import type { MailProvider } from '../../../../commands/ports/mail-logins.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
-import { createMailLogins } from '../../../../infra/oauth/mail-logins.ts';
+import { createMailLogins } from '../../../../infra/oauth/oauth-mail-logins.ts';
 import { createProviderAuthorizations } from '../../../../infra/oauth/provider-authorizations.ts';
 import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';

@@ -1,5 +1,5 @@
 /** The true preview: what the server rendered of the manifest, as page, as plain text, as the manifest itself. */
-import { changesSection } from './check-changes.js';
+import { changesSection } from './approval-changes.js';
 import { h } from './dom.js';
 import { foreignLines } from './foreign-text.js';
 import { sandboxed } from './preview-frame.js';

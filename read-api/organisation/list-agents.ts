@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import { Agent, agentVersion, describeAgent } from '../../commands/organisation/add-agent.ts';
-import { managesAgent } from '../../commands/organisation/issue-token.ts';
+import { managesAgent } from '../../commands/organisation/manage-tokens.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 
 const Agents = collectionOf(Agent);

@@ -10,7 +10,7 @@ import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
 import type { Role } from '../../../../commands/values/scopes.ts';
 import { type FeedChange, feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { GroundSweeper } from '../../../../infra/background/ground-sweeper.ts';
+import { GroundSweeper } from '../../../../infra/background/invalidation-sweeper.ts';
 import { approvals } from '../../../../projections/approvals.ts';
 import { WORLD_NOW } from '../../../support/access-world.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
 import type { Expectation, MailEchoes, OwnChange } from '../../commands/ports/change-attribution.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
-import { MAILBOX_BELL, ringOf } from './mailbox-bell.ts';
+import { MAILBOX_BELL, ringOf } from './mailbox-notify.ts';
 
 /** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";

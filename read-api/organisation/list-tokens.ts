@@ -4,7 +4,7 @@ import { defineCapability } from '../../commands/kernel/capability.ts';
 import type { TokenEntry } from '../../commands/ports/directory.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
-import { describeToken, managesToken, Token } from '../../commands/organisation/issue-token.ts';
+import { describeToken, managesToken, Token } from '../../commands/organisation/manage-tokens.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
 import { collectionOf, pageFields, pageOfEntries } from '../paging/page.ts';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/values/errors.ts';
-import { type DirectoryCopy, openDirectory } from '../../../../infra/directory/directory-copy.ts';
+import { type DirectoryCopy, openDirectory } from '../../../../infra/directory/memory-directory.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { rebuildModels } from '../../../../infra/projector/rebuild.ts';
+import { rebuildModels } from '../../../../infra/projector/rebuild-read-models.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -11,7 +11,7 @@ import {
   type OpenCheck,
   type SuspectedPlace,
   type Whose,
-} from '../../projections/open-grounds.ts';
+} from '../../projections/suspect-approvals.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import { GrantExpiries } from './grant-expiries.ts';
 import { Lane } from './lane.ts';

@@ -1,12 +1,12 @@
 /** One approval: who asks for what, exactly what would happen, the decision, and what became of it. */
 import { ApiError } from './api.js';
 import { attachmentsSection } from './approval-attachments.js';
-import { decisionCard } from './check-decision.js';
-import { headingOf } from './check-head.js';
-import { previewSection } from './check-preview.js';
-import { reasonSection } from './check-reason.js';
-import { isOver } from './check-rights.js';
-import { trailSection } from './check-trail.js';
+import { decisionCard } from './approval-decision.js';
+import { headingOf } from './approval-head.js';
+import { previewSection } from './approval-preview.js';
+import { reasonSection } from './approval-reason.js';
+import { isOver } from './approval-rights.js';
+import { trailSection } from './approval-trail.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { monitorApprovals, readApproval, readOperation, readPreview } from './routes.js';
