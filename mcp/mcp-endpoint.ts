@@ -10,7 +10,7 @@ import { GatewayError } from '../commands/values/errors.ts';
 import type { McpCalls, McpSession } from '../commands/ports/mcp.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import { toggleAdvancedTools } from '../commands/accounts/toggle-advanced-tools.ts';
-import type { Door, Visitor } from '../read-api/http/request-gate.ts';
+import type { RequestGate, AuthenticatedRequest } from '../read-api/http/request-gate.ts';
 import { goneSignal } from '../read-api/http/disconnect-signal.ts';
 import { ClientGone, readBody } from '../read-api/http/request-body.ts';
 import {
@@ -49,7 +49,7 @@ export interface McpOptions {
   readonly registry: readonly Capability[];
   readonly ports: Ports;
   readonly calls: McpCalls;
-  readonly door: Door;
+  readonly door: RequestGate;
 }
 
 export interface Mcp {
@@ -144,7 +144,7 @@ class McpEndpoint {
       // The request was let in as a read; a write counts as one too, and so does each call of a batch.
       admit: ({ effect, waits }) => {
         if (effect === 'write' || envelope.batch) door.count(visitor, effect, response);
-        if (waits) place.release = door.turnToWait(visitor, place.release, response);
+        if (waits) place.release = door.moveToWaitQuota(visitor, place.release, response);
       },
     };
     const answers = await this.#answerAll(envelope, exchange, response);
@@ -248,7 +248,7 @@ interface Admitted {
 }
 
 interface Arrival {
-  readonly visitor: Visitor;
+  readonly visitor: AuthenticatedRequest;
   readonly requestId: string;
 }
 

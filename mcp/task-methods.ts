@@ -1,7 +1,7 @@
 /** `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel` (MCP 2025-11-25), bound to the principal who calls. */
 import { JSONRPCErrorException } from 'json-rpc-2.0';
 import type { Caller } from '../commands/kernel/access.ts';
-import { authorise } from '../commands/kernel/authorize.ts';
+import { authorize } from '../commands/kernel/authorize.ts';
 import { GatewayError } from '../commands/values/errors.ts';
 import type { McpTask, TaskOwner, TaskPlace } from '../commands/ports/mcp.ts';
 import { INVALID_PARAMS, type Toolbox } from './call-tool.ts';
@@ -95,7 +95,7 @@ export class TaskMethods {
     const capability = this.#toolbox.catalogue.named(task.tool)?.capability;
     if (!capability || input === null) throw unknownTask();
     try {
-      authorise(caller, this.#toolbox.ports.directory.state, capability, JSON.parse(input));
+      authorize(caller, this.#toolbox.ports.directory.state, capability, JSON.parse(input));
     } catch (error) {
       throw error instanceof GatewayError && error.code === 'not_found' ? unknownTask() : error;
     }

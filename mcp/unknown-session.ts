@@ -3,12 +3,12 @@ import { refusalEntry } from '../commands/kernel/access-events.ts';
 import { credentialIds } from '../commands/values/event.ts';
 import type { Ports } from '../commands/ports/ports.ts';
 import { GatewayError } from '../commands/values/errors.ts';
-import type { Visitor } from '../read-api/http/request-gate.ts';
+import type { AuthenticatedRequest } from '../read-api/http/request-gate.ts';
 
 /** The 404 that makes a client initialize again, recorded (`contract.md` 12). */
 export async function unknownSession(
   ports: Ports,
-  { caller, client }: Visitor,
+  { caller, client }: AuthenticatedRequest,
   requestId: string,
 ): Promise<GatewayError> {
   const refusal = new GatewayError(

@@ -123,7 +123,7 @@ const changeBy = (id: string, fact: ProjectedEvent['fact']): Change => ({
   completed: fact.type === 'OperationCompleted',
   items: itemsOf(fact),
   draftId: draftOf(fact),
-  checkPhase: phaseOfCheck(fact),
+  checkPhase: phaseOfApproval(fact),
   approverRole: approverRoleOf(fact),
   at: fact.meta.occurred_at,
 });
@@ -146,7 +146,7 @@ const draftOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
 const approverRoleOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
   type === 'ApprovalRequested' && data.terms.quorum > 0 ? data.terms.approver_role : null;
 
-function phaseOfCheck({ type }: ProjectedEvent['fact']): Change['checkPhase'] {
+function phaseOfApproval({ type }: ProjectedEvent['fact']): Change['checkPhase'] {
   switch (type) {
     case 'ApprovalRequested':
     case 'CommitAttemptFailed':

@@ -3,13 +3,13 @@ import { withPrefix } from '../commands/values/ids.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { Position } from '../commands/values/position.ts';
 
-export interface OpenCheck {
+export interface UndecidedApproval {
   readonly operationId: string;
   readonly mailboxId: string;
   readonly orgId: string | null;
 }
 
-export interface SuspectedCheck extends OpenCheck {
+export interface SuspectApproval extends UndecidedApproval {
   /** Of the newest event that may have taken a target away. */
   readonly suspectedAt: Position;
 }
@@ -23,26 +23,26 @@ interface OpenRow {
 
 const OPEN = 'ended is null and not committing';
 
-const openCheck = ({ id, mailbox_id, org_id }: OpenRow): OpenCheck => ({
+const undecidedApproval = ({ id, mailbox_id, org_id }: OpenRow): UndecidedApproval => ({
   operationId: withPrefix('opn', id),
   mailboxId: mailbox_id,
   orgId: org_id,
 });
 
 /** The last one of a page. */
-export type SuspectedPlace = Pick<SuspectedCheck, 'operationId' | 'suspectedAt'>;
+export type SuspectedPlace = Pick<SuspectApproval, 'operationId' | 'suspectedAt'>;
 
 /** Those with a target that an event after this place may have taken away, in the order of the events. */
-export async function listSuspected(
+export async function listSuspectApprovals(
   sql: Sql,
   { after, limit }: { readonly after: SuspectedPlace; readonly limit: number },
-): Promise<readonly SuspectedCheck[]> {
+): Promise<readonly SuspectApproval[]> {
   const rows = await sql.query<OpenRow & { readonly suspected: string }>(
     `select id, mailbox_id, org_id, suspected from read.approval
      where ${OPEN} and suspected > 0 and (suspected, id) > ($1, $2) order by suspected, id limit $3`,
     [after.suspectedAt, withPrefix('chk', after.operationId), limit],
   );
-  return rows.map((row) => ({ ...openCheck(row), suspectedAt: BigInt(row.suspected) }));
+  return rows.map((row) => ({ ...undecidedApproval(row), suspectedAt: BigInt(row.suspected) }));
 }
 
 /** Whose approvals: of these requesters, with a vote of these people, on these mailboxes; null = all there are. */
@@ -53,18 +53,18 @@ export type Whose =
   | null;
 
 /** By id, after the one named. */
-export async function listOpenChecks(
+export async function listUndecidedApprovals(
   sql: Sql,
   whose: Whose,
   { after, limit }: { readonly after: string; readonly limit: number },
-): Promise<readonly OpenCheck[]> {
+): Promise<readonly UndecidedApproval[]> {
   const [condition, values] = conditionOf(whose);
   const rows = await sql.query<OpenRow>(
     `select id, mailbox_id, org_id from read.approval
      where ${OPEN} and ${condition} and id > $2 order by id limit $3`,
     [values, withPrefix('chk', after), limit],
   );
-  return rows.map(openCheck);
+  return rows.map(undecidedApproval);
 }
 
 function conditionOf(whose: Whose): readonly [sql: string, values: readonly string[]] {

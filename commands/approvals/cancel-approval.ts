@@ -4,9 +4,9 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import { Approval } from '../operations/approval-payload.ts';
 import { decideNow } from '../operations/decide-now.ts';
-import { cancelCheck } from '../operations/end-approval.ts';
+import { decideCancel } from '../operations/end-approval.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
-import { ApprovalId, findCheck, type FoundCheck, showCheck } from './find-approval.ts';
+import { ApprovalId, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';
 
 const Input = z.strictObject({
@@ -33,8 +33,8 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
   idempotency: {
     kind: 'claim',
     replay: async (_, { approval_id }, context, settled) => {
-      const found = await findCheck(context, approval_id);
-      return settled ? await showCheck(context, found.operationId, found.loaded.state) : null;
+      const found = await findApproval(context, approval_id);
+      return settled ? await showApproval(context, found.operationId, found.loaded.state) : null;
     },
   },
   input: Input,
@@ -48,24 +48,24 @@ export async function cancelAsCaller(
   { approval_id, reason: why }: CancelInput,
 ): Promise<Approval> {
   const { ports, author } = context;
-  const found = await findCheck(context, approval_id);
+  const found = await findApproval(context, approval_id);
   assertMayCancel(context, found);
-  cancelCheck(found.loaded.state, { reason: null, now: ports.clock.now() });
+  decideCancel(found.loaded.state, { reason: null, now: ports.clock.now() });
   const reason = why === undefined ? null : await ports.personal.seal(author.actor.id, why);
   await context.claim('req', found.mailboxId);
   const { operationId } = found;
   const { state, position } = await decideNow(ports, author, {
     operationId,
     loaded: found.loaded,
-    decide: (check, now) => cancelCheck(check, { reason, now }),
+    decide: (check, now) => decideCancel(check, { reason, now }),
   });
   await releaseDraftOf(ports, author, operationId, state);
   context.notePosition(position);
-  return await showCheck(context, operationId, state);
+  return await showApproval(context, operationId, state);
 }
 
 /** The requester, the person behind, or any other person; by the grant on that mailbox. Throws `insufficient_scope`. */
-function assertMayCancel({ caller }: Context, { mailboxId, requesterId, behindId }: FoundCheck): void {
+function assertMayCancel({ caller }: Context, { mailboxId, requesterId, behindId }: FoundApproval): void {
   const { actor, principal } = caller;
   // Who lost the grant can still take back what is asked for in his name.
   if (actor === 'person' && principal.id === behindId) return;

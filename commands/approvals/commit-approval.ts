@@ -4,12 +4,12 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { assertCommittable } from '../operations/run-commit.ts';
-import { replyOfCheck, statusOfCheck } from '../operations/approval-reply.ts';
+import { approvalReply, approvalStatusOf } from '../operations/approval-reply.ts';
 import { type ApprovalStatus, isUnrun } from '../operations/approval-status.ts';
 import { assertContentHash } from '../operations/refuse-status.ts';
 import { OperationReply, type OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-due.ts';
-import { ApprovalId, findCheck, type FoundCheck } from './find-approval.ts';
+import { ApprovalId, findApproval, type FoundApproval } from './find-approval.ts';
 import { holdsOn } from './operation-sight.ts';
 
 const Input = z.strictObject({
@@ -51,14 +51,14 @@ export async function commitAsCaller(
   { approval_id, content_hash }: CommitInput,
 ): Promise<OperationReply> {
   const { ports, author } = context;
-  const found = await findCheck(context, approval_id);
+  const found = await findApproval(context, approval_id);
   assertMayCommit(context, found);
   const { state, position } = found.loaded;
   const now = ports.clock.now();
   if (hasRunByItself(state, now)) {
     if (content_hash !== undefined) assertContentHash(content_hash, found.approval.requested);
     context.notePosition(position);
-    return replyOfCheck(found.operationId, state, now);
+    return approvalReply(found.operationId, state, now);
   }
   assertCommittable(state, now, content_hash);
   await context.claim('req', found.mailboxId);
@@ -76,7 +76,7 @@ export async function commitAsCaller(
 
 /** The gateway commits it and has begun: whoever is told to commit it comes too late, and hears how it goes. */
 function hasRunByItself(state: OperationState, now: Date): boolean {
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   return state.approval?.terms.auto_commit === true && status !== null && BEGUN.has(status);
 }
 
@@ -94,23 +94,23 @@ export async function committedBefore(
   context: Context,
   settled: boolean,
 ): Promise<OperationReply | null> {
-  const found = await findCheck(context, approval_id);
+  const found = await findApproval(context, approval_id);
   assertMayCommit(context, found);
   const { state, position } = found.loaded;
   const now = context.ports.clock.now();
   if (!settled && isLeftAlone(state, now)) return null;
   context.notePosition(position);
-  return replyOfCheck(found.operationId, state, now);
+  return approvalReply(found.operationId, state, now);
 }
 
 /** The commit ran nothing, and it is this key's to run it or to be refused: the gateway makes no further attempt by itself. */
 function isLeftAlone(state: OperationState, now: Date): boolean {
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   return status === 'pending_commit' ? state.approval?.commitAt === null : status !== null && isUnrun(status);
 }
 
 /** The requester, or a person; both by the grant on that mailbox. Throws `insufficient_scope`. */
-function assertMayCommit({ caller }: Context, { mailboxId, requesterId }: FoundCheck): void {
+function assertMayCommit({ caller }: Context, { mailboxId, requesterId }: FoundApproval): void {
   const details = { required: ['approvals:commit'] };
   if (!holdsOn(caller, mailboxId, 'approvals:commit')) {
     const message = 'This token lacks the scope approvals:commit on that mailbox.';

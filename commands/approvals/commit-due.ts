@@ -5,11 +5,11 @@ import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import type { Commit } from '../operations/commit-kind.ts';
 import { decideNow } from '../operations/decide-now.ts';
-import { expireCheck } from '../operations/end-approval.ts';
+import { decideExpiry } from '../operations/end-approval.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
-import { commitCheck } from '../operations/run-commit.ts';
+import { runCommit } from '../operations/run-commit.ts';
 import { operation, type OperationReply } from '../operations/operation.ts';
 import { sendCommit } from '../sending/commit-send.ts';
 
@@ -38,7 +38,7 @@ export async function endOverdue(
   { operationId, orgId }: { readonly operationId: string; readonly orgId: string | null },
 ): Promise<void> {
   const author: Author = systemAuthor(ports, orgId);
-  const { state } = await decideNow(ports, author, { operationId, decide: expireCheck });
+  const { state } = await decideNow(ports, author, { operationId, decide: decideExpiry });
   await releaseDraftOf(ports, author, operationId, state);
 }
 
@@ -46,10 +46,9 @@ export async function endOverdue(
 export async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
   const loaded = commit.loaded ?? (await loadAggregate(ports.events, operation, commit.operationId));
   const first = { ...commit, loaded };
-  if (loaded.state.approval?.requested.draft_id == null)
-    return await commitCheck(ports, first, actionsCommit);
+  if (loaded.state.approval?.requested.draft_id == null) return await runCommit(ports, first, actionsCommit);
   try {
-    return await commitCheck(ports, first, sendCommit);
+    return await runCommit(ports, first, sendCommit);
   } catch (error) {
     if (error instanceof GatewayError) {
       const { state } = await loadAggregate(ports.events, operation, commit.operationId);

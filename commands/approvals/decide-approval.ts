@@ -9,8 +9,8 @@ import { decideNow } from '../operations/decide-now.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { commitDue } from './commit-due.ts';
-import { endLostCheck } from './invalidate-missing-targets.ts';
-import { ApprovalId, findCheck, type FoundCheck, showCheck } from './find-approval.ts';
+import { invalidateMissingTargets } from './invalidate-missing-targets.ts';
+import { ApprovalId, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
 
 const Input = z
   .strictObject({
@@ -39,20 +39,20 @@ export const decideApproval = defineCapability<Input, Approval>({
   idempotency: {
     kind: 'claim',
     replay: async (_, { approval_id }, context, settled) => {
-      const found = await findCheck(context, approval_id);
-      return settled ? await showCheck(context, found.operationId, found.loaded.state) : null;
+      const found = await findApproval(context, approval_id);
+      return settled ? await showApproval(context, found.operationId, found.loaded.state) : null;
     },
   },
   input: Input,
   output: Approval,
   handle: async (input, context) => {
     const { ports, author } = context;
-    const seen = await findCheck(context, input.approval_id);
+    const seen = await findApproval(context, input.approval_id);
     const { operationId } = seen;
     const lost = { operationId, orgId: author.orgId, loaded: seen.loaded };
     // Nobody votes on what nobody could commit.
-    const hasEnded = await endLostCheck(ports, lost, { asksServer: false });
-    const found = hasEnded ? await findCheck(context, input.approval_id) : seen;
+    const hasEnded = await invalidateMissingTargets(ports, lost, { asksServer: false });
+    const found = hasEnded ? await findApproval(context, input.approval_id) : seen;
     const reason =
       input.reason === undefined ? null : await ports.personal.seal(author.actor.id, input.reason);
     const vote = (state: OperationState, now: Date) =>
@@ -73,11 +73,11 @@ export const decideApproval = defineCapability<Input, Approval>({
     });
     context.notePosition(position);
     await releaseDraftOf(ports, author, operationId, state);
-    return await showCheck(context, operationId, await afterCommit(context, operationId, state));
+    return await showApproval(context, operationId, await afterCommit(context, operationId, state));
   },
 });
 
-const ballotOf = ({ caller }: Context, { behindId }: FoundCheck) => ({
+const ballotOf = ({ caller }: Context, { behindId }: FoundApproval) => ({
   voterId: caller.principal.id,
   role: caller.role,
   behindId,

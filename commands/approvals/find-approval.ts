@@ -12,7 +12,7 @@ import { type Approval, approvalPayload } from '../operations/approval-payload.t
 
 export const ApprovalId = z.string().max(64).describe('The chk_ id of a check.');
 
-export interface FoundCheck {
+export interface FoundApproval {
   readonly operationId: string;
   readonly mailboxId: string;
   readonly loaded: Loaded<OperationState>;
@@ -26,7 +26,7 @@ export interface FoundCheck {
 type Asking = Pick<Context, 'caller' | 'ports'>;
 
 /** Throws `not_found` for an unknown check and for one the caller may not see. */
-export async function findCheck(asking: Asking, approvalId: string): Promise<FoundCheck> {
+export async function findApproval(asking: Asking, approvalId: string): Promise<FoundApproval> {
   if (!approvalId.startsWith('chk_')) throw notFound('approval');
   const operationId = operationOfApproval(approvalId);
   const loaded = await loadAggregate(asking.ports.events, operation, operationId);
@@ -39,7 +39,7 @@ export async function findCheck(asking: Asking, approvalId: string): Promise<Fou
 }
 
 /** Nothing can have taken the place of a check at the moment it changes: `superseded_by` is told by its own route. */
-export const showCheck = async (
+export const showApproval = async (
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
   operationId: string,
   state: OperationState,

@@ -10,9 +10,9 @@ import { groundOf } from '../operations/revalidate-approval.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
 import type { CommitKind } from '../operations/commit-kind.ts';
 import { decideNow } from '../operations/decide-now.ts';
-import { invalidateCheck } from '../operations/end-approval.ts';
+import { decideInvalidation } from '../operations/end-approval.ts';
 import type { Manifest } from '../operations/manifest.ts';
-import { statusOfCheck } from '../operations/approval-reply.ts';
+import { approvalStatusOf } from '../operations/approval-reply.ts';
 import { assertRightsKnown } from '../operations/requester.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 
@@ -28,7 +28,7 @@ export interface MaybeLost {
  * Throws `store_unavailable` while this process does not know everybody's rights, and with `asksServer` what keeps the
  * mailbox from answering.
  */
-export async function endLostCheck(
+export async function invalidateMissingTargets(
   ports: Ports,
   { operationId, orgId, loaded }: MaybeLost,
   asking: { readonly asksServer: boolean },
@@ -44,7 +44,7 @@ export async function endLostCheck(
   const { state } = await decideNow(ports, author, {
     operationId,
     loaded: check,
-    decide: (now, moment) => invalidateCheck(now, { reason, now: moment }),
+    decide: (now, moment) => decideInvalidation(now, { reason, now: moment }),
   });
   await releaseDraftOf(ports, author, operationId, state);
   return true;
@@ -58,7 +58,7 @@ async function lostOf<Content extends Manifest>(
   asking: { readonly asksServer: boolean },
 ): Promise<Invalidation | null> {
   const now = ports.clock.now();
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (state.approval === null || status === null || !isOpen(status)) return null;
   const ground = await groundOf(ports, { operationId, approval: state.approval, state, now }, kind);
   if (typeof ground !== 'string') return await kind.lost(ports, ground, asking);

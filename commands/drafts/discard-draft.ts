@@ -9,7 +9,7 @@ import { changedBefore } from './changed-before.ts';
 import { draft } from './draft.ts';
 import { DiscardDraftInput, DraftId } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
-import { endReview } from './supersede-approval.ts';
+import { endReviewOf } from './supersede-approval.ts';
 
 /** Throws `not_found`, `insufficient_scope`, `draft_locked`, `version_conflict`. Once discarded it stays so. */
 export async function discardDraft(context: Context, input: DiscardDraftInput, admit: Admit): Promise<Draft> {
@@ -27,7 +27,7 @@ export async function discardDraft(context: Context, input: DiscardDraftInput, a
       return decideDiscard(now, 'caller', expected, claimId);
     },
   });
-  await endReview(ports, author, { before, after });
+  await endReviewOf(ports, author, { before, after });
   context.notePosition(position);
   // Cut off here, a pass in the background does it.
   await ports.content.eraseDraft(id);

@@ -50,7 +50,7 @@ export interface DraftState {
   readonly current: DraftVersion | null;
   readonly send: Send | null;
   /** The newest check that an edit took the draft from; the next one takes its place. */
-  readonly supersededCheck: string | null;
+  readonly supersededApproval: string | null;
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
   /** By operation. */
   readonly sendEnds: Readonly<Partial<Record<string, SendEnd>>>;
@@ -102,7 +102,7 @@ const steps: Steps = {
     status: 'open',
     send: null,
     outcome: null,
-    supersededCheck: checkOf(state) ?? state.supersededCheck,
+    supersededApproval: checkOf(state) ?? state.supersededApproval,
   }),
   DraftDiscarded: () => ({ status: 'discarded' }),
   DraftReleased: () => ({ status: 'open', send: null, outcome: null }),
@@ -177,7 +177,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
     threading: null,
     current: null,
     send: null,
-    supersededCheck: null,
+    supersededApproval: null,
     outcome: null,
     sendEnds: {},
     createdAt: null,

@@ -12,7 +12,7 @@ import { checkList, nameAttachments, type NamedAttachments } from './draft-attac
 import { attachmentsOf, type DraftEnvelope, openEnvelope } from './draft-envelope.ts';
 import { type BodyInput, EditDraftInput, PatchDraftInput } from './draft-input.ts';
 import { draftPayload } from './draft-payload.ts';
-import { endReview } from './supersede-approval.ts';
+import { endReviewOf } from './supersede-approval.ts';
 import { type AddressInput, addressOf } from './mail-address.ts';
 import { EMPTY_BODY, renderBody } from './render-body.ts';
 import {
@@ -95,7 +95,7 @@ async function writeEdit(
       return decideEdit(now, next, expected ?? { version: version.version }, claimId);
     },
   });
-  await endReview(ports, author, { before, after });
+  await endReviewOf(ports, author, { before, after });
   context.notePosition(position);
   return await draftPayload(ports, id, after);
 }

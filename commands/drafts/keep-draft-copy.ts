@@ -134,7 +134,7 @@ async function addCopy(desk: Desk, state: DraftState): Promise<void> {
     previousId: null,
   } as const;
   await copies.note(mailbox.id, copy);
-  const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId: null }, [arrival]);
+  const echo = await ports.changeAttribution.expect({ mailboxId: mailbox.id, operationId: null }, [arrival]);
   const place = await mail.append(folder, raw, ['\\Draft', '\\Seen'], now);
   const uid = place?.uid ?? (await findCopy(desk, copy));
   await echo.settle([{ ...arrival, uid }]);
@@ -168,7 +168,9 @@ async function removeCopies(desk: Desk, outdated: readonly DraftCopy[]): Promise
     if (folder) {
       const { uidValidity, uid } = copy;
       const leave = { kind: 'leaves', folder: folder.number, uidValidity, uid, moved: false } as const;
-      const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId: null }, [leave]);
+      const echo = await ports.changeAttribution.expect({ mailboxId: mailbox.id, operationId: null }, [
+        leave,
+      ]);
       const outcome = (await mail.expungeMessages(folder, uidValidity, [uid])).get(uid);
       const isGone =
         outcome?.outcome === 'done' || (outcome?.outcome === 'failed' && outcome.reason === 'missing');

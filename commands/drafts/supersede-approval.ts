@@ -22,21 +22,21 @@ export const eraseFrozen = async ({ content }: Ports, { send }: DraftState): Pro
 };
 
 /** Ends the check that the draft was in review for before it was edited or discarded. */
-export async function endReview(
+export async function endReviewOf(
   ports: Ports,
   author: Author,
   { before, after }: { readonly before: DraftState; readonly after: DraftState },
 ): Promise<void> {
   if (before.status !== 'in_review' || before.send === null || after.status === 'in_review') return;
   await eraseFrozen(ports, before);
-  await endCheck(ports, author, before.send.frozen.operation_id, after);
+  await supersedeApproval(ports, author, before.send.frozen.operation_id, after);
 }
 
 /**
  * A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. The draft is
  * another one, so nothing can be sent for this check, and what was counted is given back first: a crash in between costs nothing.
  */
-export async function endCheck(
+export async function supersedeApproval(
   ports: Ports,
   author: Author,
   operationId: string,

@@ -3,7 +3,7 @@
 /** The reader gives up waiting for its taker after this long, so that it holds nothing for one that stalls. */
 const WAIT_MS = 200;
 
-export class Handover<Piece> {
+export class AsyncChannel<Piece> {
   #piece = Promise.withResolvers<Piece | null>();
   #asked = Promise.withResolvers<boolean>();
   #isOver = false;

@@ -68,7 +68,7 @@ const isFree = ({ session }: Caller, { freeInSession }: Pick<Access<unknown>, 'f
  * All scopes this input needs. A mailbox of another organisation, or a mail route of a mailbox without a grant, is
  * `not_found` like an unknown id; a grant without the verb is `insufficient_scope`.
  */
-export function authorise(
+export function authorize(
   caller: Caller,
   state: DirectoryState,
   capability: Pick<Capability, 'access'>,

@@ -1,7 +1,7 @@
 /** The one path of every call, whichever face it came through: access → parse → idempotency → handle → check output. */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { authorise, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
+import { authorize, neededScopes, requireAny, wantsFreshPassword } from './authorize.ts';
 import type { Caller } from './access.ts';
 import type { Capability, Context, Request } from './capability.ts';
 import { readEntry, refusalEntry } from './access-events.ts';
@@ -51,7 +51,7 @@ async function run(invocation: Invocation): Promise<Outcome> {
   const { capability, caller, request, ports } = invocation;
   requireAny(caller, capability, () => neededScopes(capability, invocation.input));
   const input: unknown = parseInput(capability.input, invocation.input);
-  authorise(caller, ports.directory.state, capability, input);
+  authorize(caller, ports.directory.state, capability, input);
   if (wantsFreshPassword(capability, input)) {
     requireFreshPassword(caller, ports.directory.state, ports.clock.now());
   }

@@ -4,7 +4,7 @@
  * with the message.
  */
 import { GatewayError } from '../values/errors.ts';
-import { Handover } from './async-channel.ts';
+import { AsyncChannel } from './async-channel.ts';
 import type { MailPort } from '../ports/mail-port.ts';
 import type { MessageRef, PartDescription } from '../mail/message.ts';
 import { decodePiece } from '../mail/transfer-decoding.ts';
@@ -31,7 +31,7 @@ export async function* rawBytes(
   let offset = from;
   let waits = 0;
   for (;;) {
-    const handover = new Handover<Uint8Array>();
+    const handover = new AsyncChannel<Uint8Array>();
     const run = settled(readRun(source, { path, offset }, handover));
     void run.then(() => {
       handover.end();
@@ -73,7 +73,7 @@ const settled = (run: Promise<boolean>): Promise<RunEnd> =>
 const readRun = (
   { mail, mailboxId, ref }: PartSource,
   { path, offset }: { readonly path: string | null; readonly offset: number },
-  handover: Handover<Uint8Array>,
+  handover: AsyncChannel<Uint8Array>,
 ): Promise<boolean> =>
   mail.withMailbox(mailboxId, 'bulk', async (session) => {
     for (let read = 0; read < RUN_BYTES;) {

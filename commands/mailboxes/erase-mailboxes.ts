@@ -20,7 +20,7 @@ export async function eraseDueMailboxes(ports: Ports): Promise<readonly string[]
     const { state } = await loadAggregate(ports.events, mailbox, id);
     if (!isDueForErasure(state, now)) continue;
     await forgetCredentials(ports, id);
-    await ports.mailCopies.erase({ id, number });
+    await ports.mirrorVersions.erase({ id, number });
     await ports.content.eraseMailbox(id);
     const author = systemAuthor(ports, orgId);
     const decide = (current: typeof state) => eraseMailbox(current, now);

@@ -1,6 +1,6 @@
 /** What is checked before a provider's tokens are stored, and storing them. */
 import { type Caller, callerInSession, callerOf } from '../kernel/access.ts';
-import { authorise } from '../kernel/authorize.ts';
+import { authorize } from '../kernel/authorize.ts';
 import { isSessionId } from '../values/event.ts';
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { DirectoryState } from '../ports/directory.ts';
@@ -24,7 +24,7 @@ export function assertStillAllowed(
       details: { required: ['mailboxes:manage'] },
     });
   }
-  authorise(caller, directory.state, startProviderAuthorization, { mailbox_id: mailboxId });
+  authorize(caller, directory.state, startProviderAuthorization, { mailbox_id: mailboxId });
 }
 
 /** Who asked, as long as that token or session lives. */

@@ -84,7 +84,7 @@ export const Mailbox = z.object({
 });
 export type Mailbox = z.output<typeof Mailbox>;
 
-type PayloadPorts = Pick<Ports, 'locators' | 'server' | 'clock' | 'mailCopies'>;
+type PayloadPorts = Pick<Ports, 'locators' | 'server' | 'clock' | 'mirrorVersions'>;
 
 /** The mailbox as the directory and its worker know it. Throws `store_unavailable`. */
 export async function describeMailbox(ports: PayloadPorts, entry: MailboxEntry): Promise<Mailbox> {
@@ -98,7 +98,7 @@ export async function describeMailboxes(
   ports: PayloadPorts,
   entries: readonly MailboxEntry[],
 ): Promise<Mailbox[]> {
-  const statuses = await ports.mailCopies.statusOf(entries);
+  const statuses = await ports.mirrorVersions.statusOf(entries);
   return entries.map((entry) => payloadOf(ports, entry, statuses.get(entry.id)));
 }
 

@@ -22,7 +22,7 @@ import type { Committable, CommitKind, Executed } from '../operations/commit-kin
 import { commitOutcome } from '../operations/commit-outcome.ts';
 import type { ActionsManifest } from '../operations/manifest.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
-import { replyOfCheck } from '../operations/approval-reply.ts';
+import { approvalReply } from '../operations/approval-reply.ts';
 
 type Ready = Committable<ActionsManifest>;
 type Grounded = Pick<Ready, 'access' | 'mailbox' | 'manifest'>;
@@ -191,7 +191,7 @@ const overtaken = (): GatewayError =>
   );
 
 const replyAfter = ({ commit, state }: Ready, facts: readonly OperationFact[], at: Date): OperationReply =>
-  replyOfCheck(commit.operationId, foldFacts(operation, state, facts, { author: commit.author, at }), at);
+  approvalReply(commit.operationId, foldFacts(operation, state, facts, { author: commit.author, at }), at);
 
 /** Messages that are not at their place any more, or not the ones that were approved. */
 async function goneSince(

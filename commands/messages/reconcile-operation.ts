@@ -66,7 +66,7 @@ async function look(
 ): Promise<readonly ItemResult[]> {
   const { directory, locators, mail, personal, clock, log } = ports;
   const mailbox = directory.state.mailboxes.get(state.mailboxId ?? '');
-  if (!mailbox || mailbox.state === 'removed') return state.results ?? untoldItems(state);
+  if (!mailbox || mailbox.state === 'removed') return state.results ?? unresolvedItems(state);
   try {
     const targets = await openTargets(personal, state);
     return await mail.withMailbox(mailbox.id, 'bulk', (session) =>
@@ -76,7 +76,7 @@ async function look(
     const since = clock.now().getTime() - Date.parse(state.intendedAt ?? '');
     if (state.results !== null || !(since >= LOOKED_FOR_MS)) throw error;
     log.warn('an operation could not be looked up for a day', { operationId, error: String(error) });
-    return untoldItems(state);
+    return unresolvedItems(state);
   }
 }
 
@@ -89,7 +89,7 @@ interface Untold extends Pick<CutOff, 'steps'> {
 }
 
 /** One result per message and step, in the order of the targets: unknown, but for messages that were gone before it began. */
-export const untoldItems = ({ targets, steps }: Untold): readonly ItemResult[] =>
+export const unresolvedItems = ({ targets, steps }: Untold): readonly ItemResult[] =>
   targets.flatMap((target) =>
     steps.map((step, index) =>
       target.stale

@@ -5,7 +5,7 @@ import { keyInProgress, keyReused } from '../kernel/idempotency.ts';
 import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { StoredEvent } from '../values/event.ts';
-import { originalStatus, replyOfCheck } from '../operations/approval-reply.ts';
+import { originalStatus, approvalReply } from '../operations/approval-reply.ts';
 import { operation, type OperationReply, type OperationState, replyOf } from '../operations/operation.ts';
 import type { OperationEvent } from '../operations/operation-events.ts';
 import { reconcileOperation } from './reconcile-operation.ts';
@@ -28,7 +28,7 @@ export async function replayOperation(
   context.markReplayed();
   if (state.approval !== null) {
     context.notePosition(stored.at(-1)?.position);
-    const reply = replyOfCheck(operationId, state, ports.clock.now());
+    const reply = approvalReply(operationId, state, ports.clock.now());
     return { ...reply, original_status: originalStatus(state) };
   }
   if (state.results !== null) {

@@ -6,7 +6,7 @@ import type { Prepared } from './prepare-operation.ts';
 import type { Target } from './selection.ts';
 import { actionsWarnings } from '../operations/approval-warnings.ts';
 import { buildActionsManifest, type MessageFace } from './actions-manifest.ts';
-import type { CheckRequest } from '../operations/request-approval.ts';
+import type { ApprovalRequest } from '../operations/request-approval.ts';
 
 /**
  * Only what lies at its place now can be approved: a stale id stays that item's outcome, and nothing is fixed for it.
@@ -16,7 +16,7 @@ export async function fixActions(
   mail: MailSession,
   { ports }: Pick<Context, 'ports'>,
   { request, operationId, mailbox, steps, targets }: Prepared,
-): Promise<Pick<CheckRequest, 'manifest' | 'action' | 'cardinality' | 'warnings'>> {
+): Promise<Pick<ApprovalRequest, 'manifest' | 'action' | 'cardinality' | 'warnings'>> {
   const present = targets.filter(({ stale }) => !stale);
   if (present.length === 0) {
     const message = 'None of these messages is at its place any more; query again for their new ids.';

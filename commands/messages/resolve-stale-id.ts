@@ -12,7 +12,7 @@ import { openTargets, placeIn } from './selection.ts';
 
 export type StalePorts = Pick<
   Ports,
-  'events' | 'locators' | 'mail' | 'mailCopies' | 'moves' | 'personal' | 'readModels'
+  'events' | 'locators' | 'mail' | 'mirrorVersions' | 'moves' | 'personal' | 'readModels'
 >;
 
 const catalogue = catalogueOf([OperationSubmitted]);
@@ -63,7 +63,7 @@ async function movedByOthers(
   messageId: string,
 ): Promise<string | null> {
   const ref = placeIn(mailbox, ports.locators, messageId);
-  const known = await ports.mailCopies.knownMessage(mailbox.number, ref);
+  const known = await ports.mirrorVersions.knownMessage(mailbox.number, ref);
   if (known === null) return null;
   const { messages, next } = await withMessageId(ports, mailbox, known.rfcMessageId);
   // One that was sent to oneself, or to a list as well, came as several messages: deleting one of them moves nothing.

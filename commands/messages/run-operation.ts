@@ -37,7 +37,7 @@ export interface Ran {
 /** `not_begun`: somebody else runs it or changed it. `overtaken`: this process slept past its lease; others settled it. */
 export type RunEnd = Ran | 'not_begun' | 'overtaken';
 
-type Runner = Pick<Ports, 'events' | 'ids' | 'clock' | 'leases' | 'locators' | 'log' | 'mailEchoes'>;
+type Runner = Pick<Ports, 'events' | 'ids' | 'clock' | 'leases' | 'locators' | 'log' | 'changeAttribution'>;
 
 /** Throws what the mail port throws before the intent; afterwards only what the store throws. */
 export async function runOperation(
@@ -48,7 +48,7 @@ export async function runOperation(
 ): Promise<RunEnd> {
   const holding = holdLease(ports.leases, run.operationId);
   const originator = { mailboxId: run.mailbox.id, operationId: run.operationId };
-  const expecting = ports.mailEchoes.expect(originator, intendedChanges(run.steps, run.targets));
+  const expecting = ports.changeAttribution.expect(originator, intendedChanges(run.steps, run.targets));
   const begun = { isBegun: false };
   try {
     const observing = observeTargets(mail, run);

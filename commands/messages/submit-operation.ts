@@ -5,7 +5,7 @@ import { GatewayError } from '../values/errors.ts';
 import { awaitClaim, canonicalJson } from '../kernel/idempotency.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { StoredEvent } from '../values/event.ts';
-import { type CheckMode, termsFor } from '../policy/approval-terms.ts';
+import { type ApprovalMode, termsFor } from '../policy/approval-terms.ts';
 import { checkActions, neverDirect } from './actions.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { fixActions } from './request-actions-approval.ts';
@@ -110,7 +110,7 @@ async function ask(
   mail: MailSession,
   context: Context,
   prepared: Prepared,
-  mode: CheckMode,
+  mode: ApprovalMode,
 ): Promise<OperationReply> {
   const { operationId, policy } = prepared;
   const reply = await requestApproval(context, {

@@ -15,7 +15,7 @@ import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts'
 import { openWarnings } from './approval-warnings.ts';
 import { personBehind } from './eligible-approvers.ts';
 import { Manifest, openManifest } from './manifest.ts';
-import { progressAt, statusOfCheck } from './approval-reply.ts';
+import { progressAt, approvalStatusOf } from './approval-reply.ts';
 
 const VoteOfApproval = z.object({
   by: z.string(),
@@ -114,7 +114,7 @@ interface Parts {
 export async function approvalPayload({ personal, directory }: Parts, view: ApprovalView): Promise<Approval> {
   const { operationId, state, supersededBy, now } = view;
   const { submitted, decided, mailboxId, approval } = state;
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (!submitted || !decided || mailboxId === null || approval === null || status === null) {
     throw new Error(`operation ${operationId} has no check`);
   }

@@ -7,7 +7,7 @@ import { type ApprovalStatus, approvalStatus, isOpen, isUnrun } from './approval
 import { endedWithoutRunning } from './refuse-status.ts';
 
 /** The status of its check at a time; null for an operation that ran without one. */
-export const statusOfCheck = (state: OperationState, now: Date): ApprovalStatus | null =>
+export const approvalStatusOf = (state: OperationState, now: Date): ApprovalStatus | null =>
   state.approval && approvalStatus(state.approval, { now, hasUnknown: (countsOf(state)?.unknown ?? 0) > 0 });
 
 /** `approval` of an `OperationReply` (`contract.md` 6). */
@@ -32,9 +32,9 @@ export function approvalOfReply(
  * what ran. Throws `approval_rejected`, `approval_cancelled`, `approval_expired`, `approval_superseded` or
  * `approval_invalidated` when the approval ended without running.
  */
-export function replyOfCheck(operationId: string, state: OperationState, now: Date): OperationReply {
+export function approvalReply(operationId: string, state: OperationState, now: Date): OperationReply {
   const { approval, results } = state;
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (approval === null || status === null) throw new Error(`${operationId} is not checked`);
   const shown = approvalOfReply(operationId, approval, status);
   if (isUnrun(status)) throw endedWithoutRunning(status, shown);
@@ -68,7 +68,7 @@ export const originalStatus = ({
 
 /** What runs under a check has not begun, is under way, is over, or will never run. */
 export function progressAt(state: OperationState, now: Date): OperationProgress {
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (status !== null && isOpen(status)) return 'waiting';
   return status !== null && isUnrun(status) ? 'not_run' : progressOf(countsOf(state));
 }

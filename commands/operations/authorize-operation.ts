@@ -1,6 +1,6 @@
 /** Authorization mode × policy → what happens now (`contract.md` 6, first table). Pure. */
 import { GatewayError } from '../values/errors.ts';
-import type { CheckMode } from '../policy/approval-terms.ts';
+import type { ApprovalMode } from '../policy/approval-terms.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 
 export const MODES = [
@@ -22,7 +22,7 @@ export interface AskedMode {
 }
 
 /** A request becomes a check, with the terms of this mode. */
-export type Admission = 'run' | 'preview' | { readonly request: CheckMode };
+export type Admission = 'run' | 'preview' | { readonly request: ApprovalMode };
 
 /**
  * Throws `policy_denied`; `approval_required` for a mode that only executes; `insufficient_scope` where a check would be
@@ -49,7 +49,7 @@ const approvalRequired = ({ policy: { decision, ruleId } }: AskedMode): string =
     ? `Policy rule ${ruleId} requires a person's approval, which mode execute asks nobody for. Nothing was done. Ask with email_act, authorization.mode request_approval; once it is approved, ${THEN}`
     : `This never runs at once. Nothing was done. Prepare it with email_act, authorization.mode prepare; ${THEN}`;
 
-function request({ mayRequest }: AskedMode, mode: CheckMode): Admission {
+function request({ mayRequest }: AskedMode, mode: ApprovalMode): Admission {
   if (mayRequest) return { request: mode };
   const message = 'This has to be asked for, and this token lacks the scope approvals:request.';
   throw new GatewayError('insufficient_scope', message, { details: { required: ['approvals:request'] } });

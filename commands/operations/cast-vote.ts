@@ -7,7 +7,7 @@ import type { ApprovalState } from './approval-state.ts';
 import type { ApprovalStatus } from './approval-status.ts';
 import { fulfilsRole } from './eligible-approvers.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
-import { statusOfCheck } from './approval-reply.ts';
+import { approvalStatusOf } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
 
 export interface Ballot {
@@ -29,7 +29,7 @@ export interface Ballot {
 export function castVote(state: OperationState, ballot: Ballot): readonly OperationFact[] {
   const { approval } = state;
   const { now, voterId, decision, contentHash } = ballot;
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (approval === null || status === null) throw new Error('what has no check cannot be voted on');
   assertApprover(approval, ballot);
   assertContentHash(contentHash, approval.requested);

@@ -5,14 +5,14 @@ import type { OperationFact, OperationState } from './operation.ts';
 import type { Invalidation } from './approval-events.ts';
 import { isOpen } from './approval-status.ts';
 import { refusedIn } from './refuse-status.ts';
-import { statusOfCheck } from './approval-reply.ts';
+import { approvalStatusOf } from './approval-reply.ts';
 
 /** Nothing for one that was withdrawn already. Throws what its status refuses: from the commit on it is too late. */
-export function cancelCheck(
+export function decideCancel(
   state: OperationState,
   { reason, now }: { readonly reason: Sealed | null; readonly now: Date },
 ): readonly OperationFact[] {
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (status === null) throw new Error('what has no check cannot be withdrawn');
   if (status === 'cancelled') return [];
   if (!isOpen(status)) throw refusedIn(status);
@@ -20,14 +20,14 @@ export function cancelCheck(
 }
 
 /** Writes down what holds since its time passed; nothing for a check that has not expired, or says so already. */
-export function expireCheck(state: OperationState, now: Date): readonly OperationFact[] {
+export function decideExpiry(state: OperationState, now: Date): readonly OperationFact[] {
   const { approval } = state;
-  if (approval?.end !== null || statusOfCheck(state, now) !== 'expired') return [];
+  if (approval?.end !== null || approvalStatusOf(state, now) !== 'expired') return [];
   return [{ type: 'ApprovalExpired', data: { expired_at: approval.expiresAt } }];
 }
 
 /** Ends an open check whose ground is gone; nothing for any other. `policy`: what it says now, where that is why. */
-export function invalidateCheck(
+export function decideInvalidation(
   state: OperationState,
   {
     reason,
@@ -35,7 +35,7 @@ export function invalidateCheck(
     now,
   }: { readonly reason: Invalidation; readonly policy?: PolicyDecision; readonly now: Date },
 ): readonly OperationFact[] {
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (status === null || !isOpen(status)) return [];
   return [{ type: 'ApprovalInvalidated', data: { reason, policy: policy ? policyNow(policy) : null } }];
 }

@@ -10,9 +10,9 @@ import type { ApprovalTerms } from './approval-events.ts';
 import { assertApprovers, personBehind } from './eligible-approvers.ts';
 import { type ApprovalWarning, warningsText } from './approval-warnings.ts';
 import { contentHashOf, type Manifest, manifestText } from './manifest.ts';
-import { replyOfCheck } from './approval-reply.ts';
+import { approvalReply } from './approval-reply.ts';
 
-export interface CheckRequest {
+export interface ApprovalRequest {
   readonly operationId: string;
   readonly submitted: Submitted;
   readonly policy: PolicyDecision;
@@ -38,7 +38,10 @@ export function assertDecidable({ caller, ports }: Context, terms: ApprovalTerms
  * Writes the check and answers as it stands. Null when the key was used by another request: that one's operation is the
  * answer. Throws `no_eligible_approver` before anything is written.
  */
-export async function requestApproval(context: Context, check: CheckRequest): Promise<OperationReply | null> {
+export async function requestApproval(
+  context: Context,
+  check: ApprovalRequest,
+): Promise<OperationReply | null> {
   const { ports, author } = context;
   assertDecidable(context, check.terms);
   const text = manifestText(check.manifest);
@@ -54,12 +57,12 @@ export async function requestApproval(context: Context, check: CheckRequest): Pr
   if (appended === null) return null;
   context.notePosition(appended.position);
   const state = foldFacts(operation, operation.initial, facts, { author, at: now });
-  return replyOfCheck(check.operationId, state, now);
+  return approvalReply(check.operationId, state, now);
 }
 
 /** The check itself; where nobody is asked it is granted by the policy at once. Pure. */
 export function checkFacts(
-  { terms, manifest, action, cardinality, supersedes }: CheckRequest,
+  { terms, manifest, action, cardinality, supersedes }: ApprovalRequest,
   fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },
   now: Date,
 ): readonly OperationFact[] {

@@ -71,7 +71,7 @@ export async function groundOf<Content extends Manifest>(
 }
 
 /** All of it, and then policy. Throws when the database is away, or this process may lack a change of rights. */
-export async function checkAgain<Content extends Manifest>(
+export async function revalidateApproval<Content extends Manifest>(
   ports: Ports,
   { commit, approval, state, revision, now }: Check,
   kind: CommitKind<Content>,

@@ -15,12 +15,12 @@ import {
   type OperationState,
 } from './operation.ts';
 import type { ApprovalState } from './approval-state.ts';
-import { type Check, checkAgain, type Invalid } from './revalidate-approval.ts';
+import { type Check, revalidateApproval, type Invalid } from './revalidate-approval.ts';
 import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { attemptFailed, isOwn } from './commit-outcome.ts';
 import type { Manifest } from './manifest.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
-import { replyOfCheck, statusOfCheck } from './approval-reply.ts';
+import { approvalReply, approvalStatusOf } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
 import { isOver } from './approval-status.ts';
 
@@ -33,7 +33,7 @@ const PAUSE_MS = 30;
  * Commits a check, or holds it back for its `undo_seconds`. Throws what its status refuses; `approval_invalidated`,
  * `selection_changed` once its ground is gone, written down by then; and what kept the attempt from having any effect.
  */
-export async function commitCheck<Content extends Manifest>(
+export async function runCommit<Content extends Manifest>(
   ports: Ports,
   commit: Commit,
   kind: CommitKind<Content>,
@@ -51,7 +51,7 @@ export async function commitCheck<Content extends Manifest>(
 /** Throws what its status refuses, and `version_conflict` for another hash than the check's. */
 export function assertCommittable(state: OperationState, now: Date, contentHash?: string): ApprovalState {
   const { approval } = state;
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (approval === null || status === null) throw notFound('approval');
   if (contentHash !== undefined) assertContentHash(contentHash, approval.requested);
   if (status !== 'pending_commit') throw refusedIn(status);
@@ -68,7 +68,7 @@ async function tryOnce<Content extends Manifest>(
   const now = ports.clock.now();
   const approval = assertCommittable(loaded.state, now);
   const check = { commit, approval, ...loaded, now };
-  const checked = await checkAgain(ports, check, kind);
+  const checked = await revalidateApproval(ports, check, kind);
   if ('reason' in checked) return await invalidate(ports, check, checked);
   if (isHeldBack(approval, commit, now)) return await holdBack(ports, check);
   const executed = await kind.execute(ports, checked);
@@ -93,14 +93,14 @@ const isHeldBack = ({ terms, attempts, commitAt }: ApprovalState, { by }: Commit
 async function holdBack(ports: Ports, check: Check): Promise<OperationReply | null> {
   const { commit, approval, state, now } = check;
   if (approval.commitAt !== null || commit.by === 'schedule')
-    return replyOfCheck(commit.operationId, state, now);
+    return approvalReply(commit.operationId, state, now);
   const commit_at = secondsAfter(now, approval.terms.undo_seconds);
   const appended = await append(ports, check, [
     { type: 'CommitScheduled', data: { commit_at, why: 'undo' } },
   ]);
   if (appended === null) return null;
   const held = { ...state, approval: { ...approval, commitAt: commit_at } };
-  return replyOfCheck(commit.operationId, held, now);
+  return approvalReply(commit.operationId, held, now);
 }
 
 async function invalidate(ports: Ports, check: Check, { reason, policy, refusal }: Invalid): Promise<null> {

@@ -3,7 +3,7 @@ import { type RequireEffect, PolicyEffect } from '../values/policy-document.ts';
 import type { PolicyDecision } from './decide-policy.ts';
 
 /** The modes of `contract.md` 6 that may end in a check. */
-export type CheckMode = 'execute_or_request_approval' | 'request_approval' | 'prepare';
+export type ApprovalMode = 'execute_or_request_approval' | 'request_approval' | 'prepare';
 
 /** The terms of one check, nothing left open. Times in seconds. */
 export interface ApprovalTerms {
@@ -25,7 +25,10 @@ export const defaultTerms = (): RequireEffect => PolicyEffect.parse({ decision: 
  * asks for approval gets one approver all the same, and what is only prepared waits for nobody's. An expunge in the
  * default mode acts as `prepare`: pass that. Throws for a decision that denies: it makes no check.
  */
-export function termsFor(mode: CheckMode, { decision, terms, undoSeconds }: PolicyDecision): ApprovalTerms {
+export function termsFor(
+  mode: ApprovalMode,
+  { decision, terms, undoSeconds }: PolicyDecision,
+): ApprovalTerms {
   if (decision === 'deny') throw new Error('what policy denies has no terms');
   const { quorum, approver_role, exclude_owner, decision_ttl, commit_ttl, auto_commit } =
     terms ?? defaultTerms();

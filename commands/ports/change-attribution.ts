@@ -57,7 +57,7 @@ export interface Expectation {
   settle(changes: readonly OwnChange[]): Promise<void>;
 }
 
-export interface MailEchoes {
+export interface ChangeAttribution {
   /** Resolves when every process can know the changes; only then may they be made. Throws `store_unavailable`. */
   expect(originator: Originator, changes: readonly OwnChange[]): Promise<Expectation>;
 }

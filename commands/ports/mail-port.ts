@@ -29,7 +29,7 @@ export type MailLogin =
   | { readonly kind: 'oauth2'; readonly username: string; readonly accessToken: string };
 
 /** Two lanes per mailbox, so that a long query never keeps an action waiting. */
-export type Lane = 'interactive' | 'bulk';
+export type Priority = 'interactive' | 'bulk';
 
 export interface FolderListing {
   readonly path: string;
@@ -150,7 +150,7 @@ export interface MailPort {
    * Borrows a connection of the mailbox for `work`. Throws `mailbox_unavailable`, `mailbox_auth_failed`,
    * `target_blocked` or `overloaded`; reports such failures to the mailbox's own state.
    */
-  withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T>;
+  withMailbox<T>(mailboxId: string, lane: Priority, work: (mail: MailSession) => Promise<T>): Promise<T>;
   /**
    * Answers from the mailbox's index when that holds all the server has, else live: on `live` where a connection is
    * borrowed already. Throws like `withMailbox`; `filter_unsupported` where it cannot be answered truthfully, and

@@ -28,7 +28,7 @@ export interface WholeMailAndSent {
   readonly sentNumber: number | null;
 }
 
-export interface MailCopies {
+export interface MirrorVersions {
   /**
    * What the index knows, or knew in the last 30 days, of the message at its place; null when nothing, or when it has no
    * Message-ID. Throws `store_unavailable`.

@@ -5,8 +5,8 @@
 import type { ChangeFeed } from './change-feed.ts';
 import type { ContentStore } from './content-store.ts';
 import type { IdPrefix } from '../values/ids.ts';
-import type { MailCopies } from './mirror-versions.ts';
-import type { MailEchoes } from './change-attribution.ts';
+import type { MirrorVersions } from './mirror-versions.ts';
+import type { ChangeAttribution } from './change-attribution.ts';
 import type { MailLogins, ProviderAuthorizations } from './mail-logins.ts';
 import type { MailPort } from './mail-port.ts';
 import type { Markup } from './markup.ts';
@@ -177,8 +177,8 @@ export interface Ports {
   readonly logins: MailLogins;
   readonly providerAuthorizations: ProviderAuthorizations;
   readonly submission: SubmissionPort;
-  readonly mailEchoes: MailEchoes;
-  readonly mailCopies: MailCopies;
+  readonly changeAttribution: ChangeAttribution;
+  readonly mirrorVersions: MirrorVersions;
   readonly content: ContentStore;
   readonly composer: MessageComposer;
   readonly markup: Markup;

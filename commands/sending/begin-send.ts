@@ -1,11 +1,5 @@
 /** Freezes a draft for one operation and writes the intent to send it: one append, which locks the draft. */
-import {
-  appendFacts,
-  type Author,
-  foldFacts,
-  loadAggregate,
-  streamOf,
-} from '../kernel/decide-and-append.ts';
+import { appendFacts, type Author, foldFacts, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
 import type { HeldLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
 import { type ExpectedRevision, WrongExpectedRevision } from '../ports/event-store.ts';
@@ -54,7 +48,7 @@ export async function scheduleSend(
 }
 
 /** Freezes the draft for a check. Null as in `beginSend`. */
-export const freezeForCheck = async (
+export const freezeForApproval = async (
   ports: Ports,
   author: Author,
   loaded: DraftAtRevision,

@@ -31,7 +31,7 @@ export async function closeOperation(
 function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {
   // A check that ended without a commit has said so itself.
   if (send === null || approval?.committing === false) return [];
-  const ended = approval === null ? [] : endOfCheck(now, approval.attempts);
+  const ended = approval === null ? [] : endOfApproval(now, approval.attempts);
   if (send.outcome === null) {
     return [
       { type: 'SendOutcomeRecorded', data: now },
@@ -45,7 +45,7 @@ function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly
 }
 
 /** Nothing while nobody knows. */
-function endOfCheck({ outcome }: SendOutcome, attempt: number): readonly OperationFact[] {
+function endOfApproval({ outcome }: SendOutcome, attempt: number): readonly OperationFact[] {
   if (outcome === 'unknown') return [];
   return [{ type: outcome === 'done' ? 'ApprovalCommitted' : 'ApprovalCommitFailed', data: { attempt } }];
 }

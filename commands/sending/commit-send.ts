@@ -10,7 +10,7 @@ import { invalidatedBy } from '../operations/revalidate-approval.ts';
 import type { Committable, CommitKind, Executed } from '../operations/commit-kind.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
 import type { SendManifest } from '../operations/manifest.ts';
-import { replyOfCheck } from '../operations/approval-reply.ts';
+import { approvalReply } from '../operations/approval-reply.ts';
 import type { OperationState } from '../operations/operation.ts';
 import { assertNotPaused } from '../messages/prepare-operation.ts';
 import { decideSend, policyInForce } from '../policy/decide-for-caller.ts';
@@ -20,7 +20,7 @@ import { draftPayload } from '../drafts/draft-payload.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
 import { asLoaded, beginAgain, type DraftAtRevision } from './begin-send.ts';
 import { concludeSend } from './conclude-send.ts';
-import { endCheck } from '../drafts/supersede-approval.ts';
+import { supersedeApproval } from '../drafts/supersede-approval.ts';
 import { runAttempt } from './run-attempt.ts';
 import { attachmentFactsOf } from './send-content.ts';
 import { outcomeOf } from './send-outcome.ts';
@@ -68,7 +68,7 @@ async function execute(ports: Ports, ready: Ready): Promise<Executed> {
   }
   const loaded = await loadAggregate(ports.events, draft, manifest.draft_id);
   if (!isFrozenFor(loaded.state, operationId)) {
-    await endCheck(ports, author, operationId, loaded.state);
+    await supersedeApproval(ports, author, operationId, loaded.state);
     return { end: 'changed' };
   }
   if (!liesWithin(ports.locators, ready, loaded.state))
@@ -168,7 +168,7 @@ async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Pr
   if (end === 'superseded' || end === 'invalidated') return { end: 'changed' };
   const told = { operationId, draftId: manifest.draft_id, draft: ended.draft };
   if (by === 'caller') await assertSent(ports, told);
-  const reply = replyOfCheck(operationId, ended.operation, ports.clock.now());
+  const reply = approvalReply(operationId, ended.operation, ports.clock.now());
   const payload = await draftPayload(ports, manifest.draft_id, ended.draft);
   return { end: 'told', reply: { ...reply, draft: payload } };
 }

@@ -95,7 +95,7 @@ async function file(
     messageId: messageIds[0] ?? null,
     previousId: null,
   } as const;
-  const echo = await ports.mailEchoes.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
+  const echo = await ports.changeAttribution.expect({ mailboxId: mailbox.id, operationId }, [arrival]);
   mail.guardWrites(() => {
     lease.assertHeld();
   });

@@ -24,7 +24,7 @@ export const skippedWarnings = (skipped: readonly SkippedRecipient[] = []): read
 
 /** Recipients with whom no earlier mail is known; all of them while the index of the mailbox is not complete. Throws `store_unavailable`. */
 export async function firstContactWarnings(
-  { contacts, mailCopies }: Pick<Ports, 'contacts' | 'mailCopies'>,
+  { contacts, mirrorVersions }: Pick<Ports, 'contacts' | 'mirrorVersions'>,
   mailbox: MailboxEntry,
   recipients: readonly string[],
 ): Promise<readonly ApprovalWarning[]> {
@@ -37,7 +37,7 @@ export async function firstContactWarnings(
     folderNumbers: allSelectable(mailbox).map(({ number }) => number),
     sentNumber: effectiveRoles(mailbox).sent ?? null,
   };
-  const known = await mailCopies.knownCorrespondents(mail, open);
+  const known = await mirrorVersions.knownCorrespondents(mail, open);
   const strangers = open.filter((email) => known?.has(email) !== true);
   return strangers.length === 0
     ? []

@@ -8,13 +8,13 @@ import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import type { ApprovalEnd } from '../operations/approval-state.ts';
 import { decideNow } from '../operations/decide-now.ts';
-import { expireCheck } from '../operations/end-approval.ts';
+import { decideExpiry } from '../operations/end-approval.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { isFrozenFor, releaseDraft } from '../drafts/decide-draft.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import type { Release } from '../drafts/draft-events.ts';
 import { giveBack } from '../operations/send-quota.ts';
-import { endCheck, eraseFrozen } from '../drafts/supersede-approval.ts';
+import { supersedeApproval, eraseFrozen } from '../drafts/supersede-approval.ts';
 
 /** What a draft becomes whose check ended; null where the send itself says so. */
 const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
@@ -54,7 +54,7 @@ export async function releaseIfOver(
   if (status !== 'in_review' || send === null) return false;
   const { operation_id: operationId } = send.frozen;
   const author = systemAuthor(ports, orgId);
-  const { state } = await decideNow(ports, author, { operationId, decide: expireCheck });
+  const { state } = await decideNow(ports, author, { operationId, decide: decideExpiry });
   await releaseDraftOf(ports, author, operationId, state);
   return state.approval?.end != null;
 }
@@ -108,5 +108,5 @@ export async function settleReview(ports: Ports, review: OpenReview): Promise<vo
   await releaseDraftOf(ports, author, operationId, state);
   const { state: now } = await loadAggregate(ports.events, draft, draftId);
   const isBound = now.status !== 'discarded' && now.send?.frozen.operation_id === operationId;
-  if (!isBound) await endCheck(ports, author, operationId, now);
+  if (!isBound) await supersedeApproval(ports, author, operationId, now);
 }

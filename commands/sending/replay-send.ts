@@ -7,7 +7,7 @@ import { originalStatus } from '../operations/approval-reply.ts';
 import { operation, type OperationReply, type SendOfOperation } from '../operations/operation.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import { settleSend } from './settle-send.ts';
-import { tellCheck, tellHeld, tellOutcome, willRetry } from './send-reply.ts';
+import { replyWithApproval, tellHeld, tellOutcome, willRetry } from './send-reply.ts';
 
 /**
  * Null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
@@ -26,7 +26,7 @@ export async function replaySend(context: Context, operationId: string): Promise
   if (checkedId !== null) {
     const original_status = originalStatus(state);
     return {
-      ...(await tellCheck(ports, { operationId, draftId: checkedId, operation: state })),
+      ...(await replyWithApproval(ports, { operationId, draftId: checkedId, operation: state })),
       original_status,
     };
   }

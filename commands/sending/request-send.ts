@@ -18,7 +18,7 @@ import { isFrozenFor } from '../drafts/decide-draft.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
 import { draftPayload } from '../drafts/draft-payload.ts';
 import { freezeMessage } from './freeze-draft.ts';
-import { asLoaded, type DraftAtRevision, freezeForCheck } from './begin-send.ts';
+import { asLoaded, type DraftAtRevision, freezeForApproval } from './begin-send.ts';
 import { buildSendManifest, type FrozenMessage, shownBody } from './build-send-manifest.ts';
 import { firstContactWarnings, skippedWarnings } from './recipient-warnings.ts';
 import { sendWarnings } from './send-warnings.ts';
@@ -61,7 +61,9 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
   const manifest = buildSendManifest(ports.ids.newNonce(), of, message);
   // What can be refused comes before the draft is frozen.
   const warnings = await warningsOf(context, mailbox, manifest, message);
-  const state = await asLoaded(ports, { loaded, lease }, (now) => freezeForCheck(ports, author, now, frozen));
+  const state = await asLoaded(ports, { loaded, lease }, (now) =>
+    freezeForApproval(ports, author, now, frozen),
+  );
   if (state === null) {
     await ports.content.erase([frozen.mime_id]);
     throw await changedMeanwhile(context, draftId);
@@ -77,7 +79,7 @@ async function freezeAndAsk(context: Context, asked: AskedSend): Promise<Operati
     warnings,
     action: 'send_draft',
     cardinality: null,
-    supersedes: state.supersededCheck,
+    supersedes: state.supersededApproval,
   });
   if (reply !== null) return { ...reply, draft: await draftPayload(ports, draftId, state) };
   const earlier = await replaySend(context, operationId);

@@ -2,7 +2,7 @@
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
-import { replyOfCheck } from '../operations/approval-reply.ts';
+import { approvalReply } from '../operations/approval-reply.ts';
 import type { OperationReply, OperationState } from '../operations/operation.ts';
 import type { SendOutcome } from '../operations/operation-events.ts';
 import { draft, type DraftState } from '../drafts/draft.ts';
@@ -64,12 +64,12 @@ export const tellHeld = async (
 });
 
 /** The reply of a send with a check: both as they stand now. */
-export async function tellCheck(
+export async function replyWithApproval(
   ports: Pick<Ports, 'events' | 'personal' | 'clock'>,
   told: { readonly operationId: string; readonly draftId: string; readonly operation: OperationState },
 ): Promise<OperationReply> {
   const { state } = await loadAggregate(ports.events, draft, told.draftId);
-  const reply = replyOfCheck(told.operationId, told.operation, ports.clock.now());
+  const reply = approvalReply(told.operationId, told.operation, ports.clock.now());
   return { ...reply, draft: await draftPayload(ports, told.draftId, state) };
 }
 

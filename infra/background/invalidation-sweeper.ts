@@ -3,12 +3,12 @@
  * names principals and mailboxes, the read model names approvals with a target that an event may have taken away. Whether
  * the ground is gone is then looked up, so nothing that was told too early or twice does harm.
  */
-import { endLostCheck } from '../../commands/approvals/invalidate-missing-targets.ts';
+import { invalidateMissingTargets } from '../../commands/approvals/invalidate-missing-targets.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import {
-  listOpenChecks,
-  listSuspected,
-  type OpenCheck,
+  listUndecidedApprovals,
+  listSuspectApprovals,
+  type UndecidedApproval,
   type SuspectedPlace,
   type Whose,
 } from '../../projections/suspect-approvals.ts';
@@ -48,15 +48,15 @@ interface Scan {
 /** Looks that are due, each until it succeeded once. What fails waits for its next try behind the others. */
 class Looks {
   readonly #lane: Lane;
-  readonly #waiting = new Map<string, OpenCheck>();
-  readonly #look: (check: OpenCheck) => Promise<unknown>;
+  readonly #waiting = new Map<string, UndecidedApproval>();
+  readonly #look: (check: UndecidedApproval) => Promise<unknown>;
 
-  constructor({ clock, log }: Ports, look: (check: OpenCheck) => Promise<unknown>) {
+  constructor({ clock, log }: Ports, look: (check: UndecidedApproval) => Promise<unknown>) {
     this.#lane = new Lane({ atOnce: AT_ONCE, clock, log });
     this.#look = look;
   }
 
-  add(checks: readonly OpenCheck[]): void {
+  add(checks: readonly UndecidedApproval[]): void {
     for (const check of checks) this.#waiting.set(check.operationId, check);
   }
 
@@ -104,8 +104,8 @@ export class GroundSweeper {
   constructor(ports: Ports) {
     this.#ports = ports;
     this.#expiries = new GrantExpiries(ports);
-    this.#rights = new Looks(ports, (check) => endLostCheck(ports, check, { asksServer: false }));
-    this.#targets = new Looks(ports, (check) => endLostCheck(ports, check, { asksServer: true }));
+    this.#rights = new Looks(ports, (check) => invalidateMissingTargets(ports, check, { asksServer: false }));
+    this.#targets = new Looks(ports, (check) => invalidateMissingTargets(ports, check, { asksServer: true }));
   }
 
   /** Somebody's rights, or what a mailbox is, are not what they were. */
@@ -155,7 +155,10 @@ export class GroundSweeper {
   async #listPage(): Promise<void> {
     const [scan] = this.#scans;
     if (scan === undefined) return;
-    const page = await listOpenChecks(this.#ports.sql, scan.whose, { after: scan.after, limit: PAGE });
+    const page = await listUndecidedApprovals(this.#ports.sql, scan.whose, {
+      after: scan.after,
+      limit: PAGE,
+    });
     const last = page.length < PAGE ? undefined : page.at(-1);
     this.#rights.add(page);
     const rest = this.#scans.filter((each) => each !== scan);
@@ -163,7 +166,7 @@ export class GroundSweeper {
   }
 
   async #listSuspected(): Promise<void> {
-    const page = await listSuspected(this.#ports.sql, { after: this.#suspectedUpTo, limit: PAGE });
+    const page = await listSuspectApprovals(this.#ports.sql, { after: this.#suspectedUpTo, limit: PAGE });
     this.#targets.add(page);
     this.#suspectedUpTo = page.at(-1) ?? this.#suspectedUpTo;
   }

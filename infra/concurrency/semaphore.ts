@@ -1,5 +1,5 @@
 /** A fixed number of places; who finds none waits in line, at most until its deadline. */
-export class Slots {
+export class Semaphore {
   #free: number;
   readonly #line: (() => void)[] = [];
 

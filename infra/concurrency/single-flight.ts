@@ -2,7 +2,7 @@
  * Reads of the same thing by many at once. Whoever asks while one is under way shares the next with everybody else who
  * asks meanwhile: never that one, which began before, so nobody is told what was true before the question.
  */
-export class JoinedReads<T> {
+export class SingleFlight<T> {
   readonly #underWay = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Promise<T>>();
 

@@ -1,5 +1,5 @@
 /** Wakes one sleeper early. A ring that nobody sleeps through is heard by the next sleep. */
-export class Bell {
+export class WakeSignal {
   #isRung = false;
   #wake: (() => void) | null = null;
 

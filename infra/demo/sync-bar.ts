@@ -25,7 +25,7 @@ const isDone = (state: MailboxState, status: SyncStatus | undefined): boolean =>
   (status.total > 0 || status.currentAt !== null);
 
 export interface BarOptions {
-  readonly ports: Pick<Ports, 'clock' | 'directory' | 'mailCopies'>;
+  readonly ports: Pick<Ports, 'clock' | 'directory' | 'mirrorVersions'>;
   readonly mailboxId: string;
   readonly withinMs: number;
   readonly terminal: Pick<NodeJS.WriteStream, 'write' | 'isTTY'>;
@@ -41,7 +41,7 @@ export async function showSync({
   const until = performance.now() + withinMs;
   for (;;) {
     const entry = ports.directory.state.mailboxes.get(mailboxId);
-    const status = entry && (await ports.mailCopies.statusOf([entry])).get(mailboxId);
+    const status = entry && (await ports.mirrorVersions.statusOf([entry])).get(mailboxId);
     const isOver = !entry || isDone(entry.state, status) || performance.now() > until;
     // Where lines cannot be drawn over, only the last one is written.
     if (status && (terminal.isTTY || isOver)) terminal.write(lineOf(status, terminal.isTTY, isOver));

@@ -10,15 +10,15 @@ import type { ExpectedRevision } from '../../commands/ports/event-store.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { LogReplaced } from './known-log.ts';
 import type { KnownLog } from './known-log.ts';
-import { Slots } from '../concurrency/semaphore.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { StoreConnection } from './store-connection.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { credentialsIn } from './store-connection.ts';
-import { NoSpaceLeft } from '../platform/disk-full.ts';
+import { DiskFull } from '../platform/disk-full.ts';
 import { classifyFailure, reportFailure, saysNoSpace, storeUnavailable } from './store-errors.ts';
 import type { StoreFailure } from './store-errors.ts';
 
-export interface AppendLaneOptions {
+export interface AppendQueueOptions {
   readonly url: string;
   readonly log: Log;
   readonly known: KnownLog;
@@ -29,7 +29,7 @@ export interface AppendLaneOptions {
   /** One call per append instead of the shared batch call. */
   readonly forceUnary: boolean;
   /** Told of each append that found no room. */
-  readonly onNoSpace?: (error: NoSpaceLeft) => void;
+  readonly onNoSpace?: (error: DiskFull) => void;
 }
 
 /**
@@ -49,13 +49,13 @@ interface OneAppend {
   readonly giveUpAt: number;
 }
 
-export class AppendLane {
-  readonly #options: AppendLaneOptions;
-  readonly #slots = new Slots(MOST_UNDER_WAY);
+export class AppendQueue {
+  readonly #options: AppendQueueOptions;
+  readonly #slots = new Semaphore(MOST_UNDER_WAY);
   readonly #closed = new AbortController();
   readonly #connections: StoreConnections;
 
-  constructor(options: AppendLaneOptions) {
+  constructor(options: AppendQueueOptions) {
     this.#options = options;
     this.#connections = new StoreConnections(options.url, options.log);
   }
@@ -142,7 +142,7 @@ export class AppendLane {
       throw new WrongExpectedRevision(stream, actualRevision(error, expected));
     }
     if (saysNoSpace(error)) {
-      const full = new NoSpaceLeft(error);
+      const full = new DiskFull(error);
       this.#options.onNoSpace?.(full);
       throw full;
     }

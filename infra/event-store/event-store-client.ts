@@ -2,9 +2,9 @@
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Appended, EventStore } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
-import type { NoSpaceLeft } from '../platform/disk-full.ts';
+import type { DiskFull } from '../platform/disk-full.ts';
 import { requireEvents, requireStreamName } from './append-checks.ts';
-import { AppendLane } from './append-queue.ts';
+import { AppendQueue } from './append-queue.ts';
 import { followAll } from './follow-all.ts';
 import { KnownLog } from './known-log.ts';
 import { toJsonEvent } from './recorded-events.ts';
@@ -28,7 +28,7 @@ export interface EventStoreOptions {
   /** Appends one call at a time, as with a server that has no BatchAppend. */
   readonly forceUnary?: boolean;
   /** Told of each append that found no room. */
-  readonly onNoSpace?: (error: NoSpaceLeft) => void;
+  readonly onNoSpace?: (error: DiskFull) => void;
 }
 
 export interface ConnectedEventStore extends EventStore {
@@ -52,7 +52,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     silenceMs: options.readSilenceMs ?? 3_000,
   });
   const known = new KnownLog(reader, log);
-  const lane = new AppendLane({
+  const lane = new AppendQueue({
     url,
     log,
     known,

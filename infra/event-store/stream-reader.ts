@@ -18,7 +18,7 @@ import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { toStoredEvent } from './recorded-events.ts';
-import { Slots } from '../concurrency/semaphore.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import { MOST_CALLS_PER_CONNECTION, StoreConnections } from './store-connections.ts';
 import { classifyFailure, isDenial, reportFailure, storeUnavailable } from './store-errors.ts';
 
@@ -40,7 +40,7 @@ export class StreamReader {
   readonly #options: StreamReaderOptions;
   readonly #connections: StoreConnections;
   /** As many as fit on one connection; more wait in line. */
-  readonly #slots = new Slots(MOST_CALLS_PER_CONNECTION);
+  readonly #slots = new Semaphore(MOST_CALLS_PER_CONNECTION);
   readonly #closed = new AbortController();
 
   constructor(options: StreamReaderOptions) {

@@ -2,7 +2,7 @@
 import type { Ports } from '../../commands/ports/ports.ts';
 import { openMcp } from '../../mcp/mcp-endpoint.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
-import { openDoors } from '../../read-api/http/request-gate.ts';
+import { openRequestGates } from '../../read-api/http/request-gate.ts';
 import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
@@ -26,7 +26,7 @@ export function openFaces(
   const { sql, clock, log } = ports;
   const tokenUse = startTokenUse(sql, clock, log);
   opened.defer(() => tokenUse.close());
-  const doors = openDoors(ports, {
+  const doors = openRequestGates(ports, {
     allowedOrigins,
     noteUse: (tokenId) => {
       tokenUse.note(tokenId);

@@ -4,7 +4,7 @@ import type { MessagePlace, Sql } from '../../commands/ports/ports.ts';
 import { messageIdOf } from './message-row.ts';
 
 /** A message as it is taken out of the copy. */
-export interface Departed extends Record<string, unknown> {
+export interface ExpungedMessage extends Record<string, unknown> {
   readonly uid: string;
   readonly size: string;
   readonly received_at: string;
@@ -29,10 +29,10 @@ const FORGET = `
       order by departed_at desc offset ${String(MOST_KEPT)} limit 1))`;
 
 /** Notes messages of one folder that are taken out of its copy, and forgets older ones, in the caller's transaction. */
-export async function noteDeparted(
+export async function rememberExpunged(
   sql: Sql,
   { mailboxNumber, folderNumber, uidValidity }: Omit<MessagePlace, 'uid'>,
-  departed: readonly Departed[],
+  departed: readonly ExpungedMessage[],
 ): Promise<void> {
   const named = departed
     .map((message) => ({ ...message, messageId: storableId(message) }))
@@ -52,7 +52,7 @@ export async function noteDeparted(
 }
 
 /** Postgres holds no NUL in a text. */
-function storableId({ envelope }: Departed): string | null {
+function storableId({ envelope }: ExpungedMessage): string | null {
   const messageId = envelope === null ? null : messageIdOf(envelope);
   return messageId?.includes('\0') === true ? null : messageId;
 }

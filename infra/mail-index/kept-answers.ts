@@ -7,7 +7,7 @@ import type { Sql } from '../../commands/ports/ports.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { type StateRow, statesOf } from './copy-states.ts';
 import type { FolderState, IndexAnswer, WholeMailbox } from './folder-mirror.ts';
-import { JoinedReads } from '../concurrency/single-flight.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import { statesStatement } from './page-sql.ts';
 
 /** A page of fifty takes about 100 KB. */
@@ -22,7 +22,7 @@ interface Kept {
 export class KeptAnswers {
   readonly #kept = new BoundedMap<string, Kept>(MOST_KEPT);
   readonly #sql: Sql;
-  readonly #states = new JoinedReads<readonly StateRow[]>();
+  readonly #states = new SingleFlight<readonly StateRow[]>();
 
   constructor(sql: Sql) {
     this.#sql = sql;

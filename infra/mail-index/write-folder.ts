@@ -1,6 +1,6 @@
 /** Brings the copy of a folder forward: the rows of one update, in the caller's transaction. */
 import type { Sql } from '../../commands/ports/ports.ts';
-import { type Departed, noteDeparted } from './expunged-messages.ts';
+import { type ExpungedMessage, rememberExpunged } from './expunged-messages.ts';
 import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
 import { type StoredMessage, storedFlags, storedMessage } from './message-row.ts';
 import { takeInNames } from './thread-names.ts';
@@ -94,7 +94,7 @@ export async function removeAll(sql: Sql, { mailboxNumber, folderNumber }: Folde
 async function remove(sql: Sql, update: FolderUpdate): Promise<number> {
   const { mailboxNumber, folderNumber, removedUids, mirror } = update;
   if (removedUids.length === 0) return 0;
-  const removed = await sql.query<Departed>(
+  const removed = await sql.query<ExpungedMessage>(
     `with gone as (delete from mirror.message where mailbox_number = $1 and folder_number = $2 and uid = any($3::bigint[])
        returning uid, size, received_at, provider_id),
      texts as (delete from mirror.message_text where mailbox_number = $1 and folder_number = $2
@@ -102,7 +102,7 @@ async function remove(sql: Sql, update: FolderUpdate): Promise<number> {
      select uid, size, received_at, provider_id, envelope from gone left join texts using (uid)`,
     [mailboxNumber, folderNumber, removedUids],
   );
-  await noteDeparted(sql, { mailboxNumber, folderNumber, uidValidity: mirror.uidValidity }, removed);
+  await rememberExpunged(sql, { mailboxNumber, folderNumber, uidValidity: mirror.uidValidity }, removed);
   return removed.length;
 }
 

@@ -7,9 +7,9 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { compareFolder } from './compare-folder.ts';
-import { lookInPieces } from './poll-folder.ts';
+import { pollInPieces } from './poll-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { passOverFolder } from './initial-scan.ts';
+import { scanFolder } from './initial-scan.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
 import { isPartial } from './ingest-messages.ts';
 import type { Turns } from './turns.ts';
@@ -171,7 +171,7 @@ export class BackgroundSync {
     const { sync } = this.#options;
     this.#asked.delete(folder.number);
     try {
-      const look = (): ReturnType<typeof lookInPieces> => lookInPieces(sync, connection, folder, isOver);
+      const look = (): ReturnType<typeof pollInPieces> => pollInPieces(sync, connection, folder, isOver);
       const mirror = await this.#unlessClosed(folder, look);
       if (mirror && isPartial(mirror)) this.ask([folder]);
     } catch (error) {
@@ -184,7 +184,7 @@ export class BackgroundSync {
     const began = performance.now();
     const [connection] = on;
     const isComplete = await this.#unlessClosed(folder, () =>
-      passOverFolder(this.#options.sync, connection, folder, this.#size),
+      scanFolder(this.#options.sync, connection, folder, this.#size),
     );
     if (isComplete === true) await this.#fillHoles(folder, ...on);
     const took = performance.now() - began;

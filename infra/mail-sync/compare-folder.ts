@@ -5,7 +5,7 @@ import { openIfThere } from '../mail/open-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { sameFlags } from './mirrored-flags.ts';
 import { fetchFlags } from './fetch-changes.ts';
-import { takeIn } from './ingest-messages.ts';
+import { ingestMessages } from './ingest-messages.ts';
 
 const UIDS_PER_RANGE = 2_000;
 
@@ -58,7 +58,7 @@ function compareRange(
     const gone = new Set([...known.keys()].filter((uid) => !there.has(uid)));
     const present = new Map([...there].filter(([uid, flags]) => !isAsKnown(flags, known.get(uid))));
     const different = gone.size + present.size;
-    if (different > 0) await takeIn({ sync, connection, folder, mirror }, { present, gone }, mirror);
+    if (different > 0) await ingestMessages({ sync, connection, folder, mirror }, { present, gone }, mirror);
     return { different, size: known.size + there.size };
   });
 }

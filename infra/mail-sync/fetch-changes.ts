@@ -30,7 +30,7 @@ const MAX_VANISHED = 200_000;
  * Changes of the open folder: by CHANGEDSINCE and VANISHED (RFC 7162) where the server has them, else new UIDs, the `asked`
  * ones, and a comparison of UIDs when the counts say that messages went. Throws like `ImapConnection.run`.
  */
-export async function seeChanges(
+export async function fetchChanges(
   connection: ImapConnection,
   mirror: FolderMirror,
   known: (fromUid: number) => Promise<Iterable<number>>,

@@ -30,7 +30,7 @@ const AT_ONCE: Pace = { inTurn: (piece) => piece(), isOver: () => false };
  * Brings the copy to `final`, or part of the way when the pace is over (`isPartial`); what is in between is told. Null when the
  * folder was forgotten meanwhile. Throws as `apply`.
  */
-export async function takeIn(
+export async function ingestMessages(
   at: FolderAt,
   seen: Seen,
   final: FolderMirror,

@@ -13,7 +13,7 @@ const UIDS_PER_SEARCH = 20_000;
  * One step: at most `size` messages below what the copy has, in a turn of its own. True when the folder is complete, which is
  * told once; null when it is gone or numbered anew. Throws as `MailboxSync.apply` and `ImapConnection.run`.
  */
-export function passOverFolder(
+export function scanFolder(
   sync: MailboxSync,
   connection: ImapConnection,
   folder: FolderRef,

@@ -7,9 +7,9 @@ import type { WatchLease } from '../mail/connection-pool.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { connectionLost } from '../mail/mail-errors.ts';
 import type { BackgroundSync } from './background-sync.ts';
-import type { Bell } from '../concurrency/wake-signal.ts';
+import type { WakeSignal } from '../concurrency/wake-signal.ts';
 import type { IdleVerdicts } from './idle-verdicts.ts';
-import { lookAtFolder } from './poll-folder.ts';
+import { pollFolder } from './poll-folder.ts';
 import { MailboxLost } from './mailbox-leases.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { type FolderRounds, isInbox } from './fetch-folders.ts';
@@ -22,7 +22,7 @@ export interface WatchOptions {
   readonly rounds: FolderRounds;
   readonly background: BackgroundSync;
   readonly times: SyncTimes;
-  readonly bell: Bell;
+  readonly bell: WakeSignal;
   readonly verdicts: IdleVerdicts;
   /** `<host>:<port>`. */
   readonly server: string;
@@ -181,7 +181,7 @@ export class MailboxWatch {
       this.#inboxTold = false;
     };
     // What the server tells when asked for news is in the very look that asked.
-    if ((await lookAtFolder(sync, this.#connection, inbox, seen)) === null) {
+    if ((await pollFolder(sync, this.#connection, inbox, seen)) === null) {
       seen();
       this.askForRound();
     }

@@ -9,10 +9,10 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { type Between, listStatuses } from '../mail/imap-list.ts';
 import { BackgroundSync } from './background-sync.ts';
-import { Bell } from '../concurrency/wake-signal.ts';
+import { WakeSignal } from '../concurrency/wake-signal.ts';
 import { FeedWriter } from './feed-writer.ts';
-import { foldTail } from './replay-feed-tail.ts';
-import { forgetOldEchoes } from './notified-attribution.ts';
+import { replayFeedTail } from './replay-feed-tail.ts';
+import { forgetOldExpectations } from './notified-attribution.ts';
 import type { IdleVerdicts } from './idle-verdicts.ts';
 import { type MailboxLease, MailboxLost, type WorkerNews } from './mailbox-leases.ts';
 import { MailboxSync } from './mailbox-sync.ts';
@@ -38,7 +38,7 @@ export class MailboxWorker {
   readonly #options: WorkerOptions;
   readonly #lease: MailboxLease;
   readonly #sync: MailboxSync;
-  readonly #bell = new Bell();
+  readonly #bell = new WakeSignal();
   readonly #ending = new AbortController();
   #watch: MailboxWatch | null = null;
   /** Failures since a watch lasted for a while. */
@@ -102,7 +102,7 @@ export class MailboxWorker {
       this.#sync.readAgain();
       const rounds = new FolderRounds(this.#sync, systemAuthor(this.#options.ports, connected.orgId));
       await rounds.begin(connected.list);
-      await foldTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);
+      await replayFeedTail(this.#sync, lease.connection, rounds.folders, this.#lease.currentAt);
       background = this.#backgroundFor(rounds);
       const { times, heartbeat, verdicts } = this.#options;
       const { server } = connected;
@@ -153,7 +153,7 @@ export class MailboxWorker {
     });
     const { lease, list } = opened;
     if (told.outcome === 'connected' && lease && list) {
-      await forgetOldEchoes(ports.sql, mailboxId);
+      await forgetOldExpectations(ports.sql, mailboxId);
       return { lease, list, orgId, server: `${imap.host}:${String(imap.port)}` };
     }
     lease?.release();

@@ -5,7 +5,7 @@ import { repeat } from '../background/repeat.ts';
 import type { DirectoryCopy } from '../directory/memory-directory.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';
-import { MAILBOX_BELL, readRing, ringBells } from './mailbox-notify.ts';
+import { MAILBOX_CHANNEL, decodeNotification, ringBells } from './mailbox-notify.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { Sweeps } from './sweeps.ts';
@@ -76,7 +76,7 @@ class MailboxWorkers {
     });
     // What is not heard while the database is away is found by the next round.
     const onNotification = (payload: string): void => {
-      const ring = readRing(payload);
+      const ring = decodeNotification(payload);
       if (ring === null) return;
       this.#running.get(ring.mailboxId)?.worker.stir(ring.folders);
       // Its worker may have let go of it.
@@ -88,7 +88,7 @@ class MailboxWorkers {
       repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () =>
         this.#heartbeat.beat(),
       ),
-      listen({ directUrl, channel: MAILBOX_BELL, clock, log, onNotification }, this.#signal),
+      listen({ directUrl, channel: MAILBOX_CHANNEL, clock, log, onNotification }, this.#signal),
     ]);
     this.#end([...this.#running.keys()]);
     await Promise.all([...this.#running.values()].map(({ done }) => done));

@@ -1,9 +1,9 @@
 /** The `MailEchoes` port on `work.mail_echo`, and the bell that calls the mailbox's worker when an effect is over. */
 import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
-import type { Expectation, MailEchoes, OwnChange } from '../../commands/ports/change-attribution.ts';
+import type { Expectation, ChangeAttribution, OwnChange } from '../../commands/ports/change-attribution.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
-import { MAILBOX_BELL, ringOf } from './mailbox-notify.ts';
+import { MAILBOX_CHANNEL, encodeNotification } from './mailbox-notify.ts';
 
 /** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
@@ -33,13 +33,13 @@ const SETTLED = `
 const FORGET = `
   delete from work.mail_echo where mailbox_id = $1 and noted_at < now() - interval '1 day'`;
 
-export interface MailEchoesOptions {
+export interface ChangeAttributionOptions {
   readonly sql: Sql;
   /** From now on no query is answered from the copies of these folders until they were looked at anew. */
   readonly distrust: (mailboxId: string, folders: readonly number[]) => Promise<void>;
 }
 
-export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEchoes {
+export function createChangeAttribution({ sql, distrust }: ChangeAttributionOptions): ChangeAttribution {
   return {
     expect: async ({ mailboxId, operationId }, changes): Promise<Expectation> => {
       const id = randomUUID();
@@ -51,7 +51,7 @@ export function createMailEchoes({ sql, distrust }: MailEchoesOptions): MailEcho
           if (folders.length === 0) return;
           await distrust(mailboxId, folders);
           // Only now: a worker called before the copies are distrusted would find nothing to do.
-          const ring = [MAILBOX_BELL, ringOf(mailboxId, folders)];
+          const ring = [MAILBOX_CHANNEL, encodeNotification(mailboxId, folders)];
           await sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled), ...ring]);
         },
       };
@@ -90,6 +90,6 @@ export async function dropExpected(sql: Sql, ids: readonly string[]): Promise<vo
 }
 
 /** Expectations of the mailbox that nothing came of. */
-export async function forgetOldEchoes(sql: Sql, mailboxId: string): Promise<void> {
+export async function forgetOldExpectations(sql: Sql, mailboxId: string): Promise<void> {
   await sql.query(FORGET, [mailboxId]);
 }

@@ -6,15 +6,15 @@ import { openIfThere } from '../mail/open-folder.ts';
 import type { FolderMirror } from '../mail-index/folder-mirror.ts';
 import { dropExpected, expectedChanges, settledChanges } from './notified-attribution.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { seeChanges } from './fetch-changes.ts';
-import { isPartial, type Pace, takeIn } from './ingest-messages.ts';
+import { fetchChanges } from './fetch-changes.ts';
+import { isPartial, type Pace, ingestMessages } from './ingest-messages.ts';
 
 /**
  * Takes a turn. The copy is trusted after it, but for the messages its first pass has not reached. Null when the folder is no
  * longer on the server. `onOpen` is called when the server has told its news: the look sees all of it. Throws as
  * `MailboxSync.apply` and `ImapConnection.run`.
  */
-export function lookAtFolder(
+export function pollFolder(
   sync: MailboxSync,
   connection: ImapConnection,
   folder: FolderRef,
@@ -27,7 +27,7 @@ export function lookAtFolder(
  * As `lookAtFolder`, in a turn for each piece, so that INBOX is looked at in between; ends early when it is over: the folder is
  * to be looked at again then (`isPartial`).
  */
-export async function lookInPieces(
+export async function pollInPieces(
   sync: MailboxSync,
   connection: ImapConnection,
   folder: FolderRef,
@@ -91,7 +91,7 @@ async function lookAgain(look: Look, mirror: FolderMirror): Promise<Take> {
     change.kind !== 'arrives' && change.uidValidity === mirror.uidValidity ? [change.uid] : [],
   );
   const checkedAt = clock.now();
-  const seen = await seeChanges(connection, mirror, known, asked);
+  const seen = await fetchChanges(connection, mirror, known, asked);
   const highest = Math.max(0, ...seen.present.keys());
   const final = {
     ...mirror,
@@ -101,7 +101,7 @@ async function lookAgain(look: Look, mirror: FolderMirror): Promise<Take> {
     checkedAt,
     distrusts,
   };
-  return (pace) => takeIn({ sync, connection, folder, mirror }, seen, final, pace);
+  return (pace) => ingestMessages({ sync, connection, folder, mirror }, seen, final, pace);
 }
 
 /** Never seen, or numbered anew: what is there now belongs to the first pass, what comes from now on is told. */

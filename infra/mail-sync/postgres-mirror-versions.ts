@@ -1,5 +1,5 @@
 /** The `MailCopies` port on the workers' leases and the index. */
-import type { MailCopies, SyncStatus } from '../../commands/ports/mirror-versions.ts';
+import type { MirrorVersions, SyncStatus } from '../../commands/ports/mirror-versions.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { knownMessage } from '../mail-index/expunged-messages.ts';
 import { knownCorrespondents } from '../mail-index/known-correspondents.ts';
@@ -22,7 +22,7 @@ interface Row extends Record<string, unknown> {
   readonly total: number;
 }
 
-export const createMailCopies = (sql: Sql, index: Pick<MailIndex, 'erase'>): MailCopies => ({
+export const createMirrorVersions = (sql: Sql, index: Pick<MailIndex, 'erase'>): MirrorVersions => ({
   statusOf: async (mailboxes) => {
     if (mailboxes.length === 0) return new Map();
     const rows = await sql.query<Row>(TOLD, [

@@ -23,7 +23,7 @@ interface Told {
 }
 
 /** `since`: when the copy was surely as the feed. Throws as `MailboxSync.apply` and `ImapConnection.run`. */
-export async function foldTail(
+export async function replayFeedTail(
   sync: MailboxSync,
   connection: ImapConnection,
   folders: readonly FolderRef[],

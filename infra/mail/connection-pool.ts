@@ -3,7 +3,7 @@
  * one, the watch lends it out.
  */
 import type { GatewayError } from '../../commands/values/errors.ts';
-import type { Lane } from '../../commands/ports/mail-port.ts';
+import type { Priority } from '../../commands/ports/mail-port.ts';
 import { ConnectionSlots, disconnected, type Holder, type SlotOptions } from './connection-slots.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { isHeldBack } from './mail-errors.ts';
@@ -85,7 +85,7 @@ export class ConnectionPool {
    * A kept connection where there is one; for `new` only when no other may be opened beside it, and then the one callers used
    * longest ago. Throws `overloaded` when nothing gets free in time, and what opening a connection throws.
    */
-  async acquire(lane: Lane, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
+  async acquire(lane: Priority, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
     const until = performance.now() + this.#options.waitMs;
     return await this.#whereAllowed(async () => {
       await this.#slots.take(lane, undefined, Math.max(0, until - performance.now()));
@@ -93,7 +93,7 @@ export class ConnectionPool {
     });
   }
 
-  async #borrow(lane: Lane, prefer: 'kept' | 'new'): Promise<Lease> {
+  async #borrow(lane: Priority, prefer: 'kept' | 'new'): Promise<Lease> {
     const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
     // What callers used last stays as they left it, and is the next they get.
     const end = prefer === 'new' ? 'oldest' : 'newest';
@@ -167,7 +167,7 @@ export class ConnectionPool {
     this.#slots.end();
   }
 
-  #lease(lane: Lane, first: ImapConnection, { isNew, end }: { isNew: boolean; end: IdleEnd }): Lease {
+  #lease(lane: Priority, first: ImapConnection, { isNew, end }: { isNew: boolean; end: IdleEnd }): Lease {
     const slots = this.#slots;
     let connection = first;
     let released = false;

@@ -1,10 +1,10 @@
 /** Who may have a connection to a mailbox next: callers first, then the mailbox's watch, then bulk work. */
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { Lane } from '../../commands/ports/mail-port.ts';
+import type { Priority } from '../../commands/ports/mail-port.ts';
 import { unavailable } from './mail-errors.ts';
 
 /** Who has a connection: a caller, or the watch. */
-export type Holder = Lane | 'watch';
+export type Holder = Priority | 'watch';
 
 export interface SlotOptions {
   /** Connections to the mailbox, the one of the watch among them. */

@@ -3,7 +3,7 @@ import { type ErrorCode, GatewayError } from '../../commands/values/errors.ts';
 import type {
   ConnectionReport,
   HostSettings,
-  Lane,
+  Priority,
   MailAnswer,
   MailLogin,
   MailPort,
@@ -108,7 +108,7 @@ export class ImapGateway implements MailPort {
     };
   }
 
-  withMailbox<T>(mailboxId: string, lane: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
+  withMailbox<T>(mailboxId: string, lane: Priority, work: (mail: MailSession) => Promise<T>): Promise<T> {
     return this.#borrow(mailboxId, lane, work);
   }
 
@@ -123,7 +123,7 @@ export class ImapGateway implements MailPort {
     return this.#router ? await this.#router.withThreadIds(mailboxId, filter) : filter;
   }
 
-  async #borrow<T>(mailboxId: string, lane: Lane, work: (mail: ImapSession) => Promise<T>): Promise<T> {
+  async #borrow<T>(mailboxId: string, lane: Priority, work: (mail: ImapSession) => Promise<T>): Promise<T> {
     this.#assertOpen();
     const lease = await this.#pool(mailboxId).acquire(lane);
     try {

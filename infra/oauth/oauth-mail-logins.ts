@@ -11,7 +11,7 @@ import type { MailProvider } from '../../commands/ports/mail-logins.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 import type { Secrets } from '../../commands/ports/sign-in-port.ts';
 import { Backoff } from '../background/repeat.ts';
-import { Slots } from '../concurrency/semaphore.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { Tokens } from './provider-client.ts';
 import { authorizationRefused } from './provider-errors.ts';
 
@@ -49,7 +49,7 @@ export function createMailLogins(options: MailLoginsOptions): MailLogins {
 
 class Renewals {
   readonly #options: MailLoginsOptions;
-  readonly #slots = new Slots(RENEWALS_AT_ONCE);
+  readonly #slots = new Semaphore(RENEWALS_AT_ONCE);
   readonly #pauses: Backoff;
   readonly #failures = new Map<string, unknown>();
   readonly #underWay = new Map<string, Promise<MailCredentials | null>>();

@@ -8,7 +8,7 @@ export const DISK_FULL = '53100';
 export const NO_SPACE_TEXT = 'No space left on device';
 
 /** A write that failed because there is no room for it. */
-export class NoSpaceLeft extends GatewayError {
+export class DiskFull extends GatewayError {
   constructor(cause: unknown) {
     const message =
       'There is no space left where the gateway stores its data; try again when its operator has made room.';

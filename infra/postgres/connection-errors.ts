@@ -1,7 +1,7 @@
 /** Which of Postgres' and its client's errors mean "the database is away" rather than "the statement is wrong". */
 import { DatabaseError } from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { isDiskFull, NoSpaceLeft } from '../platform/disk-full.ts';
+import { isDiskFull, DiskFull } from '../platform/disk-full.ts';
 
 /** SQLSTATE classes and codes: connection, resources, shutdown, a statement stopped by its timeout. */
 const AWAY = /^(?:08...|53...|57P0[1-5]|57014|25P03)$/;
@@ -34,7 +34,7 @@ export function isConnectionFailure(error: unknown): error is Error {
  * for a full disk; else unchanged.
  */
 export function asGatewayError(error: unknown): unknown {
-  if (isDiskFull(error)) return new NoSpaceLeft(error);
+  if (isDiskFull(error)) return new DiskFull(error);
   if (!isConnectionFailure(error)) return error;
   return new GatewayError('store_unavailable', 'The database cannot be reached; try again shortly.', {
     cause: error,

@@ -12,9 +12,9 @@ import { messageComposer } from '../mail/compose-message.ts';
 import { createEgressGuard } from '../mail/egress-guard.ts';
 import { labelledFolders } from '../mail/labelled-folders.ts';
 import { ImapGateway } from '../mail/imap-gateway.ts';
-import { createMailCopies } from '../mail-sync/postgres-mirror-versions.ts';
-import { ringBell } from '../mail-sync/mailbox-notify.ts';
-import { createMailEchoes } from '../mail-sync/notified-attribution.ts';
+import { createMirrorVersions } from '../mail-sync/postgres-mirror-versions.ts';
+import { notifyMailbox } from '../mail-sync/mailbox-notify.ts';
+import { createChangeAttribution } from '../mail-sync/notified-attribution.ts';
 import { markupThreads } from '../markup/markup-threads.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 import { allSelectable } from '../../commands/kernel/folders.ts';
@@ -163,8 +163,8 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
   return {
     logins,
     providerAuthorizations: createProviderAuthorizations({ sql, masterKey, clock, clients: providers, log }),
-    mailCopies: createMailCopies(sql, mailIndex),
-    mailEchoes: createMailEchoes({
+    mirrorVersions: createMirrorVersions(sql, mailIndex),
+    changeAttribution: createChangeAttribution({
       sql,
       distrust: async (mailboxId, folders) => {
         const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
@@ -234,7 +234,7 @@ function openMail(
     onFolderGone: (mailboxId, path) => {
       const { folders = [] } = others.directory.state.mailboxes.get(mailboxId) ?? {};
       const numbers = folders.flatMap((folder) => (folder.path === path ? [folder.number] : []));
-      note(mailboxId, ringBell(others.sql, mailboxId, numbers));
+      note(mailboxId, notifyMailbox(others.sql, mailboxId, numbers));
     },
   });
   const ports: Ports = { ...others, mail, readModels: noReadModels };

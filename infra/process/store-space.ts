@@ -3,7 +3,7 @@
  * write of its own finds room again.
  */
 import type { Log, Sql } from '../../commands/ports/ports.ts';
-import { NoSpaceLeft } from '../platform/disk-full.ts';
+import { DiskFull } from '../platform/disk-full.ts';
 
 /** A megabyte in new pages: what is written over old ones finds room on a full disk, too. Gone with its transaction. */
 const PROBE = `create temp table space_probe on commit drop as
@@ -32,7 +32,7 @@ export class StoreSpace {
   }
 
   /** A write found no room; the log is told once for each time that this begins. */
-  readonly noteFull = (error: NoSpaceLeft): void => {
+  readonly noteFull = (error: DiskFull): void => {
     if (this.#isFull) return;
     this.#isFull = true;
     this.#options.log.error('there is no space left for the database or the event store: writes fail', {
@@ -52,7 +52,7 @@ export class StoreSpace {
   /** True while writes find no room. */
   async isFull(): Promise<boolean> {
     await this.check().catch((error: unknown) => {
-      if (!(error instanceof NoSpaceLeft)) throw error;
+      if (!(error instanceof DiskFull)) throw error;
     });
     return this.#isFull;
   }
@@ -67,7 +67,7 @@ export class StoreSpace {
     try {
       return await asked;
     } catch (error) {
-      if (error instanceof NoSpaceLeft) this.noteFull(error);
+      if (error instanceof DiskFull) this.noteFull(error);
       throw error;
     }
   }

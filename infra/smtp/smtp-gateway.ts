@@ -6,7 +6,7 @@ import {
   SubmissionFailure,
   type SubmissionPort,
 } from '../../commands/ports/submission-port.ts';
-import { Slots } from '../concurrency/semaphore.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { LoginOptions } from '../mail/imap-login.ts';
 import { type LoadSettings, withRenewedLogin } from '../mail/renewed-login.ts';
 import { connectFailure } from './smtp-failures.ts';
@@ -39,7 +39,7 @@ const LIMITS: SmtpLimits = { phaseTimeoutMs: 60_000, messageTimeoutMs: 600_000, 
 export class SmtpGateway implements SubmissionPort {
   readonly #options: SmtpGatewayOptions;
   readonly #limits: SmtpLimits;
-  readonly #slots = new Map<string, Slots>();
+  readonly #slots = new Map<string, Semaphore>();
 
   constructor(options: SmtpGatewayOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class SmtpGateway implements SubmissionPort {
   }
 
   async connect(mailboxId: string): Promise<Submission> {
-    const slots = this.#slots.get(mailboxId) ?? new Slots(this.#options.atOnce);
+    const slots = this.#slots.get(mailboxId) ?? new Semaphore(this.#options.atOnce);
     this.#slots.set(mailboxId, slots);
     if (!(await slots.acquire(this.#limits.waitMs))) throw busy();
     try {

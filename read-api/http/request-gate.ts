@@ -11,36 +11,39 @@ import { type Effect, RateLimits } from './rate-limits.ts';
 import { surfaceOf } from './request-surface.ts';
 import { factsOf } from './request-facts.ts';
 
-export interface Visitor {
+export interface AuthenticatedRequest {
   readonly caller: Caller;
   /** Address and user agent for the events of this request. */
   readonly client: Sealed | null;
 }
 
-export interface Door {
+export interface RequestGate {
   /** Answers a preflight and returns true; throws `origin_not_allowed`. */
   checkOrigin(request: IncomingMessage, response: ServerResponse): boolean;
   /** Throws with status 401, or `store_unavailable`. The id is the answer's `Request-Id`: what the audit trail names. */
-  authenticate(request: IncomingMessage, requestId?: string): Promise<Visitor>;
+  authenticate(request: IncomingMessage, requestId?: string): Promise<AuthenticatedRequest>;
   /** Counts a request and its effect against the token; the answer ends its being at work. Throws `rate_limited`. */
-  admit(visitor: Visitor, effect: Effect, response: ServerResponse): () => void;
+  admit(visitor: AuthenticatedRequest, effect: Effect, response: ServerResponse): () => void;
   /**
    * Turns an admitted request into one that waits: `release` ends its being at work, the answer its waiting. Throws
    * `rate_limited`.
    */
-  turnToWait(visitor: Visitor, release: () => void, response: ServerResponse): () => void;
+  moveToWaitQuota(visitor: AuthenticatedRequest, release: () => void, response: ServerResponse): () => void;
   /** Counts what an admitted request turned out to do beside. Throws `rate_limited`. */
-  count(visitor: Visitor, effect: Effect, response: ServerResponse): void;
+  count(visitor: AuthenticatedRequest, effect: Effect, response: ServerResponse): void;
 }
 
-export interface DoorOptions {
+export interface RequestGateOptions {
   readonly allowedOrigins: readonly string[];
   /** Told of each use of a token; must cost nothing. */
   readonly noteUse: (tokenId: string) => void;
 }
 
 /** The doors of both faces; they share limits and what they know of callers. */
-export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<Surface, Door>> {
+export function openRequestGates(
+  ports: Ports,
+  options: RequestGateOptions,
+): Readonly<Record<Surface, RequestGate>> {
   const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
   const limits = new RateLimits(ports.server.limits, ports.clock);
   const authenticator = new Authenticator(ports);
@@ -60,7 +63,7 @@ export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<S
     }
   };
 
-  const doorOf = (surface: Surface): Door => ({
+  const doorOf = (surface: Surface): RequestGate => ({
     checkOrigin: (request, response) => {
       try {
         origins.check(request, response);
@@ -88,7 +91,7 @@ export function openDoors(ports: Ports, options: DoorOptions): Readonly<Record<S
       response.once('close', release);
       return release;
     },
-    turnToWait: ({ caller }, release, response) => {
+    moveToWaitQuota: ({ caller }, release, response) => {
       release();
       const end = within(caller.token.id, 'read', response, () => limits.wait(caller.token.id));
       response.once('close', end);

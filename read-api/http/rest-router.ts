@@ -9,7 +9,7 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { readPosition } from '../../commands/values/position.ts';
 import { effectOf, leastEffectOf } from '../capability-registry.ts';
-import type { Door } from './request-gate.ts';
+import type { RequestGate } from './request-gate.ts';
 import { goneSignal } from './disconnect-signal.ts';
 import { answerPublicRoute } from './public-face.ts';
 import { recordRefusal } from './refusals.ts';
@@ -25,7 +25,7 @@ export interface RestOptions {
   /** What needs no bearer. */
   readonly publicRoutes: readonly AnyPublicRoute[];
   readonly ports: Ports;
-  readonly door: Door;
+  readonly door: RequestGate;
 }
 
 type Handle = (request: HttpRequest, response: Response, requestId: string) => Promise<void>;
@@ -86,7 +86,7 @@ function routeOf({ registry, ports, door }: RestOptions, capability: Capability)
     const visitor = await door.authenticate(request, requestId);
     let release = door.admit(visitor, leastEffectOf(capability), response);
     try {
-      if (capability.waits) release = door.turnToWait(visitor, release, response);
+      if (capability.waits) release = door.moveToWaitQuota(visitor, release, response);
       const sent = await input.read(request, request.params as Record<string, string>);
       const keyed = keyOf(capability, header(request, 'idempotency-key'), sent);
       const effect = effectOf(capability, keyed.input);

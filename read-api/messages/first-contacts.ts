@@ -16,6 +16,6 @@ export async function withFirstContacts(
     mailboxNumber: mailbox.number,
     folderNumbers: allSelectable(mailbox).map(({ number }) => number),
   };
-  const firstContacts = await ports.mailCopies.firstContacts(folders, messages);
+  const firstContacts = await ports.mirrorVersions.firstContacts(folders, messages);
   return firstContacts === null ? viewing : { ...viewing, firstContacts };
 }

@@ -11,8 +11,8 @@ import {
 import {
   approvalOfReply,
   progressAt,
-  replyOfCheck,
-  statusOfCheck,
+  approvalReply,
+  approvalStatusOf,
 } from '../../commands/operations/approval-reply.ts';
 import { isUnrun } from '../../commands/operations/approval-status.ts';
 import { countsOf, OPERATION_STATES } from '../../commands/operations/operation-progress.ts';
@@ -89,7 +89,7 @@ export async function described(
   if (submitted === null || mailboxId === null) throw new Error(`operation ${id} was never submitted`);
   const error = send?.outcome?.error;
   return {
-    ...(approval === null ? repliedDirectly(id, state) : await repliedUnderCheck(ports, { id, state, now })),
+    ...(approval === null ? repliedDirectly(id, state) : await replyUnderApproval(ports, { id, state, now })),
     operation_id: id,
     state: progressAt(state, now),
     mailbox_id: mailboxId,
@@ -115,17 +115,17 @@ function repliedDirectly(id: string, state: OperationState): Replied {
   };
 }
 
-interface Checked {
+interface UnderApproval {
   readonly id: string;
   readonly state: OperationState;
   readonly now: Date;
 }
 
-async function repliedUnderCheck(
+async function replyUnderApproval(
   ports: Parameters<typeof skippedItems>[0],
-  { id, state, now }: Checked,
+  { id, state, now }: UnderApproval,
 ): Promise<Replied> {
-  const ended = statusOfCheck(state, now);
+  const ended = approvalStatusOf(state, now);
   if (state.approval !== null && ended !== null && isUnrun(ended)) {
     const { draft_id } = state.approval.requested;
     const results = await skippedItems(ports, state);
@@ -136,7 +136,7 @@ async function repliedUnderCheck(
       approval: approvalOfReply(id, state.approval, ended),
     };
   }
-  const { status, results, summary, draft_id, approval } = replyOfCheck(id, state, now);
+  const { status, results, summary, draft_id, approval } = approvalReply(id, state, now);
   if (status === 'preview') throw new Error(`operation ${id} is no preview`);
   return {
     status,

@@ -5,26 +5,26 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { type ListedApproval, listedApproval } from '../../commands/operations/approval-payload.ts';
-import { statusOfCheck } from '../../commands/operations/approval-reply.ts';
+import { approvalStatusOf } from '../../commands/operations/approval-reply.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import type { OperationEvent } from '../../commands/operations/operation-events.ts';
 import { approvalIdOf } from '../../commands/operations/operation-id.ts';
 import { findSuccessor } from '../../projections/approval-queries.ts';
 
-export interface ShownCheck {
+export interface ShownApproval {
   readonly approval: ListedApproval;
   /** Of its JSON. */
   readonly bytes: number;
 }
 
 /** Of one operation: as it stands, and where its check's status changed. */
-export class CheckNews {
+export class ApprovalNews {
   readonly #operationId: string;
   readonly state: OperationState;
   /** Places of the events that changed the status, oldest first; being asked for is no change. */
   readonly changes: readonly Position[];
   /** By status: the rest of it is the same for everybody. */
-  readonly #shown = new Map<string, Promise<ShownCheck>>();
+  readonly #shown = new Map<string, Promise<ShownApproval>>();
 
   constructor(operationId: string, state: OperationState, changes: readonly Position[]) {
     this.#operationId = operationId;
@@ -33,8 +33,8 @@ export class CheckNews {
   }
 
   /** As it is answered, with the status of this moment and the check that took its place by then. */
-  shown(ports: Ports, now: Date): Promise<ShownCheck> {
-    const status = statusOfCheck(this.state, now) ?? '';
+  shown(ports: Ports, now: Date): Promise<ShownApproval> {
+    const status = approvalStatusOf(this.state, now) ?? '';
     // Which one took its place is known a little later than that one did.
     if (status === 'superseded') return this.#showSuperseded(ports, now);
     const known = this.#shown.get(status);
@@ -44,7 +44,7 @@ export class CheckNews {
     return shown;
   }
 
-  async #showSuperseded(ports: Ports, now: Date): Promise<ShownCheck> {
+  async #showSuperseded(ports: Ports, now: Date): Promise<ShownApproval> {
     const supersededBy = await findSuccessor(ports.sql, approvalIdOf(this.#operationId), null);
     return await this.#show(ports, { supersededBy, now });
   }
@@ -52,7 +52,7 @@ export class CheckNews {
   async #show(
     ports: Ports,
     at: { readonly supersededBy: string | null; readonly now: Date },
-  ): Promise<ShownCheck> {
+  ): Promise<ShownApproval> {
     const view = { operationId: this.#operationId, state: this.state, ...at };
     const approval = await listedApproval(ports, view);
     return { approval, bytes: Buffer.byteLength(JSON.stringify(approval)) };
@@ -62,7 +62,7 @@ export class CheckNews {
 interface Reading {
   /** The stream was read when the feed had come so far. */
   readonly from: Position;
-  readonly news: Promise<CheckNews>;
+  readonly news: Promise<ApprovalNews>;
 }
 
 /** What is being read, by operation. */
@@ -73,7 +73,7 @@ export function checkNews(
   { events }: Pick<Ports, 'events'>,
   operationId: string,
   upTo: Position,
-): Promise<CheckNews> {
+): Promise<ApprovalNews> {
   const ofStore = readings.get(events) ?? new Map<string, Reading>();
   readings.set(events, ofStore);
   const underWay = ofStore.get(operationId);
@@ -88,7 +88,7 @@ export function checkNews(
   return reading.news;
 }
 
-async function readNews(events: EventStore, operationId: string): Promise<CheckNews> {
+async function readNews(events: EventStore, operationId: string): Promise<ApprovalNews> {
   let state = operation.initial;
   const changes: Position[] = [];
   for (const stored of await events.readStream(streamOf(operation, operationId))) {
@@ -98,7 +98,7 @@ async function readNews(events: EventStore, operationId: string): Promise<CheckN
     state = operation.evolve(before, fact);
     if (isChange(before, state, fact)) changes.push(stored.position);
   }
-  return new CheckNews(operationId, state, changes);
+  return new ApprovalNews(operationId, state, changes);
 }
 
 /** What policy granted was granted in the answer to whoever asked. */
@@ -109,5 +109,5 @@ function isChange(
 ): boolean {
   if (before.approval === null || (type === 'ApprovalGranted' && data.by === 'policy')) return false;
   const at = new Date(meta.occurred_at);
-  return statusOfCheck(before, at) !== statusOfCheck(after, at);
+  return approvalStatusOf(before, at) !== approvalStatusOf(after, at);
 }

@@ -9,7 +9,7 @@ import type { ListedApproval } from '../../commands/operations/approval-payload.
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { recordSeen } from '../approvals/record-seen.ts';
-import { type CheckNews, checkNews } from './approval-news.ts';
+import { type ApprovalNews, checkNews } from './approval-news.ts';
 import type { Found, Moments, WaitSource } from './wait-for.ts';
 
 const MAX_APPROVALS = 50;
@@ -20,7 +20,7 @@ export const ApprovalIds = z
   .max(MAX_APPROVALS)
   .describe('As a reply named them.');
 
-export interface AwaitedChecks {
+export interface AwaitedApprovals {
   /** Null = any mailbox. */
   readonly mailboxId: string | null;
   readonly approvalIds: readonly string[];
@@ -32,7 +32,7 @@ export interface AwaitedChecks {
  */
 export function approvalsThat(
   context: Context,
-  { mailboxId, approvalIds }: AwaitedChecks,
+  { mailboxId, approvalIds }: AwaitedApprovals,
 ): WaitSource<ListedApproval> {
   if (!approvalIds.every((id) => id.startsWith('chk_'))) throw notFound('approval');
   const ids = [...new Set(approvalIds.map(operationOfApproval))];
@@ -50,10 +50,10 @@ export function approvalsThat(
   };
 }
 
-interface Check {
+interface AwaitedApproval {
   readonly id: string;
   readonly sight: Sight;
-  readonly news: CheckNews;
+  readonly news: ApprovalNews;
 }
 
 interface Wanted {
@@ -65,7 +65,7 @@ interface Wanted {
 async function loadVisible(
   { caller, ports }: Context & { readonly caller: Caller },
   { ids, mailboxId, upTo }: Wanted,
-): Promise<readonly Check[]> {
+): Promise<readonly AwaitedApproval[]> {
   return await Promise.all(
     ids.map(async (id) => {
       const news = await checkNews(ports, id, upTo);
@@ -78,7 +78,7 @@ async function loadVisible(
 }
 
 /** When the next of them expires by the clock; null when none will. */
-function firstExpiry(checks: readonly Check[], now: Date): Date | null {
+function firstExpiry(checks: readonly AwaitedApproval[], now: Date): Date | null {
   const ahead = checks
     .flatMap(({ news }) => expiryOf(news.state) ?? [])
     .filter((at) => at > now)
@@ -98,7 +98,7 @@ interface Stretch extends Moments {
 /** Whole items within the size of an answer, at least one; the rest is the next answer. */
 async function toldOf(
   context: Context,
-  checks: readonly Check[],
+  checks: readonly AwaitedApproval[],
   stretch: Stretch,
 ): Promise<Found<ListedApproval>> {
   const { upTo, now } = stretch;
@@ -125,10 +125,10 @@ async function toldOf(
 
 /** What makes a check count: the last change of its stream, or the moment its time passed. */
 type News =
-  | { readonly check: Check; readonly position: bigint; readonly at: null }
-  | { readonly check: Check; readonly position: null; readonly at: Date };
+  | { readonly check: AwaitedApproval; readonly position: bigint; readonly at: null }
+  | { readonly check: AwaitedApproval; readonly position: null; readonly at: Date };
 
-function newsOf(check: Check, { after, upTo, since, now }: Stretch): News | null {
+function newsOf(check: AwaitedApproval, { after, upTo, since, now }: Stretch): News | null {
   const { state, changes } = check.news;
   const position = changes.findLast((each) => each > after.position && each <= upTo);
   if (position !== undefined) return { check, position, at: null };

@@ -1,6 +1,6 @@
 /** The one way to wait: look, and sleep until the feed tells of something new, the time is over, or nobody waits. */
 import type { Caller } from '../../commands/kernel/access.ts';
-import { authorise } from '../../commands/kernel/authorize.ts';
+import { authorize } from '../../commands/kernel/authorize.ts';
 import type { Capability, Context } from '../../commands/kernel/capability.ts';
 import { FEED_DAYS, type FeedPlace, isAfter } from '../../commands/ports/change-feed.ts';
 import { ERROR_TABLE, GatewayError } from '../../commands/values/errors.ts';
@@ -162,7 +162,7 @@ function callerNow({ access, input, context }: Waiting): Caller {
     throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
   }
   const caller = callerStanding(directory.state, context.caller, clock.now());
-  authorise(caller, directory.state, { access }, input);
+  authorize(caller, directory.state, { access }, input);
   return caller;
 }
 

@@ -4,7 +4,7 @@ import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { draft } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
-import { freezeForCheck } from '../../commands/sending/begin-send.ts';
+import { freezeForApproval } from '../../commands/sending/begin-send.ts';
 import { approvalIdOf } from '../../commands/operations/operation-id.ts';
 import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
 import { type Answer, eventually, type Json } from '../support/gateway.ts';
@@ -82,7 +82,7 @@ describe('sends that wait for people', function () {
     const frozen = await freezeDraft(ports, { draftId, operationId, mailbox, state });
     const loaded = { id: draftId, mailboxId: mailbox.id, state, revision };
     const author = systemAuthor(ports, mailbox.orgId);
-    await freezeForCheck(ports, author, loaded, { ...frozen, approval_id: approvalIdOf(operationId) });
+    await freezeForApproval(ports, author, loaded, { ...frozen, approval_id: approvalIdOf(operationId) });
     return draftId;
   };
   const agent = (path: string, body: object = {}, key: string = randomUUID()): Promise<Answer> =>

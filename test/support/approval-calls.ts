@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { cancelApproval } from '../../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../../commands/approvals/commit-approval.ts';
 import { commitDue, endOverdue } from '../../commands/approvals/commit-due.ts';
-import { endLostCheck } from '../../commands/approvals/invalidate-missing-targets.ts';
+import { invalidateMissingTargets } from '../../commands/approvals/invalidate-missing-targets.ts';
 import { decideApproval } from '../../commands/approvals/decide-approval.ts';
 import { settleReview } from '../../commands/sending/release-draft.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
@@ -58,7 +58,7 @@ export class ApprovalCalls {
     const ports = this.#ports;
     const open = { operationId, orgId: ORG };
     await endOverdue(ports, open);
-    await left(endLostCheck(ports, open, { asksServer: true }));
+    await left(invalidateMissingTargets(ports, open, { asksServer: true }));
     const { state } = await loadAggregate(ports.events, operation, operationId);
     const commitAt = state.approval?.commitAt ?? null;
     if (commitAt !== null && Date.parse(commitAt) <= ports.clock.now().getTime()) {

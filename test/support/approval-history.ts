@@ -10,7 +10,7 @@ import type { PolicyRule } from '../../commands/values/policy-document.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { ApprovalStatus } from '../../commands/operations/approval-status.ts';
-import { statusOfCheck } from '../../commands/operations/approval-reply.ts';
+import { approvalStatusOf } from '../../commands/operations/approval-reply.ts';
 import { operation } from '../../commands/operations/operation.ts';
 import { expectAnswer } from './allowed-answer.ts';
 import { ApprovalCalls } from './approval-calls.ts';
@@ -246,7 +246,7 @@ export class ApprovalHistory {
 
   async statusOf({ operationId }: Asked): Promise<ApprovalStatus | null> {
     const { state } = await loadAggregate(this.#ports.events, operation, operationId);
-    return statusOfCheck(state, this.#clock.now());
+    return approvalStatusOf(state, this.#clock.now());
   }
 
   modelStatus({ model: check }: Pair): ApprovalStatus {

@@ -114,7 +114,7 @@ export class ApprovalWorld {
         if (ports.directory.state.mailboxes.get(MAILBOX)?.state === 'removed') throw notFound('mailbox');
       }),
       submission: this.submission,
-      mailEchoes: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
+      changeAttribution: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
     };
   }
 

@@ -5,8 +5,8 @@ import type { Role } from '../../commands/values/scopes.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { wantsToSendDraft } from '../../commands/approvals/wants-to-send-draft.ts';
 import { castVote } from '../../commands/operations/cast-vote.ts';
-import { commitCheck } from '../../commands/operations/run-commit.ts';
-import { cancelCheck } from '../../commands/operations/end-approval.ts';
+import { runCommit } from '../../commands/operations/run-commit.ts';
+import { decideCancel } from '../../commands/operations/end-approval.ts';
 import { decideNow } from '../../commands/operations/decide-now.ts';
 import type { OperationReply } from '../../commands/operations/operation.ts';
 import { sendCommit } from '../../commands/sending/commit-send.ts';
@@ -69,7 +69,7 @@ export class CheckedSendRig extends SendRig {
     const operationId = this.operationId(key);
     const { state } = await decideNow(ports, author, {
       operationId,
-      decide: (check, now) => cancelCheck(check, { reason: null, now }),
+      decide: (check, now) => decideCancel(check, { reason: null, now }),
     });
     if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
   }
@@ -82,7 +82,7 @@ export class CheckedSendRig extends SendRig {
       by: 'caller',
       notePosition: () => undefined,
     } as const;
-    return await commitCheck(ports, commit, sendCommit);
+    return await runCommit(ports, commit, sendCommit);
   }
 
   /** A draft whose check was granted, under this key. */

@@ -4,7 +4,7 @@ import type {
   ConnectionReport,
   FolderListing,
   HostSettings,
-  Lane,
+  Priority,
   MailLogin,
   MailPort,
   MailSession,
@@ -37,7 +37,7 @@ export class FakeMailPort implements MailPort {
   /** What each connection test was given. */
   readonly tested: { readonly settings: HostSettings; readonly login: MailLogin }[] = [];
 
-  async withMailbox<T>(_: string, __: Lane, work: (mail: MailSession) => Promise<T>): Promise<T> {
+  async withMailbox<T>(_: string, __: Priority, work: (mail: MailSession) => Promise<T>): Promise<T> {
     if (this.failure) throw this.failure;
     const session: Partial<MailSession> = {
       capabilities: {

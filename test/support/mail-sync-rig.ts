@@ -14,8 +14,8 @@ import type { ImapGateway } from '../../infra/mail/imap-gateway.ts';
 import { allSelectable } from '../../commands/kernel/folders.ts';
 import type { FolderKey, MailIndex, WholeMailbox } from '../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../infra/mail-index/postgres-mirror.ts';
-import { ringBell } from '../../infra/mail-sync/mailbox-notify.ts';
-import { createMailEchoes } from '../../infra/mail-sync/notified-attribution.ts';
+import { notifyMailbox } from '../../infra/mail-sync/mailbox-notify.ts';
+import { createChangeAttribution } from '../../infra/mail-sync/notified-attribution.ts';
 import { runMailboxWorkers } from '../../infra/mail-sync/mailbox-workers.ts';
 import { mirroredFlags } from '../../infra/mail-sync/mirrored-flags.ts';
 import type { SyncTimes } from '../../infra/mail-sync/sync-times.ts';
@@ -100,8 +100,8 @@ export async function startSyncRig(
   const mailboxId = `mbx_rig${String(count)}`;
   const distrust = (_: string, folders: readonly number[]): Promise<void> =>
     index.distrust(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
-  const mailEchoes = createMailEchoes({ sql, distrust });
-  const base: Ports = { ...memory, sql, clock: systemClock, mailEchoes };
+  const changeAttribution = createChangeAttribution({ sql, distrust });
+  const base: Ports = { ...memory, sql, clock: systemClock, changeAttribution };
   const note = (written: Promise<void>): void => {
     written.catch(() => undefined);
   };
@@ -117,7 +117,7 @@ export async function startSyncRig(
       note(recordMailHealth(base, id));
     },
     onFolderGone: (id, path) => {
-      note(ringBell(sql, id, [folderAt(path).number]));
+      note(notifyMailbox(sql, id, [folderAt(path).number]));
     },
   });
   const add = async (id: string, number: number): Promise<void> => {

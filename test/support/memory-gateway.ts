@@ -6,8 +6,8 @@ import { decideAndAppend } from '../../commands/kernel/decide-and-append.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import type { Capability } from '../../commands/kernel/capability.ts';
 import { invokeCapability, type Outcome } from '../../commands/kernel/invoke-capability.ts';
-import type { MailCopies } from '../../commands/ports/mirror-versions.ts';
-import type { MailEchoes } from '../../commands/ports/change-attribution.ts';
+import type { MirrorVersions } from '../../commands/ports/mirror-versions.ts';
+import type { ChangeAttribution } from '../../commands/ports/change-attribution.ts';
 import type { MailCredentials } from '../../commands/ports/mail-logins.ts';
 import type { Leases, PersonalData, Ports } from '../../commands/ports/ports.ts';
 import type { Sealed } from '../../commands/values/sealed.ts';
@@ -78,7 +78,7 @@ export class MemorySecrets implements Secrets {
 }
 
 /** Nothing is indexed. */
-const noCopies: MailCopies = {
+const noCopies: MirrorVersions = {
   statusOf: (mailboxes) => {
     const empty = { lastEventAt: null, currentAt: null, indexed: 0, total: 0 };
     return Promise.resolve(new Map(mailboxes.map(({ id }) => [id, empty])));
@@ -90,7 +90,7 @@ const noCopies: MailCopies = {
 };
 
 /** Nobody watches the mailbox. */
-const silentEchoes: MailEchoes = {
+const silentEchoes: ChangeAttribution = {
   expect: () => Promise.resolve({ settle: () => Promise.resolve() }),
 };
 
@@ -144,8 +144,8 @@ export function memoryPorts() {
     attempts: { attempt: (_, check) => check() },
     sessionUse: { isIdle: () => Promise.resolve(false) },
     leases: memoryLeases('run_1'),
-    mailEchoes: silentEchoes,
-    mailCopies: noCopies,
+    changeAttribution: silentEchoes,
+    mirrorVersions: noCopies,
     contacts: { writtenTo: () => Promise.resolve(new Set()) },
     sql,
     readModels: { waitFor: () => Promise.resolve(true) },

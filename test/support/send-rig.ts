@@ -91,7 +91,7 @@ export class SendRig {
       submission: this.submission,
       content: this.content,
       composer: messageComposer,
-      mailEchoes: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
+      changeAttribution: { expect: () => Promise.resolve({ settle: () => Promise.resolve() }) },
       // Nothing here takes long enough to be answered late; the test alone moves the time.
       clock: {
         now: () => clock.now(),

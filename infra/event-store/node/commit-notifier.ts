@@ -5,12 +5,12 @@ import type { StoredRecord } from './stored-record.ts';
 const ALL = '';
 
 /** One listener's bell. Reset it, look at the log, and wait only when there was nothing: no commit is missed. */
-export class CommitBell implements Disposable {
-  readonly #forget: (bell: CommitBell) => void;
+export class CommitListener implements Disposable {
+  readonly #forget: (bell: CommitListener) => void;
   #rung = false;
   #wake: (() => void) | null = null;
 
-  constructor(forget: (bell: CommitBell) => void) {
+  constructor(forget: (bell: CommitListener) => void) {
     this.#forget = forget;
   }
 
@@ -39,14 +39,14 @@ export class CommitBell implements Disposable {
   }
 }
 
-export class CommitBells {
-  readonly #byStream = new Map<string, Set<CommitBell>>();
+export class CommitNotifier {
+  readonly #byStream = new Map<string, Set<CommitListener>>();
 
   /** A bell for one stream, or for all. Dispose of it. */
-  listen(stream: string = ALL): CommitBell {
+  listen(stream: string = ALL): CommitListener {
     const bells = this.#byStream.get(stream) ?? new Set();
     this.#byStream.set(stream, bells);
-    const bell = new CommitBell((done) => {
+    const bell = new CommitListener((done) => {
       bells.delete(done);
       if (bells.size === 0 && this.#byStream.get(stream) === bells) this.#byStream.delete(stream);
     });

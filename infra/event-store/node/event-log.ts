@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Pool } from 'pg';
 import type { Log } from '../../../commands/ports/ports.ts';
-import { CommitBells } from './commit-notifier.ts';
+import { CommitNotifier } from './commit-notifier.ts';
 import { LogRows } from './log-rows.ts';
 import { LogWriter } from './log-writer.ts';
 import { RecentEvents } from './recent-events.ts';
@@ -32,7 +32,7 @@ export class EventLog {
   readonly rows: LogRows;
   readonly states: StreamStates;
   readonly recent: RecentEvents;
-  readonly bells = new CommitBells();
+  readonly bells = new CommitNotifier();
   readonly #options: EventLogOptions;
   readonly #writer: LogWriter;
   readonly #stopped = new AbortController();

@@ -5,8 +5,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { isDiskFull } from '../../platform/disk-full.ts';
-import type { CommitBells } from './commit-notifier.ts';
-import { CommitDraft } from './pending-commit.ts';
+import type { CommitNotifier } from './commit-notifier.ts';
+import { PendingCommit } from './pending-commit.ts';
 import { decideWrite } from './decide-write.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { recordSize } from './stored-record.ts';
@@ -22,7 +22,7 @@ const MOST_BYTES = 8 * 1_048_576;
 export interface LogParts {
   readonly states: StreamStates;
   readonly recent: RecentEvents;
-  readonly bells: CommitBells;
+  readonly bells: CommitNotifier;
 }
 
 type Answers = readonly (readonly [WriteRequest, Outcome])[];
@@ -130,7 +130,7 @@ export class LogWriter {
     const { states, recent } = this.#parts;
     const bases = batch.map(({ stream }) => baseStream(stream));
     const known = await states.forWriting(session.rows, bases, newStreams);
-    const draft = new CommitDraft(known.states, session.logEnd);
+    const draft = new PendingCommit(known.states, session.logEnd);
     const memory = draft.memory(session.rows, recent);
     const answers: (readonly [WriteRequest, Outcome])[] = [];
     for (const request of batch) {
@@ -161,7 +161,7 @@ function expectedNew(batch: readonly WriteRequest[]): ReadonlySet<string> {
 }
 
 /** Adds what was decided to the draft; gives the answer for after the commit. */
-function plan(draft: CommitDraft, request: WriteRequest, decision: Decision): Outcome {
+function plan(draft: PendingCommit, request: WriteRequest, decision: Decision): Outcome {
   if (decision.kind === 'repeat') return decision.outcome;
   if (request.expiresAtMs < draft.createdMs) return { kind: 'deadline-passed' };
   // What was asked for comes first; the metadata of a stream that is opened again follows.

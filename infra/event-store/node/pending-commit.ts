@@ -8,7 +8,7 @@ import { EMPTY_STREAM, baseStream, isMetadataStream, metadataOf } from './stream
 import type { StreamState } from './stream-state.ts';
 import type { KnownRecord, PlannedWrite } from './write-request.ts';
 
-export class CommitDraft {
+export class PendingCommit {
   readonly records: StoredRecord[] = [];
   /** States of the base streams this commit changes. */
   readonly changed = new Map<string, StreamState>();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { APPROVER_ROLES } from '../../../commands/values/policy-document.ts';
 import { APPROVAL_STATUSES } from '../../../commands/operations/approval-status.ts';
-import { statusOfCheck } from '../../../commands/operations/approval-reply.ts';
+import { approvalStatusOf } from '../../../commands/operations/approval-reply.ts';
 import {
   APPROVAL_PARTS,
   type ApprovalFilter,
@@ -113,7 +113,7 @@ function isWanted(
   { statuses, mailboxId, role }: ApprovalFilter,
   now: Date,
 ): boolean {
-  const status = statusOfCheck(state, now);
+  const status = approvalStatusOf(state, now);
   if (status === null || sightIn(visible, state) === null) return false;
   if (statuses?.includes(status) === false || (mailboxId ?? state.mailboxId) !== state.mailboxId)
     return false;

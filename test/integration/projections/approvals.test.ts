@@ -9,7 +9,7 @@ import { countsOf } from '../../../commands/operations/operation-progress.ts';
 import { statusAt } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
 import { listDueCommits, listOverdueApprovals } from '../../../projections/open-approvals.ts';
-import { listOpenChecks } from '../../../projections/suspect-approvals.ts';
+import { listUndecidedApprovals } from '../../../projections/suspect-approvals.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample } from '../../support/event-author.ts';
 import { askedFor, requestFacts, wentOn } from '../../support/sample-checks.ts';
@@ -86,7 +86,7 @@ describe('approvals', () => {
     expect(await due(1)).to.deep.equal([]);
     expect(await due(3)).to.deep.equal(['opn_granted']);
     expect(await due(5), 'its time is over').to.deep.equal([]);
-    const open = await listOpenChecks(sql, { mailboxes: ['mbx_2'] }, { after: '', limit: 100 });
+    const open = await listUndecidedApprovals(sql, { mailboxes: ['mbx_2'] }, { after: '', limit: 100 });
     expect(open).to.deep.equal([{ operationId: 'opn_long', mailboxId: 'mbx_2', orgId: 'org_a' }]);
     const except = ['opn_short'];
     expect(ids(await listOverdueApprovals(sql, { limit: 100, except, now: at(5) }))).to.deep.equal([

@@ -5,7 +5,7 @@ import type { Caller } from '../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import type { ServerInfo } from '../../../commands/ports/ports.ts';
 import { type McpOptions, openMcp } from '../../../mcp/mcp-endpoint.ts';
-import type { Door } from '../../../read-api/http/request-gate.ts';
+import type { RequestGate } from '../../../read-api/http/request-gate.ts';
 import { memoryMcpCalls } from './memory-mcp-calls.ts';
 import { type SamplePorts, samplePorts } from './sample-ports.ts';
 import { type Sample, sampleRegistry } from './sample-registry.ts';
@@ -31,7 +31,7 @@ export interface ServedMcp extends Sample, SamplePorts {
 
 const tooFast = (): GatewayError => new GatewayError('rate_limited', 'too fast', { retryAfterSeconds: 7 });
 
-const doorOf = (gate: Gate): Door => ({
+const doorOf = (gate: Gate): RequestGate => ({
   checkOrigin: ({ headers: { origin } }) => {
     if (origin !== undefined && origin !== 'http://good.example') {
       throw new GatewayError('origin_not_allowed', 'not this origin');
@@ -53,7 +53,7 @@ const doorOf = (gate: Gate): Door => ({
       gate.atWork -= 1;
     };
   },
-  turnToWait: (_, release) => {
+  moveToWaitQuota: (_, release) => {
     release();
     gate.waiting += 1;
     return () => {

@@ -5,7 +5,7 @@ import type { AccessEntry, Limits, Log, Ports } from '../../../commands/ports/po
 import { consoleRouter } from '../../../infra/http/console-router.ts';
 import { type HttpOptions, type HttpServer, startHttpServer } from '../../../infra/http/http-server.ts';
 import { createMetrics, type Metrics } from '../../../infra/observability/metrics.ts';
-import { openDoors } from '../../../read-api/http/request-gate.ts';
+import { openRequestGates } from '../../../read-api/http/request-gate.ts';
 import { providerCallback } from '../../../read-api/http/provider-callback.ts';
 import { restRouter } from '../../../read-api/http/rest-router.ts';
 import { type MemoryGateway, startMemoryGateway } from '../memory-gateway.ts';
@@ -146,7 +146,10 @@ export async function startRestStage(
     },
   };
   const notes = sampleNotes();
-  const doors = openDoors(ports, { allowedOrigins: ['https://app.example'], noteUse: () => undefined });
+  const doors = openRequestGates(ports, {
+    allowedOrigins: ['https://app.example'],
+    noteUse: () => undefined,
+  });
   const metrics = createMetrics();
   const http = await startHttpServer({
     host: '127.0.0.1',

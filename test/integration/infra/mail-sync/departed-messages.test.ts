@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { noteDeparted } from '../../../../infra/mail-index/expunged-messages.ts';
-import { createMailCopies } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
+import { rememberExpunged } from '../../../../infra/mail-index/expunged-messages.ts';
+import { createMirrorVersions } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
@@ -32,7 +32,7 @@ describe('what is known of messages that went away', function () {
   const known = async (uid: number, life?: number) => {
     const uidValidity = life ?? (await mirror()).uidValidity;
     const ref = { folder: rig.folder('INBOX'), uidValidity, uid };
-    return await createMailCopies(rig.ports.sql, rig.index).knownMessage(rig.entry().number, ref);
+    return await createMirrorVersions(rig.ports.sql, rig.index).knownMessage(rig.entry().number, ref);
   };
   const mirror = async () => {
     const { number: folderNumber } = rig.folder('INBOX');
@@ -93,7 +93,7 @@ describe('what is known of messages that went away', function () {
     await sql.transaction(async (inside) => {
       const place = { mailboxNumber: 99, folderNumber: 1, uidValidity: 1 };
       const envelope = JSON.stringify({ messageId: '<last>' });
-      await noteDeparted(inside, place, [
+      await rememberExpunged(inside, place, [
         { uid: '20000', size: '1', received_at: '1', provider_id: null, envelope },
       ]);
     });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createMailCopies } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
+import { createMirrorVersions } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -44,7 +44,7 @@ describe('the copy of a mailbox', function () {
       [rig.folder('INBOX').number, 300],
       ...others.map(({ number }) => [number, 0]),
     ]);
-    const status = await createMailCopies(rig.ports.sql, rig.index).statusOf([rig.entry()]);
+    const status = await createMirrorVersions(rig.ports.sql, rig.index).statusOf([rig.entry()]);
     expect(status.get(rig.mailboxId)).to.include({ indexed: 300, total: 300 });
   });
 

@@ -85,7 +85,7 @@ describe('the feed of a mailbox with labels', function () {
       const { uidValidity } = server.account.folder('INBOX');
       const change: OwnChange = { kind: 'leaves', folder: inbox.number, uidValidity, uid: 1, moved: true };
       const originator = { mailboxId: rig.mailboxId, operationId: 'opn_1' };
-      const expectation = await rig.ports.mailEchoes.expect(originator, [change]);
+      const expectation = await rig.ports.changeAttribution.expect(originator, [change]);
       const outcomes = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', (mail) =>
         mail.moveMessages(inbox, uidValidity, [1], all),
       );

@@ -46,7 +46,7 @@ for (const capability of [undefined, BARE]) {
       work: (mail: MailSession) => Promise<unknown>,
     ): Promise<void> => {
       const originator = { mailboxId: rig.mailboxId, operationId: 'opn_1' };
-      const expectation = await rig.ports.mailEchoes.expect(originator, changes);
+      const expectation = await rig.ports.changeAttribution.expect(originator, changes);
       await rig.gateway.withMailbox(rig.mailboxId, 'interactive', work);
       await expectation.settle(changes);
     };

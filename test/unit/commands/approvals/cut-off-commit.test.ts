@@ -4,7 +4,7 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import { resolveOperation } from '../../../../commands/email/resolve-operation.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
-import { statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
+import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
 import { rejection } from '../../../support/rejection.ts';
@@ -16,7 +16,7 @@ describe('a commit that is cut off', () => {
   let approval_id: string;
 
   const commit = (key?: string) => rig.invokeAs(rig.caller, commitApproval, { approval_id }, key);
-  const status = async () => statusOfCheck(await rig.stateOf(reply), rig.ports.clock.now());
+  const status = async () => approvalStatusOf(await rig.stateOf(reply), rig.ports.clock.now());
   /** The lease of the run is gone, and the sweeper comes by. */
   const sweep = async () => {
     rig.leaseTable.clear();

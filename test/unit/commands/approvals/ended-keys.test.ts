@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { cancelApproval } from '../../../../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
-import { endReview } from '../../../../commands/drafts/supersede-approval.ts';
+import { endReviewOf } from '../../../../commands/drafts/supersede-approval.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { UnrunStatus } from '../../../../commands/operations/approval-status.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
@@ -101,7 +101,7 @@ describe('a key whose approval ended without running', () => {
     const author = sampleAuthor('org_1');
     const before = await sends.draft(draftId);
     await sends.edit(draftId);
-    await endReview(sends.ports, author, { before, after: await sends.draft(draftId) });
+    await endReviewOf(sends.ports, author, { before, after: await sends.draft(draftId) });
     const refused = await rejection(sends.ask(draftId, KEY));
     expect(refused).to.include({ code: 'approval_superseded' });
     expect(refused).to.have.nested.include({ 'details.approval.status': 'superseded' });

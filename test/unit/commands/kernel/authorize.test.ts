@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import { callerOf } from '../../../../commands/kernel/access.ts';
 import {
-  authorise,
+  authorize,
   lacks,
   mayCall,
   neededScopes,
@@ -54,7 +54,7 @@ function refusal(work: () => void): { code: string; required: unknown } | null {
 const refusalOn = (mailbox_id: string, asked: Capability, change: Partial<World> = {}) => {
   const { caller, state } = who(change);
   return refusal(() => {
-    authorise(caller, state, asked, { mailbox_id });
+    authorize(caller, state, asked, { mailbox_id });
   });
 };
 

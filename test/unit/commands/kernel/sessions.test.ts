@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { callerInSession, type Caller } from '../../../../commands/kernel/access.ts';
-import { authorise, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorize.ts';
+import { authorize, mayCall, requireAny, wantsFreshPassword } from '../../../../commands/kernel/authorize.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { SessionEntry } from '../../../../commands/ports/directory.ts';
 import { callerNow } from '../../../../commands/kernel/live-caller.ts';
@@ -95,7 +95,7 @@ describe('a caller in a session', () => {
     const own = capability({ any: ['tokens:manage'], freeInSession: true });
     const state = stateOf(world('member'));
     requireAny(signedIn('member', STALE), own);
-    authorise(signedIn('member', STALE), state, own, {});
+    authorize(signedIn('member', STALE), state, own, {});
     expect(codeOf(requireAny, sampleCaller(), own)).to.equal('insufficient_scope');
   });
 

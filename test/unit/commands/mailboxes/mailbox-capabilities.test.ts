@@ -185,11 +185,11 @@ describe('mailboxes', () => {
     expect(gateway.secrets.mail.has(id)).to.equal(true);
     gateway.clock.advance(1);
     const erased: string[] = [];
-    const mailCopies = {
-      ...gateway.ports.mailCopies,
+    const mirrorVersions = {
+      ...gateway.ports.mirrorVersions,
       erase: async (mailbox: { readonly id: string }) => void erased.push(mailbox.id),
     };
-    expect(await eraseDueMailboxes({ ...gateway.ports, mailCopies })).to.deep.equal([id]);
+    expect(await eraseDueMailboxes({ ...gateway.ports, mirrorVersions })).to.deep.equal([id]);
     expect(erased).to.deep.equal([id]);
     expect(gateway.secrets.mail.has(id)).to.equal(false);
     expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([]);

@@ -6,7 +6,7 @@ import { resolveOperation } from '../../../../commands/email/resolve-operation.t
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { progressAt, statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
+import { progressAt, approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
 import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
@@ -20,7 +20,7 @@ describe('an operation that was cut off and cannot be looked up', () => {
   let reply: OperationReply;
 
   const progress = async () => progressAt(await rig.stateOf(reply), rig.ports.clock.now());
-  const check = async () => statusOfCheck(await rig.stateOf(reply), rig.ports.clock.now());
+  const check = async () => approvalStatusOf(await rig.stateOf(reply), rig.ports.clock.now());
   const sweep = async () => {
     rig.leaseTable.clear();
     rig.mailbox.loss = null;

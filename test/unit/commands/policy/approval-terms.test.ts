@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PolicyEffect } from '../../../../commands/values/policy-document.ts';
-import { type CheckMode, defaultTerms, termsFor } from '../../../../commands/policy/approval-terms.ts';
+import { type ApprovalMode, defaultTerms, termsFor } from '../../../../commands/policy/approval-terms.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
 import { verifies } from '../../../support/verifies.ts';
 
@@ -31,7 +31,7 @@ describe('the terms of a check', () => {
     expect(defaultTerms()).to.include({ decision: 'require', quorum: 1 });
   });
 
-  const TABLE: readonly [CheckMode, PolicyDecision, number, boolean][] = [
+  const TABLE: readonly [ApprovalMode, PolicyDecision, number, boolean][] = [
     ['execute_or_request_approval', REQUIRE, 2, true],
     ['request_approval', REQUIRE, 2, false],
     ['prepare', REQUIRE, 2, false],

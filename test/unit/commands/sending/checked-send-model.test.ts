@@ -10,7 +10,7 @@ import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
+import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { brokenApprovalRules } from '../../../support/approval-invariants.ts';
 import { brokenEnvelopeRules } from '../../../support/envelope-rules.ts';
 import { ProcessGone } from '../../../support/breaking-mailbox.ts';
@@ -235,7 +235,7 @@ async function expectTogether({ rig, asked, draftId }: History): Promise<void> {
   const open: string[] = [];
   for (const operationId of asked) {
     const state = await rig.operation(operationId);
-    const status = statusOfCheck(state, rig.ports.clock.now());
+    const status = approvalStatusOf(state, rig.ports.clock.now());
     if (status === 'awaiting_approval' || status === 'pending_commit') open.push(operationId);
     else if (status !== 'commit_unknown') expect(state.approval?.end).not.to.equal(null);
   }

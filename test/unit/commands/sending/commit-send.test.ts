@@ -5,7 +5,7 @@ import type { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
-import { statusOfCheck } from '../../../../commands/operations/approval-reply.ts';
+import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import { ProcessGone } from '../../../support/breaking-mailbox.ts';
 import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
 import { dyingAfter, dyingBefore } from '../../../support/dying-ports.ts';
@@ -24,7 +24,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
 async function granted(rig = new CheckedSendRig()) {
   const id = await rig.granted(KEY);
   const operationId = rig.operationId(KEY);
-  const status = async () => statusOfCheck(await rig.operation(operationId), rig.ports.clock.now());
+  const status = async () => approvalStatusOf(await rig.operation(operationId), rig.ports.clock.now());
   const settle = () => settleSend(rig.newRun(), { operationId, orgId: 'org_1' });
   /** What the worker does with a check that is due. */
   const commitDueNow = async (ports = rig.newRun()) => {

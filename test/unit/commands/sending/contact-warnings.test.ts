@@ -19,8 +19,8 @@ const knowing = (
   contacts: {
     writtenTo: (_, asked) => Promise.resolve(new Set(asked.filter((one) => writtenTo.includes(one)))),
   },
-  mailCopies: {
-    ...rig.ports.mailCopies,
+  mirrorVersions: {
+    ...rig.ports.mirrorVersions,
     knownCorrespondents: (mail, asked) => {
       expect(mail).to.deep.include({ folderNumbers: [1, 2], sentNumber: 2 });
       return Promise.resolve(correspondents && new Set(asked.filter((one) => correspondents.includes(one))));

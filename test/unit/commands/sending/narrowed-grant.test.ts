@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { endLostCheck } from '../../../../commands/approvals/invalidate-missing-targets.ts';
+import { invalidateMissingTargets } from '../../../../commands/approvals/invalidate-missing-targets.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { GrantEntry } from '../../../../commands/ports/directory.ts';
 import type { FolderRole } from '../../../../commands/values/folder-roles.ts';
@@ -81,9 +81,9 @@ describe('a reply whose source the grant of its sender does not reach any more',
     const rig = await approved();
     const check = { operationId: rig.operationId(KEY), orgId: 'org_1' };
     narrow(rig, KEPT);
-    expect(await endLostCheck(rig.ports, check, { asksServer: false })).to.equal(false);
+    expect(await invalidateMissingTargets(rig.ports, check, { asksServer: false })).to.equal(false);
     narrow(rig, LOST);
-    expect(await endLostCheck(rig.ports, check, { asksServer: false })).to.equal(true);
+    expect(await invalidateMissingTargets(rig.ports, check, { asksServer: false })).to.equal(true);
     expect((await rig.operation(check.operationId)).approval?.invalidated?.reason).to.equal('grant_gone');
   });
 });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { Slots } from '../../../../infra/concurrency/semaphore.ts';
+import { Semaphore } from '../../../../infra/concurrency/semaphore.ts';
 
 describe('slots', () => {
   it('are given out up to their number, then in the order of the line', async () => {
-    const slots = new Slots(2);
+    const slots = new Semaphore(2);
     expect(await Promise.all([slots.acquire(10), slots.acquire(10)])).to.deep.equal([true, true]);
     const served: string[] = [];
     const first = slots.acquire(1_000).then(() => served.push('first'));
@@ -15,7 +15,7 @@ describe('slots', () => {
   });
 
   it('are not given to one who waited too long, nor lost with him', async () => {
-    const slots = new Slots(1);
+    const slots = new Semaphore(1);
     await slots.acquire(10);
     const impatient = slots.acquire(5);
     const patient = slots.acquire(1_000);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { JoinedReads } from '../../../../infra/concurrency/single-flight.ts';
+import { SingleFlight } from '../../../../infra/concurrency/single-flight.ts';
 import { rejection } from '../../../support/rejection.ts';
 
 /** Reads that end when they are told to, numbered in the order in which they began. */
@@ -18,7 +18,7 @@ function reads() {
 describe('reads that are joined', () => {
   it('tell nobody what was read before it was asked', async () => {
     const { ends, end, read } = reads();
-    const joined = new JoinedReads<number>();
+    const joined = new SingleFlight<number>();
     const first = joined.ask('a', read);
     const later = [joined.ask('a', read), joined.ask('a', read)];
     expect(ends.length, 'one at a time').to.equal(1);
@@ -39,7 +39,7 @@ describe('reads that are joined', () => {
 
   it('keep different things apart', async () => {
     const { end, read } = reads();
-    const joined = new JoinedReads<number>();
+    const joined = new SingleFlight<number>();
     const both = Promise.all([joined.ask('a', read), joined.ask('b', read)]);
     end(0);
     end(1);
@@ -48,7 +48,7 @@ describe('reads that are joined', () => {
 
   it('fail for those who share the failed one, and for nobody after', async () => {
     const { ends, end, read } = reads();
-    const joined = new JoinedReads<number>();
+    const joined = new SingleFlight<number>();
     const first = rejection(joined.ask('a', read));
     const second = joined.ask('a', read);
     ends[0]?.reject(new Error('away'));

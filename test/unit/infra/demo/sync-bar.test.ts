@@ -31,7 +31,7 @@ describe('the bar of a first pass', () => {
         directory: {
           state: { mailboxes: { get: () => ({ id: 'mbx_1', number: 1, state: 'connected' }) } },
         } as never,
-        mailCopies: { statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])) } as never,
+        mirrorVersions: { statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])) } as never,
       },
       mailboxId: 'mbx_1',
       withinMs: 5_000,
@@ -57,7 +57,7 @@ describe('the bar of a first pass', () => {
         ports: {
           clock: { ...systemClock, sleep: () => Promise.resolve() },
           directory: { state: { mailboxes } } as never,
-          mailCopies: {
+          mirrorVersions: {
             statusOf: () => Promise.resolve(new Map([['mbx_1', status()]])),
             knownMessage: () => Promise.resolve(null),
             firstContacts: () => Promise.resolve(null),

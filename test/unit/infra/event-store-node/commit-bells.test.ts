@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { CommitBells } from '../../../../infra/event-store/node/commit-notifier.ts';
-import type { CommitBell } from '../../../../infra/event-store/node/commit-notifier.ts';
+import { CommitNotifier } from '../../../../infra/event-store/node/commit-notifier.ts';
+import type { CommitListener } from '../../../../infra/event-store/node/commit-notifier.ts';
 import type { StoredRecord } from '../../../../infra/event-store/node/stored-record.ts';
 
 const inStream = (stream: string): StoredRecord => ({
@@ -16,7 +16,7 @@ const inStream = (stream: string): StoredRecord => ({
 });
 
 /** Whether the bell has rung since its last reset. */
-async function hasRung(bell: CommitBell): Promise<boolean> {
+async function hasRung(bell: CommitListener): Promise<boolean> {
   const nobody = new AbortController();
   let rung = false;
   const waiting = bell.rung(nobody.signal).then(() => {
@@ -31,7 +31,7 @@ async function hasRung(bell: CommitBell): Promise<boolean> {
 
 describe('commit bells', () => {
   it('ring for the streams of a commit and for who listens to all, and for nobody else', async () => {
-    const bells = new CommitBells();
+    const bells = new CommitNotifier();
     const [mine, other, all] = [bells.listen('a-1'), bells.listen('b-1'), bells.listen()];
     bells.ring([inStream('a-1'), inStream('c-1')]);
     expect([await hasRung(mine), await hasRung(other), await hasRung(all)]).to.deep.equal([
@@ -44,7 +44,7 @@ describe('commit bells', () => {
   });
 
   it('forget nothing that rang between the reset and the wait', async () => {
-    const bells = new CommitBells();
+    const bells = new CommitNotifier();
     const bell = bells.listen('a-1');
     bell.reset();
     expect(await hasRung(bell)).to.equal(false);
@@ -55,7 +55,7 @@ describe('commit bells', () => {
   });
 
   it('are silent once they are disposed of', async () => {
-    const bells = new CommitBells();
+    const bells = new CommitNotifier();
     const bell = bells.listen('a-1');
     bell[Symbol.dispose]();
     bells.ring([inStream('a-1')]);

@@ -10,7 +10,7 @@ import { verifies } from '../../../support/verifies.ts';
 let isComplete = true;
 const context = {
   ports: {
-    mailCopies: {
+    mirrorVersions: {
       firstContacts: (_: unknown, of: readonly FetchedMessage[]) =>
         Promise.resolve(isComplete ? new Map(of.map((message) => [message, true])) : null),
     },
