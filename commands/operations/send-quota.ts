@@ -1,11 +1,6 @@
 /** How many mails may be sent in an hour (`contract.md` 3 and 15): counted before the intent, so that a race cannot pass it. */
 import { z } from 'zod';
-import {
-  type Aggregate,
-  type Author,
-  decideAndAppend,
-  loadAggregate,
-} from '../kernel/decide-and-append.ts';
+import { type Aggregate, type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { ActorKind, Caller } from '../kernel/access.ts';
 import { GatewayError } from '../values/errors.ts';
 import { catalogueOf, defineEvent, type Fact } from '../values/event.ts';

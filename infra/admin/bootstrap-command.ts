@@ -1,7 +1,10 @@
 /** `admin bootstrap`: the first organisation; refuses when one exists. */
 import { readFileSync } from 'node:fs';
 import { passwordLink, type PersonPorts } from '../../commands/organisation/add-person.ts';
-import { type BootstrapPorts, bootstrapOrganisation } from '../../commands/organisation/bootstrap-organisation.ts';
+import {
+  type BootstrapPorts,
+  bootstrapOrganisation,
+} from '../../commands/organisation/bootstrap-organisation.ts';
 
 export interface BootstrapArguments {
   readonly org: string;

@@ -5,13 +5,7 @@
 import { isCleanText } from '../../commands/mail/clean-text.ts';
 import { foldText } from '../../commands/mail/fold-text.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
-import {
-  bareMessageId,
-  domainOf,
-  foldKeyword,
-  type LeafKey,
-  leafKeys,
-} from '../../commands/mail/matches.ts';
+import { bareMessageId, domainOf, foldKeyword, type LeafKey, leafKeys } from '../../commands/mail/matches.ts';
 import { ELEMENT, type Section, SECTION_END, SECTIONS } from './folded-words.ts';
 import { keyOfText } from './index-keys.ts';
 import { namesOfThreads } from './known-threads.ts';

@@ -148,7 +148,11 @@ describe('Dockerfile', () => {
   it('starts Node as npm start does', () => {
     const { config, scripts } = StartedBy.parse(JSON.parse(readFileSync('package.json', 'utf8')));
     const [, command = ''] = /^CMD (.+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
-    expect(JSON.parse(command)).to.deep.equal(['node', ...config.node_flags.split(' '), 'infra/process/main.ts']);
+    expect(JSON.parse(command)).to.deep.equal([
+      'node',
+      ...config.node_flags.split(' '),
+      'infra/process/main.ts',
+    ]);
     expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/main\.ts$/);
     const [environment = ''] = /^ENV .+$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(environment).to.include(/MALLOC_ARENA_MAX=\d/.exec(scripts['start'] ?? '')?.[0] ?? 'nothing');

@@ -1,11 +1,6 @@
 /** Small organisations at random: one token, its principal, two mailboxes, and everything that can bound it. */
 import fc from 'fast-check';
-import type {
-  DirectoryState,
-  GrantEntry,
-  MailboxEntry,
-  TokenEntry,
-} from '../../commands/ports/directory.ts';
+import type { DirectoryState, GrantEntry, MailboxEntry, TokenEntry } from '../../commands/ports/directory.ts';
 import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 import {
   MAILBOX_SCOPES,

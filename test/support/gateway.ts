@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock, Log } from '../../commands/ports/ports.ts';
 import { PRESETS, isMailboxScope } from '../../commands/values/scopes.ts';
-import { bootstrapOrganisation, type Bootstrapped } from '../../commands/organisation/bootstrap-organisation.ts';
+import {
+  bootstrapOrganisation,
+  type Bootstrapped,
+} from '../../commands/organisation/bootstrap-organisation.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
 import { PASSWORD, type TestDovecot } from './dovecot.ts';

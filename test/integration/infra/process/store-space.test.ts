@@ -3,7 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import type { Log } from '../../../../commands/ports/ports.ts';
-import { type ConnectedEventStore, openEventStore } from '../../../../infra/event-store/event-store-client.ts';
+import {
+  type ConnectedEventStore,
+  openEventStore,
+} from '../../../../infra/event-store/event-store-client.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { readinessChecks } from '../../../../infra/process/readiness.ts';
 import { StoreSpace } from '../../../../infra/process/store-space.ts';

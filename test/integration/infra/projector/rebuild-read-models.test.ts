@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { LeaderLocks } from '../../../../infra/projector/leader-locks.ts';
-import { type Rebuilt, type RebuildOptions, rebuildModels } from '../../../../infra/projector/rebuild-read-models.ts';
+import {
+  type Rebuilt,
+  type RebuildOptions,
+  rebuildModels,
+} from '../../../../infra/projector/rebuild-read-models.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';

@@ -1,11 +1,6 @@
 import { expect } from 'chai';
 import { draft, type DraftFact } from '../../../../commands/drafts/draft.ts';
-import {
-  type AttemptEnd,
-  endAttempt,
-  givenUp,
-  sent,
-} from '../../../../commands/sending/decide-send.ts';
+import { type AttemptEnd, endAttempt, givenUp, sent } from '../../../../commands/sending/decide-send.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { sealSample } from '../../../support/event-author.ts';
 import { NOW, stateAfter } from '../../../support/decider-spec.ts';

@@ -4,11 +4,7 @@ import { foldFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { freezeMessage } from '../../../../commands/sending/freeze-draft.ts';
 import { buildSendManifest } from '../../../../commands/sending/build-send-manifest.ts';
 import { buildActionsManifest } from '../../../../commands/messages/actions-manifest.ts';
-import {
-  contentHashOf,
-  type Manifest,
-  manifestText,
-} from '../../../../commands/operations/manifest.ts';
+import { contentHashOf, type Manifest, manifestText } from '../../../../commands/operations/manifest.ts';
 import {
   operation,
   type OperationFact,

@@ -3,10 +3,7 @@ import fc from 'fast-check';
 import type { SendManifest } from '../../../../commands/operations/manifest.ts';
 import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
 import { sendWarnings } from '../../../../commands/sending/send-warnings.ts';
-import {
-  type ApprovalWarning,
-  worstFirst,
-} from '../../../../commands/operations/approval-warnings.ts';
+import { type ApprovalWarning, worstFirst } from '../../../../commands/operations/approval-warnings.ts';
 import { domainsOf } from '../../../../commands/policy/address-look.ts';
 import { describeSend } from '../../../../read-api/approvals/render-send.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';

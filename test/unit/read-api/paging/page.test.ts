@@ -1,7 +1,12 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import type { Context } from '../../../../commands/kernel/capability.ts';
-import { type CursorBinding, decodeCursor, encodeCursor, pageLimit } from '../../../../read-api/paging/page.ts';
+import {
+  type CursorBinding,
+  decodeCursor,
+  encodeCursor,
+  pageLimit,
+} from '../../../../read-api/paging/page.ts';
 import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
 import { thrown } from '../../../support/thrown.ts';
 import { verifies } from '../../../support/verifies.ts';

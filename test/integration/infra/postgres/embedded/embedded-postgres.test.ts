@@ -93,7 +93,8 @@ describe('embedded Postgres', function () {
   });
 
   it('clears away the server of a gateway that was killed', async () => {
-    const module = new URL('../../../../../infra/postgres/embedded/embedded-postgres.ts', import.meta.url).href;
+    const module = new URL('../../../../../infra/postgres/embedded/embedded-postgres.ts', import.meta.url)
+      .href;
     const gateway = spawn(process.execPath, ['--input-type=module', '-e', STARTER, module, dataDir]);
     const [address] = (await once(gateway.stdout, 'data')) as [Buffer];
     await query(address.toString(), 'create table written_before_the_kill as select 1 as one');
