@@ -4,7 +4,7 @@
  */
 const LAYERS = ['infra', 'mcp', 'read-api', 'projections', 'commands'];
 const ENTRIES =
-  '^infra/(main|store|demo/demo|markup/markup-worker|admin/(admin|backup|rebuild|restore))\\.ts$';
+  '^infra/(process/(main|store)|demo/demo|markup/markup-worker|admin/(admin|backup|rebuild|restore))\\.ts$';
 
 /** A package by its name, or a module of Node's own. */
 const packages = (...names) => names.map((name) => `(^|/)node_modules/(@types/)?${name}(/|$)`);
@@ -18,6 +18,19 @@ const oneWay = LAYERS.slice(1).map((layer, index) => ({
   to: { path: `^(${[...LAYERS.slice(0, index + 1), 'test', 'bench'].join('|')})/` },
 }));
 
+/** The folders of commands that build on each other, highest first: a folder imports itself and those after it. */
+const FLOORS = [
+  'email', 'approvals', 'sending', 'drafts', 'messages', 'operations', 'policy', 'kernel', 'ports', 'mail', 'html', 'values',
+]; // prettier-ignore
+
+const floors = FLOORS.slice(1).map((floor, index) => ({
+  name: `commands-${floor}`,
+  comment: `commands/${floor} may import only itself and the folders after it.`,
+  severity: 'error',
+  from: { path: `^commands/${floor}/` },
+  to: { path: '^commands/', pathNot: `^commands/(${FLOORS.slice(index + 1).join('|')})/` },
+}));
+
 module.exports = {
   forbidden: [
     ...oneWay,
@@ -28,34 +41,30 @@ module.exports = {
       from: { path: '^infra/' },
       to: { path: '^(test|bench)/' },
     },
+    ...floors,
     {
       name: 'areas-apart',
       comment:
-        'An area of commands knows the kernel, the policy and the operations, not its neighbours; email.act and the approvals put them together.',
+        'An area of commands knows the floors below the operations, not its neighbours. An organisation begins with an account.',
       severity: 'error',
-      from: { path: '^commands/([^/]+)/', pathNot: '^commands/(kernel|policy|operations|email|approvals)/' },
-      to: { path: '^commands/', pathNot: '^commands/($1|kernel|policy|operations)/' },
+      from: { path: '^commands/([^/]+)/', pathNot: `^commands/(${FLOORS.join('|')})/` },
+      to: {
+        path: '^commands/',
+        pathNot: [
+          `^commands/($1|${FLOORS.slice(FLOORS.indexOf('policy')).join('|')})/`,
+          '^commands/accounts/',
+        ],
+      },
     },
     {
-      name: 'operations-on-the-policy-and-kernel-only',
-      comment: 'Every area builds on the operations, so they may know none of them.',
+      name: 'accounts-on-no-area',
+      comment: 'An organisation builds on accounts, so accounts know no organisation.',
       severity: 'error',
-      from: { path: '^commands/operations/' },
-      to: { path: '^commands/', pathNot: '^commands/(operations|policy|kernel)/' },
-    },
-    {
-      name: 'policy-on-the-kernel-only',
-      comment: 'The operations ask the policy.',
-      severity: 'error',
-      from: { path: '^commands/policy/' },
-      to: { path: '^commands/', pathNot: '^commands/(policy|kernel)/' },
-    },
-    {
-      name: 'kernel-on-itself-only',
-      comment: 'Everything builds on the kernel.',
-      severity: 'error',
-      from: { path: '^commands/kernel/' },
-      to: { path: '^commands/', pathNot: '^commands/kernel/' },
+      from: { path: '^commands/accounts/' },
+      to: {
+        path: '^commands/',
+        pathNot: `^commands/(accounts|${FLOORS.slice(FLOORS.indexOf('policy')).join('|')})/`,
+      },
     },
     {
       name: 'edge-libraries-in-infra-only',

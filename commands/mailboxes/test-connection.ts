@@ -44,13 +44,13 @@ export const testConnection = defineCapability<Input, ConnectionTest>({
   input: Input,
   output: ConnectionTest,
   handle: async (input, context) => {
-    const { mail } = context.ports;
+    const { mail, submission } = context.ports;
     const entry = entryOf(context, input.mailbox_id);
     const login = await loginFor(context, entry, input);
     const smtp = input.smtp ?? entry.smtp;
     const [imapReport, smtpReport] = await Promise.all([
       mail.testImap(input.imap ?? entry.imap, login),
-      smtp && mail.testSmtp(smtp, login),
+      smtp && submission.testLogin(smtp, login),
     ]);
     return { imap: describeReport(imapReport), smtp: smtpReport && describeReport(smtpReport) };
   },

@@ -160,7 +160,6 @@ export interface MailPort {
   /** The filter with each thread id as messages carry it now: to be asked after they were fetched. Throws `index_building`. */
   withThreadIds(mailboxId: string, filter: Filter): Promise<Filter>;
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
-  testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
   /** Throws `target_blocked` when a host is not public and no egress rule opens it. */
   assertReachable(settings: HostSettings): Promise<void>;
   /** Ends the mailbox's connections: its settings changed, it was paused or removed. */

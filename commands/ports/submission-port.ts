@@ -2,6 +2,7 @@
  * Handing a message to a mailbox's submission server (RFC 6409), one phase at a time, so that every failure tells
  * whether anything can have been sent. Addresses, servers and credentials stay behind it.
  */
+import type { ConnectionReport, HostSettings, MailLogin } from './mail-port.ts';
 import type { ErrorCode } from '../values/errors.ts';
 
 /** How far an exchange came; up to `envelope` nothing can have been sent, from `data` on it may have been. */
@@ -77,4 +78,6 @@ export interface Submission {
 export interface SubmissionPort {
   /** Connects to the mailbox's server and logs in. Throws `SubmissionFailure` of phase `connect`. */
   connect(mailboxId: string): Promise<Submission>;
+  /** Signs in to a server and out again; sends nothing. Never throws. */
+  testLogin(settings: HostSettings, login: MailLogin): Promise<ConnectionReport>;
 }

@@ -1,14 +1,13 @@
 /** Where a query is answered: from the copy when it is all the server has, else live (`contract.md` 4). */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
-import type { MailAnswer } from '../../commands/ports/mail-port.ts';
+import type { MailAnswer, MailSession } from '../../commands/ports/mail-port.ts';
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
-import type { FetchedMessage } from '../../commands/mail/message.ts';
+import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { asksForFlags, serverLeaves } from '../../commands/mail/matches.ts';
 import { asksForThreads, threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import type { Position } from '../../commands/values/position.ts';
-import type { ImapSession } from '../mail/imap-session.ts';
-import { FolderFreshness } from './folder-freshness.ts';
+import { type FolderCounts, FolderFreshness } from './folder-freshness.ts';
 import type {
   FolderState,
   IndexAnswer,
@@ -28,8 +27,14 @@ export interface QueryRouterOptions {
   readonly now?: () => number;
 }
 
+/** A borrowed connection, as far as a query needs one. */
+export interface LiveSession extends Pick<MailSession, 'query' | 'fetch'> {
+  /** What the server says of each folder without opening it; null where it does not. */
+  countsOf(folders: readonly FolderRef[]): Promise<readonly (FolderCounts | null)[]>;
+}
+
 /** Runs `work` on a connection of the mailbox. */
-export type OnMailbox = <T>(work: (session: ImapSession) => Promise<T>) => Promise<T>;
+export type OnMailbox = <T>(work: (session: LiveSession) => Promise<T>) => Promise<T>;
 
 export class QueryRouter {
   readonly #options: QueryRouterOptions;

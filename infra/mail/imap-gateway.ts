@@ -24,7 +24,7 @@ import { isHeldBack } from './mail-errors.ts';
 import { FolderGone } from './open-folder.ts';
 import { ReceivedDatesCache } from './received-dates.ts';
 import { type LoadSettings, withRenewedLogin } from './renewed-login.ts';
-import { testImap, testSmtp } from './test-login.ts';
+import { testImap } from './test-login.ts';
 
 export interface MailboxSettings {
   readonly login: MailLogin;
@@ -171,10 +171,6 @@ export class ImapGateway implements MailPort {
 
   testImap(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
     return testImap(settings, login, this.#login);
-  }
-
-  testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
-    return testSmtp(settings, login, this.#login);
   }
 
   async assertReachable(settings: HostSettings): Promise<void> {

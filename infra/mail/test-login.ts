@@ -1,8 +1,6 @@
-/** Tries an IMAP or SMTP account and says how far it came. */
+/** Tries to sign in to a mail server and says how far it came. */
 import type { GatewayError } from '../../commands/values/errors.ts';
 import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
-import { SubmissionFailure } from '../../commands/ports/submission-port.ts';
-import { openExchange } from '../smtp/smtp-login.ts';
 import { assertPlainIsLocal, clientFor, type LoginOptions } from './imap-login.ts';
 import { connectError } from './mail-errors.ts';
 
@@ -15,7 +13,7 @@ export function testImap(
   login: MailLogin,
   options: LoginOptions,
 ): Promise<ConnectionReport> {
-  return timed(async () => {
+  return reportLogin(async () => {
     const target = await options.guard.vet(settings.host, settings.port);
     assertPlainIsLocal(settings, target);
     const client = clientFor(settings, login, target, options);
@@ -28,24 +26,8 @@ export function testImap(
   });
 }
 
-/** Logs in to SMTP and out again; sends nothing. Never throws. */
-export function testSmtp(
-  settings: HostSettings,
-  login: MailLogin,
-  options: LoginOptions,
-): Promise<ConnectionReport> {
-  return timed(async () => {
-    try {
-      const { exchange } = await openExchange(settings, login, options, options.connectTimeoutMs);
-      exchange.client.quit();
-    } catch (error) {
-      // What the client said tells the stage; what it means to a send does not matter here.
-      throw error instanceof SubmissionFailure ? error.cause : error;
-    }
-  });
-}
-
-async function timed(attempt: () => Promise<void>): Promise<ConnectionReport> {
+/** How long an attempt to sign in took, and how far it came. Never throws. */
+export async function reportLogin(attempt: () => Promise<void>): Promise<ConnectionReport> {
   const start = performance.now();
   const latencyMs = (): number => Math.round(performance.now() - start);
   try {

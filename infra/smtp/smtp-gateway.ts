@@ -1,5 +1,5 @@
 /** The submission port on SMTP: a connection per message, the egress guard before each, few at once per mailbox. */
-import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
+import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import type { ErrorCode } from '../../commands/values/errors.ts';
 import {
   type Submission,
@@ -8,6 +8,7 @@ import {
 } from '../../commands/ports/submission-port.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { LoginOptions } from '../mail/imap-login.ts';
+import { reportLogin } from '../mail/test-login.ts';
 import { type LoadSettings, withRenewedLogin } from '../mail/renewed-login.ts';
 import { connectFailure } from './smtp-failures.ts';
 import { type OpenExchange, openExchange } from './smtp-login.ts';
@@ -60,6 +61,19 @@ export class SmtpGateway implements SubmissionPort {
       slots.release();
       throw error;
     }
+  }
+
+  testLogin(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
+    const { login: options } = this.#options;
+    return reportLogin(async () => {
+      try {
+        const { exchange } = await openExchange(settings, login, options, options.connectTimeoutMs);
+        exchange.client.quit();
+      } catch (error) {
+        // What the client said tells the stage; what it means to a send does not matter here.
+        throw error instanceof SubmissionFailure ? error.cause : error;
+      }
+    });
   }
 
   async #open(mailboxId: string): Promise<OpenExchange> {

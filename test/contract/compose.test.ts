@@ -153,7 +153,7 @@ describe('Dockerfile', () => {
       ...config.node_flags.split(' '),
       'infra/process/main.ts',
     ]);
-    expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/main\.ts$/);
+    expect(scripts['start']).to.match(/ \$npm_package_config_node_flags infra\/process\/main\.ts$/);
     const [environment = ''] = /^ENV .+$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     expect(environment).to.include(/MALLOC_ARENA_MAX=\d/.exec(scripts['start'] ?? '')?.[0] ?? 'nothing');
   });

@@ -71,11 +71,6 @@ export class FakeMailPort implements MailPort {
     return Promise.resolve({ ok: true, stage: 'ready', latencyMs: 5 });
   }
 
-  testSmtp(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
-    this.tested.push({ settings, login });
-    return Promise.resolve({ ok: false, stage: 'login', latencyMs: 5, error: 'refused' });
-  }
-
   assertReachable({ host }: HostSettings): Promise<void> {
     return this.blockedHosts.has(host)
       ? Promise.reject(new GatewayError('target_blocked', 'The host is not public.'))

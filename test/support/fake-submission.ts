@@ -1,4 +1,5 @@
 /** A submission server that does what a test says, and knows what it truly accepted. */
+import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import {
   type Acceptance,
   type RefusedRecipient,
@@ -57,6 +58,13 @@ export class FakeSubmission implements SubmissionPort {
   /** Called at each step; what it throws is thrown. */
   at: (step: 'connect' | 'begin' | 'transmit' | 'answer') => void | Promise<void> = () => undefined;
   readonly taken: Taken[] = [];
+  /** What was tried by a connection test; it never signs in. */
+  readonly tested: { readonly settings: HostSettings; readonly login: MailLogin }[] = [];
+
+  testLogin(settings: HostSettings, login: MailLogin): Promise<ConnectionReport> {
+    this.tested.push({ settings, login });
+    return Promise.resolve({ ok: false, stage: 'login', latencyMs: 5, error: 'refused' });
+  }
 
   async connect(): Promise<Submission> {
     await this.at('connect');

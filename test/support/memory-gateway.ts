@@ -22,6 +22,7 @@ import { markupWork } from '../../infra/markup/markup-work.ts';
 import { createIds } from '../../infra/security/random-ids.ts';
 import { createLocators } from '../../infra/security/locators.ts';
 import { createTokens } from '../../infra/security/jwt-tokens.ts';
+import { FakeSubmission } from './fake-submission.ts';
 import { FakeMailPort } from './fake-mail-port.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryContentStore } from './memory-content-store.ts';
@@ -118,11 +119,13 @@ export function memoryPorts() {
   const events = new MemoryEventStore(() => clock.now());
   const secrets = new MemorySecrets();
   const mail = new FakeMailPort();
+  const submission = new FakeSubmission();
   const sql = new ScriptedSql();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
   const directory = new MemoryDirectory(events, plainPersonalData);
   const ports: Partial<Ports> = {
+    submission,
     clock,
     events,
     secrets,
@@ -178,7 +181,7 @@ export function memoryPorts() {
       strictOutput: true,
     },
   };
-  return { ports: ports as Ports, directory, clock, events, secrets, mail, sql };
+  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql };
 }
 
 export interface CallOptions {

@@ -28,7 +28,6 @@ export class SharedMailServer {
       query: (...query) => port.query(...query),
       withThreadIds: (...filter) => port.withThreadIds(...filter),
       testImap: (...test) => port.testImap(...test),
-      testSmtp: (...test) => port.testSmtp(...test),
       assertReachable: (settings) => port.assertReachable(settings),
       disconnect: () => Promise.resolve(),
       withMailbox: async (_mailboxId, _lane, work) => {

@@ -1,22 +1,34 @@
+import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { productSources } from '../../support/sources.ts';
 
-const sizes = productSources()
-  .map(({ lines }) => lines.length)
-  .sort((a, b) => a - b);
-const percentile = (share: number): number => sizes[Math.ceil(sizes.length * share) - 1] ?? 0;
+const sources = productSources();
+const folderOf = (path: string): string => dirname(path);
+
+/** `folder → folder` of every import that leaves its folder. */
+const edges = new Set(
+  sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)]
+      .map(([, target = '']) => folderOf(normalize(join(folderOf(path), target))))
+      .filter((folder) => folder !== folderOf(path))
+      .map((folder) => `${folderOf(path)} → ${folder}`),
+  ),
+);
 
 describe('file budget of the product', () => {
-  it('has a median of at most 80 lines', () => {
-    expect(percentile(0.5)).to.be.within(1, 80);
-  });
-
-  it('has a 90th percentile of at most 180 lines', () => {
-    expect(percentile(0.9)).to.be.at.most(180);
-  });
-
   it('has no file above 300 lines', () => {
-    const tooLong = productSources().filter(({ lines }) => lines.length > 300);
+    const tooLong = sources.filter(({ lines }) => lines.length > 300);
     expect(tooLong.map(({ path }) => path)).to.deep.equal([]);
+  });
+});
+
+describe('folders of the product', () => {
+  it('never import each other', () => {
+    const mutual = [...edges].filter((edge) => {
+      const [from = '', to = ''] = edge.split(' → ');
+      return from < to && edges.has(`${to} → ${from}`);
+    });
+    expect(edges.size).to.be.greaterThan(50);
+    expect(mutual).to.deep.equal([]);
   });
 });

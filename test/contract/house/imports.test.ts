@@ -37,10 +37,19 @@ const PLANTED: Readonly<Record<string, readonly [file: string, imported: string]
   'one-way-projections': ['projections/a.ts', '../read-api/query.ts'],
   'one-way-commands': ['commands/drafts/a.ts', '../../projections/rows.ts'],
   'no-tests-in-the-product': ['infra/a.ts', '../test/support.ts'],
-  'areas-apart': ['commands/drafts/b.ts', '../mailboxes/mailbox.ts'],
-  'operations-on-the-policy-and-kernel-only': ['commands/operations/a.ts', '../mailboxes/mailbox.ts'],
-  'policy-on-the-kernel-only': ['commands/policy/a.ts', '../operations/operation.ts'],
-  'kernel-on-itself-only': ['commands/kernel/a.ts', '../operations/operation.ts'],
+  'areas-apart': ['commands/feed/a.ts', '../mailboxes/mailbox.ts'],
+  'accounts-on-no-area': ['commands/accounts/a.ts', '../mailboxes/mailbox.ts'],
+  'commands-approvals': ['commands/approvals/floor.ts', '../email/below.ts'],
+  'commands-sending': ['commands/sending/floor.ts', '../approvals/below.ts'],
+  'commands-drafts': ['commands/drafts/floor.ts', '../sending/below.ts'],
+  'commands-messages': ['commands/messages/floor.ts', '../drafts/below.ts'],
+  'commands-operations': ['commands/operations/floor.ts', '../messages/below.ts'],
+  'commands-policy': ['commands/policy/floor.ts', '../operations/below.ts'],
+  'commands-kernel': ['commands/kernel/floor.ts', '../policy/below.ts'],
+  'commands-ports': ['commands/ports/floor.ts', '../kernel/below.ts'],
+  'commands-mail': ['commands/mail/floor.ts', '../ports/below.ts'],
+  'commands-html': ['commands/html/floor.ts', '../mail/below.ts'],
+  'commands-values': ['commands/values/floor.ts', '../html/below.ts'],
   'edge-libraries-in-infra-only': ['projections/b.ts', 'pg'],
   'express-at-the-faces-only': ['read-api/b.ts', 'express'],
   'json-rpc-in-mcp-only': ['infra/b.ts', 'json-rpc-2.0'],
@@ -48,7 +57,7 @@ const PLANTED: Readonly<Record<string, readonly [file: string, imported: string]
   'no-cycles': ['commands/kernel/b.ts', './c.ts'],
   'no-barrels': ['mcp/b.ts', './index.ts'],
   'no-unresolvable': ['infra/d.ts', './nowhere.ts'],
-  'no-dead-declaration': ['projections/forgotten.ts', '../commands/kernel/ids.ts'],
+  'no-dead-declaration': ['projections/forgotten.ts', '../commands/values/ids.ts'],
 };
 
 const CLEAN = {
@@ -57,8 +66,18 @@ const CLEAN = {
   'mcp/index.ts': './tool.ts',
   'read-api/query.ts': '../projections/rows.ts',
   'projections/rows.ts': '../commands/mailboxes/mailbox.ts',
-  'commands/mailboxes/mailbox.ts': '../operations/operation.ts',
-  'commands/operations/operation.ts': '../kernel/ids.ts',
+  'commands/mailboxes/mailbox.ts': '../values/ids.ts',
+  'commands/email/below.ts': '../values/ids.ts',
+  'commands/approvals/below.ts': '../values/ids.ts',
+  'commands/sending/below.ts': '../values/ids.ts',
+  'commands/drafts/below.ts': '../values/ids.ts',
+  'commands/messages/below.ts': '../values/ids.ts',
+  'commands/operations/below.ts': '../values/ids.ts',
+  'commands/policy/below.ts': '../values/ids.ts',
+  'commands/kernel/below.ts': '../values/ids.ts',
+  'commands/ports/below.ts': '../values/ids.ts',
+  'commands/mail/below.ts': '../values/ids.ts',
+  'commands/html/below.ts': '../values/ids.ts',
   'commands/values/ids.ts': 'zod',
   'commands/kernel/c.ts': './b.ts',
   'test/support.ts': '../infra/adapter.ts',
@@ -82,11 +101,12 @@ async function plant(): Promise<string> {
     );
   }
   const reached = files.map(([file]) => file).filter((file) => file !== 'projections/forgotten.ts');
+  await mkdir(join(folder, 'infra/process'), { recursive: true });
   await writeFile(
     join(folder, 'infra/process/main.ts'),
     reached
       .filter((file) => !/^(test|bench)\//.test(file))
-      .map((file, index) => `import type * as m${String(index)} from '../${file}';\n`)
+      .map((file, index) => `import type * as m${String(index)} from '../../${file}';\n`)
       .join(''),
   );
   return folder;

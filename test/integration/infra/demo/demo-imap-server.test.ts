@@ -7,6 +7,8 @@ import type { FolderListing, HostSettings } from '../../../../commands/ports/mai
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { type DemoImapServer, startDemoImapServer } from '../../../../infra/demo/demo-imap-server.ts';
 import { startDemoSmtpServer } from '../../../../infra/demo/demo-smtp-server.ts';
+import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
+import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
 import { seedMailbox } from '../../../../infra/demo/seed-mailbox.ts';
 import { withClient } from '../../../support/mail-append.ts';
 import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
@@ -143,13 +145,18 @@ describe('the demo mail server from npm', () => {
     });
     const under = gateway();
     const settings: HostSettings = { host: '127.0.0.1', port: smtp.port, security: 'none' };
-    const right = await under.gateway.testSmtp(settings, {
+    const submission = new SmtpGateway({
+      loadSettings: () => Promise.reject(new Error('nothing is sent')),
+      login: { guard: createEgressGuard(['127.0.0.0/8:*']), extraCertificates: [], connectTimeoutMs: 2_000 },
+      atOnce: 1,
+    });
+    const right = await submission.testLogin(settings, {
       kind: 'password',
       username: USER,
       password: PASSWORD,
     });
     expect(right).to.include({ ok: true, stage: 'ready' });
-    const wrong = await under.gateway.testSmtp(settings, {
+    const wrong = await submission.testLogin(settings, {
       kind: 'password',
       username: USER,
       password: 'wrong',

@@ -141,7 +141,7 @@ describe('logging in with an access token', function () {
     const good: MailLogin = { ...login, accessToken: await provider.issueAccessToken(ADDRESS) };
     for (const test of [
       (with_: MailLogin) => gateway.testImap(dovecot.imap(), with_),
-      (with_: MailLogin) => gateway.testSmtp(smtp, with_),
+      (with_: MailLogin) => smtpGateway(tokensInOrder()).testLogin(smtp, with_),
     ]) {
       expect(await test(good)).to.include({ ok: true, stage: 'ready' });
       expect(await test(login)).to.include({ ok: false, stage: 'login' });

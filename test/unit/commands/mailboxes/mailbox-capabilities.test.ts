@@ -208,11 +208,11 @@ describe('mailboxes', () => {
     const other = rejection(gateway.call(testConnection, { mailbox_id: id, imap }));
     expect(await other).to.include({ code: 'invalid_request' });
     await gateway.call(testConnection, { mailbox_id: id, imap, auth: { ...auth, password: 'typed' } });
-    const sent = gateway.mail.tested.map(({ settings, login }) => [
+    const sent = [...gateway.mail.tested, ...gateway.submission.tested].map(({ settings, login }) => [
       settings.port,
       login.kind === 'password' ? login.password : null,
     ]);
-    expect(sent).to.deep.equal([[993, auth.password], [465, auth.password], [1993, 'typed'], [465, 'typed']]); // prettier-ignore
+    expect(sent).to.deep.equal([[993, auth.password], [1993, 'typed'], [465, auth.password], [465, 'typed']]); // prettier-ignore
   });
 
   it('are out of sight of a token that is bound to others', async () => {
