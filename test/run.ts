@@ -5,9 +5,9 @@
  */
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ensureChromium } from './support/ensure-chromium.ts';
-import { ensureDovecot } from './support/ensure-dovecot.ts';
-import { makePostgresFolder } from './support/postgres.ts';
+import { ensureChromium } from './support/servers/ensure-chromium.ts';
+import { ensureDovecot } from './support/servers/ensure-dovecot.ts';
+import { makePostgresFolder } from './support/servers/postgres.ts';
 import { endChildrenOnSignal } from './support/suite/child.ts';
 import { type FinishedJob, type Job, runJobs } from './support/suite/job.ts';
 import { longJobs, mochaJob, mochaJobs } from './support/suite/mocha-jobs.ts';

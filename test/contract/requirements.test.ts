@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
 import { REQUIREMENTS } from '../requirements.ts';
-import { allSources } from '../support/sources.ts';
+import { allSources } from '../support/suite/sources.ts';
 
 const registered = new Set(['transport', 'kernel', ...capabilities.map(({ name }) => name)]);
 

@@ -5,8 +5,8 @@ import { isMailboxScope, type MailboxScope, PRESETS, type Scope } from '../../co
 import { ToolCatalogue } from '../../mcp/list-tools.ts';
 import { NEWEST_REVISION } from '../../mcp/protocol-revisions.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
-import { sampleCaller } from '../support/mcp/sample-caller.ts';
-import { verifies } from '../support/verifies.ts';
+import { sampleCaller } from '../support/worlds/mcp/sample-caller.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,9 +5,9 @@ import { account, registerAccount } from '../../commands/accounts/account.ts';
 import { mintToken } from '../../commands/organisation/mint-token.ts';
 import { createOrganisation, organisation } from '../../commands/organisation/organisation.ts';
 import { issueToken, token as tokenAggregate } from '../../commands/organisation/token.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { readPolicyDocument, setPolicy } from '../../commands/policy/set-policy.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Answer, eventually, type Json } from '../support/gateway.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { callOf, openSession, rawMcp } from '../support/mcp/raw-mcp.ts';
-import { SendingWorld } from '../support/sending-world.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { callOf, openSession, rawMcp } from '../support/worlds/mcp/raw-mcp.ts';
+import { SendingWorld } from '../support/worlds/sending-world.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const QUESTION = [
   'From: Bob <bob@example.com>',

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { brokenCrashRules } from '../support/approval-crash-rules.ts';
-import { ApprovalCrashes, type CheckedAction } from '../support/approval-crashes.ts';
-import { crashPointsOf } from '../support/crash-line.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { figure, timesOf } from '../support/long.ts';
-import { spread } from '../support/spread.ts';
-import { verifies } from '../support/verifies.ts';
+import { brokenCrashRules } from '../support/models/approval-crash-rules.ts';
+import { ApprovalCrashes, type CheckedAction } from '../support/models/approval-crashes.ts';
+import { crashPointsOf } from '../support/models/crash-line.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { figure, timesOf } from '../support/suite/long.ts';
+import { spread } from '../support/suite/spread.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 /** Each has a line and a run of its own; most of their time they wait. */
 const AT_ONCE = 6;

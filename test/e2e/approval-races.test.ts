@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { APPROVAL_RACES } from '../support/approval-race-list.ts';
-import { type Race, RaceWorld } from '../support/approval-races.ts';
-import { figure, timesOf } from '../support/long.ts';
-import { Racecourse, type Side } from '../support/races.ts';
-import { verifies } from '../support/verifies.ts';
+import { APPROVAL_RACES } from '../support/models/approval-race-list.ts';
+import { type Race, RaceWorld } from '../support/models/approval-races.ts';
+import { figure, timesOf } from '../support/suite/long.ts';
+import { Racecourse, type Side } from '../support/models/races.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const timesFor = ({ isExtra }: Race): number => (isExtra ? timesOf(12, 500) : timesOf(50, 1_000));
 

@@ -2,19 +2,19 @@ import { expect } from 'chai';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
 import { feedStream } from '../../commands/feed/feed-events.ts';
 import type { Fact } from '../../commands/values/event.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { happened, sampleAuthor } from '../support/event-author.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { happened, sampleAuthor } from '../support/samples/event-author.ts';
 import {
   type Answer,
   eventually,
   type Json,
   startWithMailbox,
   type TestGateway,
-} from '../support/gateway.ts';
-import { appendMessages, withClient } from '../support/mail-append.ts';
-import { SAMPLE_EVENTS } from '../support/sample-events.ts';
-import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+} from '../support/worlds/gateway.ts';
+import { appendMessages, withClient } from '../support/servers/mail-append.ts';
+import { SAMPLE_EVENTS } from '../support/samples/sample-events.ts';
+import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 /** Who asks is a token of the owner; who decides is the owner, signed in. */
 describe('checks of message actions', function () {

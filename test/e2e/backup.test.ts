@@ -6,7 +6,7 @@ import { WrongExpectedRevision } from '../../commands/ports/event-store.ts';
 import { readManifest, type Manifest } from '../../infra/backup/backup-manifest.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import {
   type Answer,
   callRest,
@@ -14,12 +14,12 @@ import {
   type Json,
   startWithMailbox,
   type TestGateway,
-} from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { callOf, openSession, rawMcp } from '../support/mcp/raw-mcp.ts';
-import { rejection } from '../support/rejection.ts';
-import { runCommand } from '../support/run-command.ts';
-import { silentLog } from '../support/silent-log.ts';
+} from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { callOf, openSession, rawMcp } from '../support/worlds/mcp/raw-mcp.ts';
+import { rejection } from '../support/suite/rejection.ts';
+import { runCommand } from '../support/servers/run-command.ts';
+import { silentLog } from '../support/fakes/silent-log.ts';
 
 /** No database of the test server: the gateway then starts the embedded one in its own folder. */
 const EMBEDDED = { url: '', drop: () => Promise.resolve() };

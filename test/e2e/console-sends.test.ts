@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { lowContrasts, namelessControls } from '../support/page-checks.ts';
-import { PERSON_PASSWORD, signInOwner } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, type Json, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { lowContrasts, namelessControls } from '../support/servers/page-checks.ts';
+import { PERSON_PASSWORD, signInOwner } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

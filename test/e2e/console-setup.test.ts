@@ -6,12 +6,12 @@ import { expect } from 'chai';
 import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
-import { requireBrowser, type TestBrowser } from '../support/browser.ts';
-import { callRest } from '../support/gateway.ts';
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
-import { PERSON_PASSWORD } from '../support/sign-in.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import { callRest } from '../support/worlds/gateway.ts';
+import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
+import { PERSON_PASSWORD } from '../support/worlds/sign-in.ts';
+import { silentLog } from '../support/fakes/silent-log.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 describe('the console of a gateway nobody has set up', function () {
   this.timeout(60_000);

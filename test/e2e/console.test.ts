@@ -4,14 +4,14 @@ import { expect } from 'chai';
 import { addPerson, passwordLink } from '../../commands/organisation/add-person.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
 import { systemClock } from '../../infra/platform/system-clock.ts';
-import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/browser.ts';
-import { lowContrasts, namelessControls, outline } from '../support/page-checks.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
+import { type BrowserPerson, requireBrowser, type TestBrowser } from '../support/servers/browser.ts';
+import { lowContrasts, namelessControls, outline } from '../support/servers/page-checks.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
 
-import { PERSON_PASSWORD, signInOwner, signInWith, type SignedInPerson } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+import { PERSON_PASSWORD, signInOwner, signInWith, type SignedInPerson } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const APPROVER = 'approver@example.com';
 const HOSTILE = 'Invoice \u202Egpj.exe\u202C <img src=x onerror="document.title=1"><b>now</b>';

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import {
   type Answer,
   eventually,
   type Json,
   startWithMailbox,
   type TestGateway,
-} from '../support/gateway.ts';
-import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+} from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage, withClient } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 

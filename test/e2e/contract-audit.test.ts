@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Answer, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Answer, type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 

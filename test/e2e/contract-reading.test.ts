@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { ORDERS } from '../../commands/mail/query.ts';
 import { decodeWaitCursor } from '../../commands/feed/wait-cursor.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const LONG = 'ä'.repeat(300_000);

@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { freePort } from '../../infra/platform/reserved-port.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import {
   type Answer,
   eventually,
   type Json,
   startWithMailbox,
   type TestGateway,
-} from '../support/gateway.ts';
-import { verifies } from '../support/verifies.ts';
+} from '../support/worlds/gateway.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 const TYPED = { 'content-type': 'application/json' };

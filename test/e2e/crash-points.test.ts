@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { crashPointsOf } from '../support/crash-line.ts';
-import { CrashWorld, type Scenario } from '../support/crash-points.ts';
-import { type Levers, NO_MOVE, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { brokenInvariants, type Witness } from '../support/log-invariants.ts';
-import { figure } from '../support/long.ts';
-import { verifies } from '../support/verifies.ts';
+import { crashPointsOf } from '../support/models/crash-line.ts';
+import { CrashWorld, type Scenario } from '../support/models/crash-points.ts';
+import { type Levers, NO_MOVE, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { brokenInvariants, type Witness } from '../support/models/log-invariants.ts';
+import { figure } from '../support/suite/long.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const ONE: Scenario = { title: 'one message', folders: ['INBOX'], withMessageId: true };
 const THREE: Scenario = {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { ReplicaSet } from '../support/replica-set.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { ReplicaSet } from '../support/worlds/replica-set.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 /** A beat lasts three seconds; the query and a busy machine need a little. */
 const SILENT_WITHIN_MS = 3_500;

@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { askAsAgent } from '../../infra/demo/demo-approval.ts';
 import { readDemoFacts } from '../../infra/demo/demo-facts.ts';
-import { ensureDovecot } from '../support/ensure-dovecot.ts';
-import { eventually } from '../support/gateway.ts';
-import { GatewayProcess } from '../support/gateway-process.ts';
+import { ensureDovecot } from '../support/servers/ensure-dovecot.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import { GatewayProcess } from '../support/worlds/gateway-process.ts';
 
 const run = promisify(execFile);
 

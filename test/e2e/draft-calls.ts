@@ -9,9 +9,9 @@ import {
   eventually,
   type Json,
   type TestGateway,
-} from '../support/gateway.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { callOf, helloOf, rawMcp } from '../support/mcp/raw-mcp.ts';
+} from '../support/worlds/gateway.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { callOf, helloOf, rawMcp } from '../support/worlds/mcp/raw-mcp.ts';
 
 export class DraftCalls {
   readonly #gateway: TestGateway;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
-import { wholeLog } from '../support/whole-log.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage, withClient } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
+import { wholeLog } from '../support/samples/whole-log.ts';
 
 describe('the copy of a draft in the Drafts folder', function () {
   this.timeout(60_000);

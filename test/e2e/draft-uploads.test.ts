@@ -9,9 +9,9 @@ import { simpleParser } from 'mailparser';
 import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { verifies } from '../support/suite/verifies.ts';
 import { DraftCalls } from './draft-calls.ts';
 
 const MIB = 1024 * 1024;

@@ -5,11 +5,11 @@ import { simpleParser } from 'mailparser';
 import { draft as draftAggregate } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import { DraftCalls } from './draft-calls.ts';
-import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const emails = (addresses: Json): string[] => addresses.map(({ email }: Json) => email as string) as string[];
 

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { callRest, eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
-import { readsOfMailbox } from '../support/reads-of-mailbox.ts';
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
-import { verifies } from '../support/verifies.ts';
+import { type CuttingProxy, startCuttingProxy } from '../support/servers/cutting-proxy.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { callRest, eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage, withClient } from '../support/servers/mail-append.ts';
+import { readsOfMailbox } from '../support/samples/reads-of-mailbox.ts';
+import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const countIn = (dovecot: TestDovecot, folder: string, subject: string): Promise<number> =>
   withClient(dovecot.imap(), 'anna', async (client) => {

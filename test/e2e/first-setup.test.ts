@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { callRest, eventually } from '../support/gateway.ts';
-import { GatewayProcess } from '../support/gateway-process.ts';
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
-import { runCommand } from '../support/run-command.ts';
-import { PERSON_PASSWORD, signInWith } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+import { callRest, eventually } from '../support/worlds/gateway.ts';
+import { GatewayProcess } from '../support/worlds/gateway-process.ts';
+import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
+import { runCommand } from '../support/servers/run-command.ts';
+import { PERSON_PASSWORD, signInWith } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 describe('a fresh start', function () {
   this.timeout(60_000);

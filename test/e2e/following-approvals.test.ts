@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
 import {
   type Answer,
   callRest,
@@ -12,14 +12,14 @@ import {
   type Json,
   startTestGateway,
   type TestGateway,
-} from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { openSession, rawMcp, rpc } from '../support/mcp/raw-mcp.ts';
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
-import { askedFor, type SampleCheck, wentOn } from '../support/sample-checks.ts';
-import { type SignedInPerson, signInNew, signInOwner } from '../support/sign-in.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { verifies } from '../support/verifies.ts';
+} from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { openSession, rawMcp, rpc } from '../support/worlds/mcp/raw-mcp.ts';
+import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
+import { askedFor, type SampleCheck, wentOn } from '../support/samples/sample-approvals.ts';
+import { type SignedInPerson, signInNew, signInOwner } from '../support/worlds/sign-in.ts';
+import { silentLog } from '../support/fakes/silent-log.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const TOLD_WITHIN_MS = 1_000;
 const LATER = '2100-01-01T00:00:00.000Z';

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startWithMailbox, type Json, type TestGateway } from '../support/gateway.ts';
-import { HOSTILE_MESSAGES } from '../support/hostile-mime.ts';
-import { hostileTree } from '../support/hostile-tree.ts';
-import { isLong, timesOf } from '../support/long.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { startWithMailbox, type Json, type TestGateway } from '../support/worlds/gateway.ts';
+import { HOSTILE_MESSAGES } from '../support/models/hostile-mime.ts';
+import { hostileTree } from '../support/models/hostile-tree.ts';
+import { isLong, timesOf } from '../support/suite/long.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const FORMS = ['none', 'preview', 'text', 'markdown', 'html'] as const;
 /** What is read of mail in 25 MiB may take no longer. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 describe('what a token learns of itself', function () {
   this.timeout(30_000);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { callOf, helloOf, openSession, rawMcp, rpc } from '../support/mcp/raw-mcp.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { callOf, helloOf, openSession, rawMcp, rpc } from '../support/worlds/mcp/raw-mcp.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const REVISION = '2025-11-25';
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { capabilities } from '../../read-api/capabilities.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 /** The route table of the interface; `mbx` and the like stand for ids. */
 const PLANNED = [

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { type Answer, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { eventually } from '../support/eventually.ts';
-import { GMAIL_LIKE } from '../support/imap-habits.ts';
-import { ALL_MAIL, LabelledAccount } from '../support/labelled-account.ts';
-import { ScriptedImapServer } from '../support/scripted-imap.ts';
-import { plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { type Answer, type Json, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { eventually } from '../support/suite/eventually.ts';
+import { GMAIL_LIKE } from '../support/servers/imap-habits.ts';
+import { ALL_MAIL, LabelledAccount } from '../support/servers/fake-gmail/labelled-account.ts';
+import { ScriptedImapServer } from '../support/servers/scripted-imap.ts';
+import { plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 interface Item {
   readonly id: string;

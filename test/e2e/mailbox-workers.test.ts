@@ -5,13 +5,13 @@ import type { EventStore } from '../../commands/ports/event-store.ts';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { openDirectConnection } from '../../infra/postgres/direct-connection.ts';
 import { readRunFile } from '../../infra/process/run-file.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually } from '../support/gateway.ts';
-import type { GatewayProcess } from '../support/gateway-process.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { ReplicaSet } from '../support/replica-set.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { wholeLog } from '../support/whole-log.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import type { GatewayProcess } from '../support/worlds/gateway-process.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { ReplicaSet } from '../support/worlds/replica-set.ts';
+import { silentLog } from '../support/fakes/silent-log.ts';
+import { wholeLog } from '../support/samples/whole-log.ts';
 
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;

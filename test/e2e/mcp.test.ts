@@ -2,10 +2,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 

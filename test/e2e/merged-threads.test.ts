@@ -1,10 +1,10 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const mail = (id: string, ...headers: string[]): string =>
   ['From: b@example.org', `Message-ID: <${id}@x>`, `Subject: ${id}`, ...headers, '', 'Text', ''].join('\r\n');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage, withClient } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const mail = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 

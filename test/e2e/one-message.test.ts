@@ -2,10 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, startWithMailbox, type Json, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, withClient } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, startWithMailbox, type Json, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, withClient } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const head = (subject: string, ...more: string[]): string[] => [
   'From: Berta Beispiel <berta@example.org>',

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Answer, eventually, type Json } from '../support/gateway.ts';
-import { appendMessages, withClient } from '../support/mail-append.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { SendingWorld } from '../support/sending-world.ts';
-import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
-import { storedBytes, tracesOf } from '../support/traces.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
+import { appendMessages, withClient } from '../support/servers/mail-append.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { SendingWorld } from '../support/worlds/sending-world.ts';
+import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
+import { storedBytes, tracesOf } from '../support/models/traces.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const MODES = ['execute_or_request_approval', 'execute', 'request_approval', 'prepare', 'preview'] as const;
 const rule = (decision: string, more: object = {}): object => ({

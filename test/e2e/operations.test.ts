@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AnyEvent } from '../../commands/event-catalogue.ts';
 import type { Fact } from '../../commands/values/event.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { happened, sampleAuthor } from '../support/event-author.ts';
-import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { runCommand } from '../support/run-command.ts';
-import { SAMPLE_EVENTS } from '../support/sample-events.ts';
-import { signInOwner } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { happened, sampleAuthor } from '../support/samples/event-author.ts';
+import { eventually, type Json, startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { runCommand } from '../support/servers/run-command.ts';
+import { SAMPLE_EVENTS } from '../support/samples/sample-events.ts';
+import { signInOwner } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const RAW = 'From: berta@example.org\r\nSubject: Read me\r\nMessage-ID: <r@example.org>\r\n\r\nHello.\r\n';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Answer, eventually, type Json } from '../support/gateway.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { SendingWorld } from '../support/sending-world.ts';
-import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { SendingWorld } from '../support/worlds/sending-world.ts';
+import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const FORM = { actions: ['send'] };
 const rule = (id: string, when: object, decision: object | string) => ({

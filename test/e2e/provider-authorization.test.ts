@@ -7,15 +7,15 @@ import {
   CLIENT_ID,
   CLIENT_SECRET,
   startAuthorizationServer,
-} from '../support/authorization-server.ts';
-import { requireBrowser } from '../support/browser.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { ProviderBrowser } from '../support/provider-browser.ts';
-import { rejection } from '../support/rejection.ts';
-import { verifies } from '../support/verifies.ts';
-import { wholeLog } from '../support/whole-log.ts';
+} from '../support/servers/authorization-server.ts';
+import { requireBrowser } from '../support/servers/browser.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually, type Json, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { ProviderBrowser } from '../support/servers/provider-browser.ts';
+import { rejection } from '../support/suite/rejection.ts';
+import { verifies } from '../support/suite/verifies.ts';
+import { wholeLog } from '../support/samples/whole-log.ts';
 
 const idOf = (mailbox: string): string => mailbox.slice('/mailboxes/'.length);
 

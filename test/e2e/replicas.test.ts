@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { expect } from 'chai';
 import { freePort } from '../../infra/platform/reserved-port.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually } from '../support/gateway.ts';
-import { GatewayProcess } from '../support/gateway-process.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
-import { ReplicaSet } from '../support/replica-set.ts';
-import { verifies } from '../support/verifies.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import { GatewayProcess } from '../support/worlds/gateway-process.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { callOf, helloOf } from '../support/worlds/mcp/raw-mcp.ts';
+import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
+import { ReplicaSet } from '../support/worlds/replica-set.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const REVISION = '2025-06-18';
 const pairs = [

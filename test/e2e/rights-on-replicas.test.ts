@@ -5,15 +5,15 @@ import { expect } from 'chai';
 import { openEventStore } from '../../infra/event-store/event-store-client.ts';
 import { readRunFile } from '../../infra/process/run-file.ts';
 import { freezableProxy, type FreezableProxy } from '../contract/event-store/freezable-proxy.ts';
-import { atPort } from '../support/crashed-run.ts';
-import { happened, sampleAuthor } from '../support/event-author.ts';
-import { eventually } from '../support/gateway.ts';
-import { callOf, helloOf } from '../support/mcp/raw-mcp.ts';
-import { ReplicaSet } from '../support/replica-set.ts';
-import { runCommand } from '../support/run-command.ts';
-import { PERSON_PASSWORD, signInWith } from '../support/sign-in.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { verifies } from '../support/verifies.ts';
+import { atPort } from '../support/models/crashed-run.ts';
+import { happened, sampleAuthor } from '../support/samples/event-author.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import { callOf, helloOf } from '../support/worlds/mcp/raw-mcp.ts';
+import { ReplicaSet } from '../support/worlds/replica-set.ts';
+import { runCommand } from '../support/servers/run-command.ts';
+import { PERSON_PASSWORD, signInWith } from '../support/worlds/sign-in.ts';
+import { silentLog } from '../support/fakes/silent-log.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 /** A change made on one replica holds on every other within this time, or that one answers no more. */
 const WITHIN_MS = 1_000;

@@ -6,13 +6,13 @@ import { draft } from '../../commands/drafts/draft.ts';
 import { freezeDraft } from '../../commands/sending/freeze-draft.ts';
 import { freezeForApproval } from '../../commands/sending/begin-send.ts';
 import { approvalIdOf } from '../../commands/operations/operation-id.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Answer, eventually, type Json } from '../support/gateway.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { ScriptedSmtp } from '../support/scripted-smtp.ts';
-import { SendingWorld } from '../support/sending-world.ts';
-import { type SignedInPerson, signInOwner } from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { type Answer, eventually, type Json } from '../support/worlds/gateway.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { ScriptedSmtp } from '../support/servers/scripted-smtp.ts';
+import { SendingWorld } from '../support/worlds/sending-world.ts';
+import { type SignedInPerson, signInOwner } from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 import { DraftCalls } from './draft-calls.ts';
 
 const RULES = [

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { type CrashPoint, crashPointsOf } from '../support/crash-line.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { brokenApprovalRules, type Deciders } from '../support/approval-invariants.ts';
-import { figure, timesOf } from '../support/long.ts';
-import { type CrashedWork, SendCrashes } from '../support/send-crashes.ts';
-import { brokenCopyRules, brokenSendRules, type SendWitness } from '../support/send-invariants.ts';
-import { verifies } from '../support/verifies.ts';
+import { type CrashPoint, crashPointsOf } from '../support/models/crash-line.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { brokenApprovalRules, type Deciders } from '../support/models/approval-invariants.ts';
+import { figure, timesOf } from '../support/suite/long.ts';
+import { type CrashedWork, SendCrashes } from '../support/models/send-crashes.ts';
+import { brokenCopyRules, brokenSendRules, type SendWitness } from '../support/models/send-invariants.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const brokenCheckRules = (witness: SendWitness, deciders: Deciders): readonly string[] => [
   ...brokenSendRules(witness),

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually } from '../support/gateway.ts';
-import { appendMessages } from '../support/mail-append.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { ScriptedSmtp } from '../support/scripted-smtp.ts';
-import { SendingWorld } from '../support/sending-world.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import { appendMessages } from '../support/servers/mail-append.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { ScriptedSmtp } from '../support/servers/scripted-smtp.ts';
+import { SendingWorld } from '../support/worlds/sending-world.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 describe('sending drafts through the whole gateway', function () {
   this.timeout(30_000);

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import type { Json } from '../support/gateway.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { SendingWorld } from '../support/sending-world.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import type { Json } from '../support/worlds/gateway.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { SendingWorld } from '../support/worlds/sending-world.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const SCOPES = ['drafts:read', 'drafts:write', 'drafts:send', 'approvals:request'];
 

@@ -7,17 +7,23 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import type { PublicContext } from '../../commands/kernel/public-route.ts';
 import type { Secrets } from '../../commands/ports/sign-in-port.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
-import { callRest, eventually, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { callOf, helloOf, rawMcp } from '../support/mcp/raw-mcp.ts';
-import { rejection } from '../support/rejection.ts';
+import {
+  callRest,
+  eventually,
+  type Json,
+  startTestGateway,
+  type TestGateway,
+} from '../support/worlds/gateway.ts';
+import { callOf, helloOf, rawMcp } from '../support/worlds/mcp/raw-mcp.ts';
+import { rejection } from '../support/suite/rejection.ts';
 import {
   PERSON_PASSWORD,
   signInNew,
   signInOwner,
   type SignedInPerson,
   signInWith,
-} from '../support/sign-in.ts';
-import { verifies } from '../support/verifies.ts';
+} from '../support/worlds/sign-in.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const OWNER = 'owner@example.com';
 const REVISION = '2025-06-18';

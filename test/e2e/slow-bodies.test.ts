@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { eventually, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { verifies } from '../support/verifies.ts';
+import { eventually, startTestGateway, type TestGateway } from '../support/worlds/gateway.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 describe('a token revoked while the body of its request is on the way', function () {
   this.timeout(20_000);

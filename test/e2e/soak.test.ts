@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { eventually } from '../support/gateway.ts';
-import { figure, timesOf } from '../support/long.ts';
-import { withClient } from '../support/mail-append.ts';
-import { MailRelay } from '../support/mail-relay.ts';
-import { ReplicaSet } from '../support/replica-set.ts';
-import { SoakLoad } from '../support/soak-load.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { eventually } from '../support/worlds/gateway.ts';
+import { figure, timesOf } from '../support/suite/long.ts';
+import { withClient } from '../support/servers/mail-append.ts';
+import { MailRelay } from '../support/servers/mail-relay.ts';
+import { ReplicaSet } from '../support/worlds/replica-set.ts';
+import { SoakLoad } from '../support/worlds/soak-load.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const LASTS_MS = timesOf(45_000, 30 * 60_000);
 const RESTART_EVERY_MS = timesOf(15_000, 120_000);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { startWithMailbox, type TestGateway } from '../support/gateway.ts';
-import { appendMessages, plainMessage } from '../support/mail-append.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import { startWithMailbox, type TestGateway } from '../support/worlds/gateway.ts';
+import { appendMessages, plainMessage } from '../support/servers/mail-append.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const WAITERS = 1_000;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -4,14 +4,20 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../infra/process/config.ts';
 import { type Gateway, startGateway } from '../../infra/process/gateway.ts';
-import { requireTestDovecot, type TestDovecot } from '../support/dovecot.ts';
-import { type Answer, callRest, type Json, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { eventually } from '../support/eventually.ts';
-import { appendMessages, plainMessage, withClient } from '../support/mail-append.ts';
-import { openSession, rawMcp, rpc } from '../support/mcp/raw-mcp.ts';
-import { testDatabase, type TestDatabase } from '../support/postgres.ts';
-import { silentLog } from '../support/silent-log.ts';
-import { verifies } from '../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../support/servers/dovecot.ts';
+import {
+  type Answer,
+  callRest,
+  type Json,
+  startTestGateway,
+  type TestGateway,
+} from '../support/worlds/gateway.ts';
+import { eventually } from '../support/suite/eventually.ts';
+import { appendMessages, plainMessage, withClient } from '../support/servers/mail-append.ts';
+import { openSession, rawMcp, rpc } from '../support/worlds/mcp/raw-mcp.ts';
+import { testDatabase, type TestDatabase } from '../support/servers/postgres.ts';
+import { silentLog } from '../support/fakes/silent-log.ts';
+import { verifies } from '../support/suite/verifies.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 function subjects({ status, body }: Answer): readonly string[] {

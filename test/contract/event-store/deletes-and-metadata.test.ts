@@ -13,7 +13,7 @@ import {
   jsonEvent,
 } from '@eventstore/db-client';
 import type { AppendExpectedRevision, JSONEventData } from '@eventstore/db-client';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import { describeStores, freshStream, happened, numbered, rejection } from './store-under-test.ts';
 import { SubscriptionWatch } from './subscription-watch.ts';
 

@@ -12,7 +12,7 @@ import type { Position } from '../../../commands/values/position.ts';
 import { openEventStore } from '../../../infra/event-store/event-store-client.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
 import { CheckpointNotInLog } from '../../../infra/event-store/follow-all.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { silentLog } from '../../support/fakes/silent-log.ts';
 import { describeStores, freshStream, rejection } from './store-under-test.ts';
 
 const fact = (n = 0, id: string = randomUUID()): NewEvent => ({

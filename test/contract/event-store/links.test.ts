@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { BACKWARDS, END, NO_STREAM, binaryEvent, streamNameFilter } from '@eventstore/db-client';
 import type { EventData, ResolvedEvent } from '@eventstore/db-client';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import { describeStores, freshStream, numbered } from './store-under-test.ts';
 
 /** Where an event stands, or null for none. */

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import type { NewEvent } from '../../../commands/values/event.ts';
-import { isLong } from '../../support/long.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
+import { isLong } from '../../support/suite/long.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import { freezableProxy } from './freezable-proxy.ts';
 import { freshStream } from './store-under-test.ts';
 

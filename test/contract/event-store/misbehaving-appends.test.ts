@@ -4,10 +4,10 @@ import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
 import { WrongExpectedRevision } from '../../../commands/ports/event-store.ts';
 import type { NewEvent } from '../../../commands/values/event.ts';
-import type { ScriptedAppend } from '../../support/scripted-node-append.ts';
-import { eventually } from '../../support/eventually.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
+import type { ScriptedAppend } from '../../support/servers/scripted-node-append.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
 import { freshStream, rejection } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'AppendTested', data: { n }, metadata: {} });

@@ -5,10 +5,10 @@ import { status } from '@grpc/grpc-js';
 import type { NewEvent } from '../../../commands/values/event.ts';
 import { callError } from '../../../infra/event-store/node/call-errors.ts';
 import { supportedMethods } from '../../../infra/event-store/node/node-description.ts';
-import { eventually } from '../../support/eventually.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
-import type { FeatureProbe } from '../../support/scripted-node.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
+import type { FeatureProbe } from '../../support/servers/scripted-node.ts';
 import { rejection } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'ProbeTested', data: { n }, metadata: {} });

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { status } from '@grpc/grpc-js';
 import type { NewEvent } from '../../../commands/values/event.ts';
-import type { ScriptedRead } from '../../support/scripted-node-read.ts';
-import { eventually } from '../../support/eventually.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
+import type { ScriptedRead } from '../../support/servers/scripted-node-read.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
 import { freshStream, rejection } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'ReadTested', data: { n }, metadata: {} });

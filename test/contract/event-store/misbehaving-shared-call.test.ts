@@ -6,10 +6,10 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type { NewEvent } from '../../../commands/values/event.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
-import type { ScriptedAppend } from '../../support/scripted-node-append.ts';
-import { eventually } from '../../support/eventually.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
+import type { ScriptedAppend } from '../../support/servers/scripted-node-append.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
 import { freezableProxy } from './freezable-proxy.ts';
 import { freshStream } from './store-under-test.ts';
 

@@ -7,12 +7,12 @@ import type { NewEvent } from '../../../commands/values/event.ts';
 import type { Position } from '../../../commands/values/position.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
 import { CheckpointNotInLog } from '../../../infra/event-store/follow-all.ts';
-import type { ScriptedRead } from '../../support/scripted-node-read.ts';
+import type { ScriptedRead } from '../../support/servers/scripted-node-read.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
-import { eventually } from '../../support/eventually.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
-import { verifies } from '../../support/verifies.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 import { freshStream, rejection } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'FollowTested', data: { n }, metadata: {} });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import fc from 'fast-check';
-import { isLong, timesOf } from '../../support/long.ts';
+import { isLong, timesOf } from '../../support/suite/long.ts';
 import { describeStores } from './store-under-test.ts';
 import { ProgramRun, connectTwice, programs } from './stream-program.ts';
 

@@ -10,7 +10,7 @@ import type {
 } from '../../../infra/event-store/event-store-client.ts';
 import { startEventNode } from '../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { silentLog } from '../../support/fakes/silent-log.ts';
 import { freezableProxy } from './freezable-proxy.ts';
 import type { FreezableProxy } from './freezable-proxy.ts';
 import { embeddedStore, freshStream, rejection } from './store-under-test.ts';

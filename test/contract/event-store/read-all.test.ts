@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { BACKWARDS, END, NO_STREAM, START } from '@eventstore/db-client';
 import type { AppendResult, Position, ReadAllOptions } from '@eventstore/db-client';
 import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import {
   describeEmbedded,
   describeStores,

@@ -5,11 +5,11 @@ import { status } from '@grpc/grpc-js';
 import type { NewEvent } from '../../../commands/values/event.ts';
 import { readinessChecks } from '../../../infra/process/readiness.ts';
 import type { ConnectedEventStore } from '../../../infra/event-store/event-store-client.ts';
-import { eventually } from '../../support/eventually.ts';
-import { ScriptedLog } from '../../support/scripted-node-log.ts';
-import { openStores } from '../../support/scripted-node-stores.ts';
-import { ScriptedNode } from '../../support/scripted-node.ts';
-import { verifies } from '../../support/verifies.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { ScriptedLog } from '../../support/servers/scripted-node-log.ts';
+import { openStores } from '../../support/servers/scripted-node-stores.ts';
+import { ScriptedNode } from '../../support/servers/scripted-node.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 import { rejection } from './store-under-test.ts';
 
 const fact = (n = 0): NewEvent => ({ id: randomUUID(), type: 'ReplacedTested', data: { n }, metadata: {} });

@@ -9,8 +9,8 @@ import pg from 'pg';
 import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
 import { startEventNode } from '../../../infra/event-store/node/start-event-node.ts';
 import type { EventNode } from '../../../infra/event-store/node/start-event-node.ts';
-import { testDatabase } from '../../support/postgres.ts';
-import { silentLog } from '../../support/silent-log.ts';
+import { testDatabase } from '../../support/servers/postgres.ts';
+import { silentLog } from '../../support/fakes/silent-log.ts';
 
 export interface StoreUnderTest {
   readonly url: string;

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { END, NO_STREAM, START, eventTypeFilter, streamNameFilter } from '@eventstore/db-client';
 import type { AppendResult, JSONEventData, Position, SubscribeToAllOptions } from '@eventstore/db-client';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import { describeStores, freshStream, happened, numbered } from './store-under-test.ts';
 import { SubscriptionWatch } from './subscription-watch.ts';
 

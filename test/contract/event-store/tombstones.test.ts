@@ -10,7 +10,7 @@ import {
   WrongExpectedVersionError,
 } from '@eventstore/db-client';
 import type { AppendExpectedRevision } from '@eventstore/db-client';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import {
   describeEmbedded,
   describeStores,

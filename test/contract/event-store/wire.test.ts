@@ -5,7 +5,7 @@ import { NO_STREAM } from '@eventstore/db-client';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import emptyMessages from 'google-protobuf/google/protobuf/empty_pb.js';
 import { status } from '@grpc/grpc-js';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../support/suite/eventually.ts';
 import { RawCalls, empty, named, nextAnswer, proposed, statusOf, uuid } from './raw-calls.ts';
 import { describeEmbedded, freshStream, happened, numbered } from './store-under-test.ts';
 

@@ -6,8 +6,8 @@ import { toolOf } from '../../../mcp/tool.ts';
 import { capabilities } from '../../../read-api/capabilities.ts';
 import { openApiDocument } from '../../../read-api/http/openapi.ts';
 import { publicRoutes } from '../../../read-api/http/public-routes.ts';
-import { expectGolden } from '../../support/golden.ts';
-import { verifies } from '../../support/verifies.ts';
+import { expectGolden } from '../../support/suite/golden.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('the contract as others see it', () => {
   it(`has the OpenAPI document that was reviewed ${verifies('contract:17:openapi')}`, async () => {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { allEvents, eventCatalogue } from '../../../commands/event-catalogue.ts';
 import { readEvent, versionOf } from '../../../commands/values/event.ts';
 import type { StoredEvent } from '../../../commands/values/event.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 
 const FOLDER = 'test/golden/events';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { z } from 'zod';
 import { allEvents } from '../../../commands/event-catalogue.ts';
 import { sealedText } from '../../../commands/values/event-fields.ts';
-import { verifies } from '../../support/verifies.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 /** Texts of events that are not sealed and are no ids, and what keeps each of them from telling what a mail says. */
 const IN_CLEAR: Readonly<Record<string, readonly string[]>> = {

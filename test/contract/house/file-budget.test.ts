@@ -1,6 +1,6 @@
 import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
-import { productSources } from '../../support/sources.ts';
+import { productSources } from '../../support/suite/sources.ts';
 
 const sources = productSources();
 const folderOf = (path: string): string => dirname(path);

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { expect } from 'chai';
-import { type SourceFile, allSources, otherTexts, productSources } from '../../support/sources.ts';
-import { verifies } from '../../support/verifies.ts';
+import { type SourceFile, allSources, otherTexts, productSources } from '../../support/suite/sources.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const here = 'test/contract/house/sources.test.ts';
 const sources = allSources().filter(({ path }) => path !== here);

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runCommand } from '../../support/run-command.ts';
+import { runCommand } from '../../support/servers/run-command.ts';
 
 const ENTRIES = ['infra/process/main.ts', 'infra/demo/demo.ts'];
 

@@ -7,12 +7,12 @@ import { freePort } from '../../../infra/platform/reserved-port.ts';
 import { reachDatabase } from '../../../infra/postgres/reach-database.ts';
 import { whenReached } from '../../../infra/process/when-reached.ts';
 import { embeddedStore, type EmbeddedStore } from '../../contract/event-store/store-under-test.ts';
-import { eventually } from '../../support/eventually.ts';
-import { GatewayProcess } from '../../support/gateway-process.ts';
-import { testDatabase, type TestDatabase } from '../../support/postgres.ts';
-import { rejection } from '../../support/rejection.ts';
-import { silentLog } from '../../support/silent-log.ts';
-import { verifies } from '../../support/verifies.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { GatewayProcess } from '../../support/worlds/gateway-process.ts';
+import { testDatabase, type TestDatabase } from '../../support/servers/postgres.ts';
+import { rejection } from '../../support/suite/rejection.ts';
+import { silentLog } from '../../support/fakes/silent-log.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('a gateway that is started before its stores', function () {
   this.timeout(60_000);

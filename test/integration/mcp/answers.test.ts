@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { GatewayError } from '../../../commands/values/errors.ts';
-import { errorOf, stageMcp } from '../../support/mcp/mcp-stage.ts';
-import { callOf, helloOf, rpc } from '../../support/mcp/raw-mcp.ts';
-import { verifies } from '../../support/verifies.ts';
+import { errorOf, stageMcp } from '../../support/worlds/mcp/mcp-stage.ts';
+import { callOf, helloOf, rpc } from '../../support/worlds/mcp/raw-mcp.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('answers of /mcp', () => {
   const stage = stageMcp();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { errorOf, stageMcp } from '../../support/mcp/mcp-stage.ts';
-import { callOf, rpc } from '../../support/mcp/raw-mcp.ts';
-import { verifies } from '../../support/verifies.ts';
+import { errorOf, stageMcp } from '../../support/worlds/mcp/mcp-stage.ts';
+import { callOf, rpc } from '../../support/worlds/mcp/raw-mcp.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('batches on /mcp', () => {
   const stage = stageMcp();

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { z } from 'zod';
 import { defineCapability } from '../../../commands/kernel/capability.ts';
-import { eventually } from '../../support/eventually.ts';
-import { callOf, openSession, rawMcp, rpc } from '../../support/mcp/raw-mcp.ts';
-import { sampleCaller } from '../../support/mcp/sample-caller.ts';
-import { type ServedMcp, serveMcp } from '../../support/mcp/serve-mcp.ts';
-import { verifies } from '../../support/verifies.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { callOf, openSession, rawMcp, rpc } from '../../support/worlds/mcp/raw-mcp.ts';
+import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
+import { type ServedMcp, serveMcp } from '../../support/worlds/mcp/serve-mcp.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const hints = { readOnly: true, destructive: false, idempotent: true, openWorld: false };
 const plain = {

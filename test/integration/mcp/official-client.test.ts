@@ -8,9 +8,9 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'chai';
 import { PROTOCOL_REVISION_NAMES } from '../../../mcp/protocol-revisions.ts';
-import { sampleCaller } from '../../support/mcp/sample-caller.ts';
-import { type ServedMcp, serveMcp } from '../../support/mcp/serve-mcp.ts';
-import { verifies } from '../../support/verifies.ts';
+import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
+import { type ServedMcp, serveMcp } from '../../support/worlds/mcp/serve-mcp.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 interface Connected {
   readonly client: Client;

@@ -6,10 +6,10 @@ import {
   ListTasksResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { expect } from 'chai';
-import { eventually } from '../../support/eventually.ts';
-import { openSession, rawMcp, rpc } from '../../support/mcp/raw-mcp.ts';
-import { notThere, type TaskProcess, TaskStage, type Waiting } from '../../support/mcp/task-stage.ts';
-import { verifies } from '../../support/verifies.ts';
+import { eventually } from '../../support/suite/eventually.ts';
+import { openSession, rawMcp, rpc } from '../../support/worlds/mcp/raw-mcp.ts';
+import { notThere, type TaskProcess, TaskStage, type Waiting } from '../../support/worlds/mcp/task-stage.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 interface Task {
   readonly taskId: string;

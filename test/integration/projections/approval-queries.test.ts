@@ -11,8 +11,8 @@ import {
 } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
 import { type OperationsVisible, sightIn } from '../../../commands/approvals/operation-sight.ts';
-import { askedFor, type SampleCheck, wentOn } from '../../support/sample-checks.ts';
-import { ORG } from '../../support/sample-history.ts';
+import { askedFor, type SampleCheck, wentOn } from '../../support/samples/sample-approvals.ts';
+import { ORG } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const PEOPLE = ['usr_1', 'usr_2', 'agt_1', 'agt_2'];

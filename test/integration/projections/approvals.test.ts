@@ -11,10 +11,10 @@ import { approvals } from '../../../projections/approvals.ts';
 import { listDueCommits, listOverdueApprovals } from '../../../projections/open-approvals.ts';
 import { listUndecidedApprovals } from '../../../projections/suspect-approvals.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
-import { happened, openSample } from '../../support/event-author.ts';
-import { askedFor, requestFacts, wentOn } from '../../support/sample-checks.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
-import { intended, MAILBOX } from '../../support/sample-history.ts';
+import { happened, openSample } from '../../support/samples/event-author.ts';
+import { askedFor, requestFacts, wentOn } from '../../support/samples/sample-approvals.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
+import { intended, MAILBOX } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig, rowsOf } from '../infra/projector/projector-rig.ts';
 
 const HOUR_MS = 3_600_000;

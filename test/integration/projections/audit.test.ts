@@ -4,11 +4,11 @@ import { appendFacts, envelope } from '../../../commands/kernel/decide-and-appen
 import { uuidToId } from '../../../commands/values/ids.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { type AuditFilter, getAudit, listAudit, openAudit } from '../../../projections/audit-queries.ts';
-import { happened, openSample, randomIds, sampleAuthor } from '../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
-import { MAILBOX, ORG, sampleHistory, TOKEN } from '../../support/sample-history.ts';
+import { happened, openSample, randomIds, sampleAuthor } from '../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
+import { MAILBOX, ORG, sampleHistory, TOKEN } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
-import { verifies } from '../../support/verifies.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('audit', () => {
   let rig: Rig;

@@ -3,8 +3,8 @@ import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
 import type { Projector } from '../../../infra/projector/projector.ts';
 import { draftReviews, listLeftReviews } from '../../../projections/draft-reviews.ts';
-import { happened } from '../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { happened } from '../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 describe('drafts and checks of which one was left behind', () => {

@@ -3,9 +3,9 @@ import { draft } from '../../../commands/drafts/draft.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { drafts, listDraftStates, listUnsentDrafts } from '../../../projections/drafts.ts';
 import { listWrittenTo } from '../../../projections/contacts.ts';
-import { happened, sealSample } from '../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
-import { verifies } from '../../support/verifies.ts';
+import { happened, sealSample } from '../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 type Told = keyof typeof SAMPLE_EVENTS;

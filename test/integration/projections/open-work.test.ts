@@ -3,11 +3,11 @@ import { approvals } from '../../../projections/approvals.ts';
 import { countOpenWork } from '../../../projections/open-work.ts';
 import { operations } from '../../../projections/operations.ts';
 import { sends } from '../../../projections/sends.ts';
-import { happened } from '../../support/event-author.ts';
-import { askedFor, wentOn } from '../../support/sample-checks.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
-import { MAILBOX } from '../../support/sample-history.ts';
-import { verifies } from '../../support/verifies.ts';
+import { happened } from '../../support/samples/event-author.ts';
+import { askedFor, wentOn } from '../../support/samples/sample-approvals.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
+import { MAILBOX } from '../../support/samples/sample-history.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();

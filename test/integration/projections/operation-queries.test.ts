@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { OperationsVisible } from '../../../commands/approvals/operation-sight.ts';
 import { listOperations } from '../../../projections/operation-queries.ts';
-import { happened, sampleAuthor } from '../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { happened, sampleAuthor } from '../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
-import { verifies } from '../../support/verifies.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 type Outcome = 'done' | 'failed' | 'unknown';
 /** By this principal on this mailbox. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { listUnsettledOperations } from '../../../projections/operations.ts';
-import { happened } from '../../support/event-author.ts';
-import { askedFor, wentOn } from '../../support/sample-checks.ts';
-import { intended, MAILBOX, operated, ORG } from '../../support/sample-history.ts';
+import { happened } from '../../support/samples/event-author.ts';
+import { askedFor, wentOn } from '../../support/samples/sample-approvals.ts';
+import { intended, MAILBOX, operated, ORG } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 describe('operations', () => {

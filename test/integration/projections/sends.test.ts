@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { type DueSend, listDueSends, sends } from '../../../projections/sends.ts';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
-import { happened, sealSample } from '../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { happened, sealSample } from '../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
 
 const MAILBOX = 'mbx_1';

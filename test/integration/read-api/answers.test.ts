@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createToken, deleteToken } from '../../../commands/organisation/manage-tokens.ts';
-import { errorOf, type RestStage, startRestStage } from '../../support/rest/rest-stage.ts';
-import { verifies } from '../../support/verifies.ts';
+import { errorOf, type RestStage, startRestStage } from '../../support/worlds/rest/rest-stage.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('answers on REST', () => {
   let stage: RestStage;

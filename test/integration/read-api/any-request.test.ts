@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type RestStage, startRestStage } from '../../support/rest/rest-stage.ts';
+import { type RestStage, startRestStage } from '../../support/worlds/rest/rest-stage.ts';
 
 const LIMITS = { readsPerMinute: 1_000_000, writesPerMinute: 1_000_000 };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

@@ -6,9 +6,9 @@ import {
   issuePaths,
   type RestStage,
   startRestStage,
-} from '../../support/rest/rest-stage.ts';
-import { exchange } from '../../support/raw-http.ts';
-import { verifies } from '../../support/verifies.ts';
+} from '../../support/worlds/rest/rest-stage.ts';
+import { exchange } from '../../support/servers/raw-http.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const MAX_BYTES = 1_048_576;
 const nested = (depth: number): string => `{"text":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;

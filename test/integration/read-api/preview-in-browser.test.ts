@@ -3,8 +3,8 @@ import { domainsOf } from '../../../commands/policy/address-look.ts';
 import { renderDocument } from '../../../read-api/approvals/render-document.ts';
 import { markupWork } from '../../../infra/markup/markup-work.ts';
 import { describeSend } from '../../../read-api/approvals/render-send.ts';
-import { requireBrowser, type TestBrowser } from '../../support/browser.ts';
-import { sendManifest } from '../../support/send-manifest.ts';
+import { requireBrowser, type TestBrowser } from '../../support/servers/browser.ts';
+import { sendManifest } from '../../support/samples/send-manifest.ts';
 
 const ORIGIN = 'http://preview.example';
 const WORDS = 'Approved by the gateway';

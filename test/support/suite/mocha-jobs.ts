@@ -2,7 +2,7 @@
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FIGURE } from '../long.ts';
+import { FIGURE } from './long.ts';
 import { runNode } from './child.ts';
 import type { Job, JobResult } from './job.ts';
 import { readMochaReport } from './mocha-report.ts';

@@ -9,11 +9,11 @@ import { envelope, loadAggregate } from '../../../commands/kernel/decide-and-app
 import { openJson } from '../../../commands/kernel/sealed-json.ts';
 import { operation } from '../../../commands/operations/operation.ts';
 import { openTargets } from '../../../commands/messages/selection.ts';
-import { stateAfter } from '../../support/decider-spec.ts';
-import { openSample, sampleAuthor, sealSample } from '../../support/event-author.ts';
-import { MemoryEventStore } from '../../support/memory-event-store.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
-import { verifies } from '../../support/verifies.ts';
+import { stateAfter } from '../../support/suite/decider-spec.ts';
+import { openSample, sampleAuthor, sealSample } from '../../support/samples/event-author.ts';
+import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const personal = { open: openSample };
 const FORGED = 'sealed:what somebody put there long ago';

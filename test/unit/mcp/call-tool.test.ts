@@ -5,10 +5,10 @@ import type { ServerInfo } from '../../../commands/ports/ports.ts';
 import { callTool, type ToolCall } from '../../../mcp/call-tool.ts';
 import { NEWEST_REVISION } from '../../../mcp/protocol-revisions.ts';
 import { ToolCatalogue } from '../../../mcp/list-tools.ts';
-import { sampleCaller } from '../../support/mcp/sample-caller.ts';
-import { samplePorts } from '../../support/mcp/sample-ports.ts';
-import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
-import { verifies } from '../../support/verifies.ts';
+import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
+import { samplePorts } from '../../support/worlds/mcp/sample-ports.ts';
+import { sampleRegistry } from '../../support/worlds/mcp/sample-registry.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 interface Result {
   readonly content: { type: string; text: string }[];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { EnvelopeRefusal, readEnvelope, readMessage } from '../../../mcp/json-rpc-messages.ts';
-import { verifies } from '../../support/verifies.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { NEWEST_REVISION, revisionNamed } from '../../../mcp/protocol-revisions.ts';
 import { ToolCatalogue, type ToolView } from '../../../mcp/list-tools.ts';
-import { type CallerTraits, sampleCaller } from '../../support/mcp/sample-caller.ts';
-import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
-import { verifies } from '../../support/verifies.ts';
+import { type CallerTraits, sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
+import { sampleRegistry } from '../../support/worlds/mcp/sample-registry.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const catalogue = new ToolCatalogue(sampleRegistry().registry);
 const view = (traits: CallerTraits = {}, advancedTools = false): ToolView => ({

@@ -4,10 +4,10 @@ import { type Tool, toolOf } from '../../../mcp/tool.ts';
 import { NEWEST_REVISION } from '../../../mcp/protocol-revisions.ts';
 import { ToolCatalogue } from '../../../mcp/list-tools.ts';
 import { callTool } from '../../../mcp/call-tool.ts';
-import { sampleCaller } from '../../support/mcp/sample-caller.ts';
-import { samplePorts } from '../../support/mcp/sample-ports.ts';
-import { type SampleNote, sampleRegistry } from '../../support/mcp/sample-registry.ts';
-import { verifies } from '../../support/verifies.ts';
+import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
+import { samplePorts } from '../../support/worlds/mcp/sample-ports.ts';
+import { type SampleNote, sampleRegistry } from '../../support/worlds/mcp/sample-registry.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const MAX = 4_096;
 

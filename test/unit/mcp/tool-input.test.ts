@@ -3,9 +3,9 @@ import type { Caller } from '../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import { type Tool, toolOf } from '../../../mcp/tool.ts';
 import { InvalidArguments, readArguments, schemaIssues } from '../../../mcp/tool-input.ts';
-import { sampleCaller } from '../../support/mcp/sample-caller.ts';
-import { sampleRegistry } from '../../support/mcp/sample-registry.ts';
-import { verifies } from '../../support/verifies.ts';
+import { sampleCaller } from '../../support/worlds/mcp/sample-caller.ts';
+import { sampleRegistry } from '../../support/worlds/mcp/sample-registry.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const tools = new Map(sampleRegistry().registry.map((capability) => [capability.name, toolOf(capability)]));
 function tool(name: string): Tool {

@@ -14,7 +14,7 @@ import { getIdentity } from '../../../read-api/identity/get-identity.ts';
 import { listFolders } from '../../../read-api/messages/list-folders.ts';
 import { inputSchema } from '../../../mcp/tool-schema.ts';
 import { type Tool, toolOf } from '../../../mcp/tool.ts';
-import { verifies } from '../../support/verifies.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 interface Definition {
   readonly name: string;

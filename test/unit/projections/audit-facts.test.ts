@@ -4,11 +4,11 @@ import type { PastFact } from '../../../commands/values/event.ts';
 import { AUDIT_OUTCOMES, auditFacts } from '../../../projections/audit-facts.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { openSealedFields, sealedFieldsOf } from '../../../projections/sealed-fields.ts';
-import { MemoryEventStore } from '../../support/memory-event-store.ts';
-import { openSample, sealSample } from '../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
-import { sampleHistory } from '../../support/sample-history.ts';
-import { verifies } from '../../support/verifies.ts';
+import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
+import { openSample, sealSample } from '../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
+import { sampleHistory } from '../../support/samples/sample-history.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 const anyData = { capability: 'archive', code: 'not_found', mailbox_id: null };
 

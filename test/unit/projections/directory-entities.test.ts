@@ -9,9 +9,9 @@ import { decidePolicy } from '../../../commands/policy/decide-policy.ts';
 import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
 import { changesOf, denialBy, keysOf } from '../../../projections/directory-entities.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
-import { happened, openSample, sealSample } from '../../support/event-author.ts';
-import { MemoryEventStore } from '../../support/memory-event-store.ts';
-import { SAMPLE_EVENTS } from '../../support/sample-events.ts';
+import { happened, openSample, sealSample } from '../../support/samples/event-author.ts';
+import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
+import { SAMPLE_EVENTS } from '../../support/samples/sample-events.ts';
 import {
   AGENT,
   AGENT_GRANT,
@@ -23,7 +23,7 @@ import {
   OWNER,
   sampleHistory,
   TOKEN,
-} from '../../support/sample-history.ts';
+} from '../../support/samples/sample-history.ts';
 
 /** The directory after every event of a log. */
 async function directoryAfter(events: MemoryEventStore): Promise<DirectoryMaps> {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { PersonSessionsEntry } from '../../../commands/ports/directory.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
 import { changeSessions } from '../../../projections/directory-sessions.ts';
-import { openSample, sealSample } from '../../support/event-author.ts';
+import { openSample, sealSample } from '../../support/samples/event-author.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.parse('2026-03-01T12:00:00.000Z');

@@ -3,7 +3,7 @@ import { actOnEmail } from '../../../commands/email/act-on-email.ts';
 import { emailRequests } from '../../../read-api/approvals/email-requests.ts';
 import { effectOf, leastEffectOf } from '../../../read-api/capability-registry.ts';
 import { awaitEmail } from '../../../read-api/waiting/await-email.ts';
-import { verifies } from '../../support/verifies.ts';
+import { verifies } from '../../support/suite/verifies.ts';
 
 describe('what a request is counted as', () => {
   it(`is a read where email.requests only looks ${verifies('contract:15:rates')}`, () => {

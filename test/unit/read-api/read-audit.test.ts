@@ -3,8 +3,8 @@ import { getAuditEvent, listAuditEvents } from '../../../read-api/audit/read-aud
 import type { AuditLine } from '../../../read-api/audit/audit-line.ts';
 import { createToken } from '../../../commands/organisation/manage-tokens.ts';
 import { uuidToId } from '../../../commands/values/ids.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../support/memory-gateway.ts';
-import { rejection } from '../../support/rejection.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../support/suite/rejection.ts';
 
 const EVENT_ID = '01890a5d-ac96-774b-bcce-b302099a8057';
 const row = (seq: number, change: object = {}) => ({

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import type { StoredEvent } from '../../../commands/values/event.ts';
-import { brokenApprovalRules, type Deciders, statusInStream } from '../../support/approval-invariants.ts';
+import {
+  brokenApprovalRules,
+  type Deciders,
+  statusInStream,
+} from '../../support/models/approval-invariants.ts';
 
 const START = Date.parse('2026-03-01T12:00:00.000Z');
 const at = (seconds: number): string => new Date(START + seconds * 1_000).toISOString();

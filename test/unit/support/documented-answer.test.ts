@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { capabilities } from '../../../read-api/capabilities.ts';
 import { openApiDocument } from '../../../read-api/http/openapi.ts';
 import { publicRoutes } from '../../../read-api/http/public-routes.ts';
-import { DocumentedAnswers, type MetAnswer } from '../../support/documented-answer.ts';
+import { DocumentedAnswers, type MetAnswer } from '../../support/suite/documented-answer.ts';
 
 describe('an answer held against the OpenAPI document', () => {
   const document = openApiDocument(

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import type { StoredEvent } from '../../../commands/values/event.ts';
-import { brokenInvariants, type ToldResult, type WatchedMessage } from '../../support/log-invariants.ts';
+import {
+  brokenInvariants,
+  type ToldResult,
+  type WatchedMessage,
+} from '../../support/models/log-invariants.ts';
 
 const DONE: ToldResult = { message_id: 'msg_1', outcome: 'done', new_message_id: 'msg_9' };
 const FAILED: ToldResult = { message_id: 'msg_1', outcome: 'failed', error: { code: 'mailbox_unavailable' } };

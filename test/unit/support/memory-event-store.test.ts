@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { GatewayError } from '../../../commands/values/errors.ts';
 import { WrongExpectedRevision } from '../../../commands/ports/event-store.ts';
 import type { NewEvent } from '../../../commands/values/event.ts';
-import { MemoryEventStore } from '../../support/memory-event-store.ts';
-import { rejection } from '../../support/rejection.ts';
+import { MemoryEventStore } from '../../support/fakes/memory-event-store.ts';
+import { rejection } from '../../support/suite/rejection.ts';
 
 const event = (id: string): NewEvent => ({ id, type: 'Happened', data: { id }, metadata: {} });
 

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type CommandResult, runCommand } from '../../../support/run-command.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type CommandResult, runCommand } from '../../../support/servers/run-command.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the commands on the machine', function () {
   this.timeout(60_000);

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import { openForAdmin } from '../../../../infra/admin/admin.ts';
 import { loadConfig } from '../../../../infra/process/config.ts';
 import { stopOrphan } from '../../../../infra/postgres/embedded/postgres-orphan.ts';
-import { eventually, startTestGateway, type TestGateway } from '../../../support/gateway.ts';
-import { type CommandResult, runCommand } from '../../../support/run-command.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually, startTestGateway, type TestGateway } from '../../../support/worlds/gateway.ts';
+import { type CommandResult, runCommand } from '../../../support/servers/run-command.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const RULE = { id: 'no-moves', when: { actions: ['move'] }, then: { decision: 'deny' } };
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { READ_MODELS } from '../../../../infra/projector/read-models.ts';
 import { audit } from '../../../../projections/audit.ts';
-import { happened, sampleAuthor } from '../../../support/event-author.ts';
-import { callRest, eventually, startTestGateway, type TestGateway } from '../../../support/gateway.ts';
-import { type CommandResult, runCommand } from '../../../support/run-command.ts';
+import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { callRest, eventually, startTestGateway, type TestGateway } from '../../../support/worlds/gateway.ts';
+import { type CommandResult, runCommand } from '../../../support/servers/run-command.ts';
 
 const AUDIT = `audit_v${String(audit.version)}`;
 const NAMES = READ_MODELS.map(({ name }) => name).join(', ');

@@ -4,8 +4,8 @@ import type { Ports } from '../../../../commands/ports/ports.ts';
 import { runApprovalWorker } from '../../../../infra/background/approval-worker.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { approvals } from '../../../../projections/approvals.ts';
-import { CHECKED, checkRig } from '../../../support/check-rig.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { CHECKED, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
 /** More than are committed at once in all mailboxes together. */

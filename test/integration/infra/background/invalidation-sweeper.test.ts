@@ -12,12 +12,12 @@ import { type FeedChange, feedEvents, feedStream } from '../../../../commands/fe
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { GroundSweeper } from '../../../../infra/background/invalidation-sweeper.ts';
 import { approvals } from '../../../../projections/approvals.ts';
-import { WORLD_NOW } from '../../../support/access-world.ts';
-import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { WORLD_NOW } from '../../../support/worlds/access-world.ts';
+import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
 /** What a map holds under this id. Throws when it holds nothing. */

@@ -5,10 +5,10 @@ import { operation } from '../../../../commands/operations/operation.ts';
 import { runOperationSweeper } from '../../../../infra/background/operation-sweeper.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { operations } from '../../../../projections/operations.ts';
-import { happened } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
+import { happened } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 import { openRig } from '../projector/projector-rig.ts';
 
 describe('the sweeper of operations, on a log and a database', () => {

@@ -6,12 +6,12 @@ import { runSendWorker } from '../../../../infra/background/send-worker.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { sends } from '../../../../projections/sends.ts';
-import { ProcessGone } from '../../../support/breaking-mailbox.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { LATER_AT_ENVELOPE } from '../../../support/fake-submission.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
 /** Telling an operation what an unknown send turned out to be. */

@@ -9,9 +9,9 @@ import { openDirectConnection } from '../../../../infra/postgres/direct-connecti
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';
 import { leaveFolder, takeFolder } from '../../../../infra/postgres/embedded/folder-owner.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { runCommand } from '../../../support/run-command.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { runCommand } from '../../../support/servers/run-command.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openHome } from './home-under-test.ts';
 
 describe('the home a backup is made of', function () {

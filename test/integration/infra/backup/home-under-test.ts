@@ -9,7 +9,7 @@ import { migrate } from '../../../../infra/postgres/migrate.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { loadMasterKey } from '../../../../infra/security/key-file.ts';
 import { openVault } from '../../../../infra/security/vault.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 
 export interface Home extends AsyncDisposable {

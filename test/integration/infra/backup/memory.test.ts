@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { runNode } from '../../../support/run-command.ts';
+import { runNode } from '../../../support/servers/run-command.ts';
 import { openHome } from './home-under-test.ts';
 
 const SMALL = 10_000;

@@ -8,9 +8,9 @@ import { readManifest } from '../../../../infra/backup/backup-manifest.ts';
 import { MIGRATIONS } from '../../../../infra/postgres/migrate.ts';
 import { readPostmasterFile } from '../../../../infra/postgres/embedded/postgres-orphan.ts';
 import { lookUpProcess } from '../../../../infra/postgres/embedded/process-facts.ts';
-import { eventually } from '../../../support/gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { runCommand, runNode } from '../../../support/run-command.ts';
+import { eventually } from '../../../support/worlds/gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { runCommand, runNode } from '../../../support/servers/run-command.ts';
 import { openHome } from './home-under-test.ts';
 import { BULK, rowsIn, save, SavedBackup } from './saved-backup.ts';
 

@@ -10,8 +10,8 @@ import { restoreBackup, type RestoreOptions } from '../../../../infra/backup/res
 import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { type Home, openHome } from './home-under-test.ts';
 
 /** Events of the saved log beside an odd one at its end. */

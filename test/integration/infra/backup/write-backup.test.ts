@@ -11,9 +11,9 @@ import { writeBackup } from '../../../../infra/backup/write-backup.ts';
 import { recordSize } from '../../../../infra/event-store/node/stored-record.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { version } from '../../../../infra/platform/version.ts';
-import { eventually } from '../../../support/gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { runCommand } from '../../../support/run-command.ts';
+import { eventually } from '../../../support/worlds/gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { runCommand } from '../../../support/servers/run-command.ts';
 import { type Home, openHome } from './home-under-test.ts';
 import type { Report } from '../../../../infra/backup/row-tally.ts';
 

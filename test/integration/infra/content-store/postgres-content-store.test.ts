@@ -7,11 +7,11 @@ import fc from 'fast-check';
 import { type NewContent, readText } from '../../../../commands/ports/content-store.ts';
 import { CHUNK_BYTES, PostgresContentStore } from '../../../../infra/content-store/postgres-content-store.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 

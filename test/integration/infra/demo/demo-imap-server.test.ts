@@ -10,10 +10,10 @@ import { startDemoSmtpServer } from '../../../../infra/demo/demo-smtp-server.ts'
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
 import { seedMailbox } from '../../../../infra/demo/seed-mailbox.ts';
-import { withClient } from '../../../support/mail-append.ts';
-import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { withClient } from '../../../support/servers/mail-append.ts';
+import { INBOX, mailGateway, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 const USER = 'anna@example.com';
 const PASSWORD = 'demo';

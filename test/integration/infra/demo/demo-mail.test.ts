@@ -4,10 +4,10 @@ import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import { type DemoMail, startDemoMail } from '../../../../infra/demo/demo-mail.ts';
-import { ensureDovecot } from '../../../support/ensure-dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { mailGateway, queryOf } from '../../../support/mail-gateway.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ensureDovecot } from '../../../support/servers/ensure-dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { mailGateway, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 const TEXTS = ['the first text', 'the second, longer text'];
 

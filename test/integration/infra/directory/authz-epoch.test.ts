@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type AuthzEpoch, watchAuthzEpoch } from '../../../../infra/directory/authz-epoch.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
 describe('the epoch of the directory', () => {

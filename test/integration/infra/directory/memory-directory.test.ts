@@ -5,12 +5,12 @@ import { openDirectConnection } from '../../../../infra/postgres/direct-connecti
 import { rebuildModels } from '../../../../infra/projector/rebuild-read-models.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { directory } from '../../../../projections/directory.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { happened } from '../../../support/event-author.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { AGENT, MAILBOX, ORG, OWNER, sampleHistory, TOKEN } from '../../../support/sample-history.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { happened } from '../../../support/samples/event-author.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { AGENT, MAILBOX, ORG, OWNER, sampleHistory, TOKEN } from '../../../support/samples/sample-history.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { openRig, personal, type Rig } from '../projector/projector-rig.ts';
 
 describe('directory copy', () => {

@@ -8,10 +8,10 @@ import { startEventNode } from '../../../../infra/event-store/node/start-event-n
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { freezableProxy } from '../../../contract/event-store/freezable-proxy.ts';
 import { SubscriptionWatch } from '../../../contract/event-store/subscription-watch.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { NodeChild } from './node-child.ts';
 
 const NOT_READY = /Not Ready|UNAVAILABLE|ECONNREFUSED|Connection dropped/;

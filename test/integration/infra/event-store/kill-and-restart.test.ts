@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
-import { figure, isLong, timesOf } from '../../../support/long.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { figure, isLong, timesOf } from '../../../support/suite/long.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { Follower, expectWhole, startLoad } from './load.ts';
 import { NodeChild } from './node-child.ts';
 

@@ -16,10 +16,10 @@ import { startEventNode } from '../../../../infra/event-store/node/start-event-n
 import type { EventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { freshStream, rejection } from '../../../contract/event-store/store-under-test.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const fact = () => ({ id: crypto.randomUUID(), type: 'AccessTested', data: {}, metadata: {} });
 

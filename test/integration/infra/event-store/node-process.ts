@@ -3,7 +3,7 @@ import pg from 'pg';
 import { startEventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import type { EventNode } from '../../../../infra/event-store/node/start-event-node.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 /** What the parent passes as the only argument. */
 export interface NodeJob {

@@ -6,8 +6,8 @@ import { expect } from 'chai';
 import { loadConfig } from '../../../../infra/process/config.ts';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
 import { openStores } from '../../../../infra/process/open-stores.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 describe('the embedded event node', function () {
   this.timeout(30_000);

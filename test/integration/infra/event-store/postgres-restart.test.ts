@@ -8,10 +8,10 @@ import { openEventStore } from '../../../../infra/event-store/event-store-client
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { startEmbeddedPostgres } from '../../../../infra/postgres/embedded/embedded-postgres.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { figure, isLong, timesOf } from '../../../support/long.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { figure, isLong, timesOf } from '../../../support/suite/long.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { Follower, expectWhole, startLoad } from './load.ts';
 import type { Load } from './load.ts';
 import { NodeChild } from './node-child.ts';

@@ -7,10 +7,10 @@ import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { credentials } from '@grpc/grpc-js';
 import type { ClientReadableStream } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { eventually } from '../../../support/eventually.ts';
-import { figure, isLong, timesOf } from '../../../support/long.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { figure, isLong, timesOf } from '../../../support/suite/long.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 import { NodeChild } from './node-child.ts';
 
 const MIB = 1_048_576;

@@ -8,8 +8,8 @@ import {
   WriterSession,
 } from '../../../../infra/event-store/node/writer-session.ts';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 import { rejection } from '../../../contract/event-store/store-under-test.ts';
 
 const record = (session: WriterSession) => ({

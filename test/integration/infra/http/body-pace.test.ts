@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { BODY_PACE, holdToPace, timeForMs } from '../../../../infra/http/body-pace.ts';
-import { type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
+import { type RestStage, startRestStage } from '../../../support/worlds/rest/rest-stage.ts';
 
 const MIB = 1024 * 1024;
 const PACE = { graceMs: 300, bytesPerSecond: 20_000 };

@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { PREVIEW_STYLE } from '../../../../read-api/approvals/render-style.ts';
-import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { errorOf, type RestStage, startRestStage } from '../../../support/worlds/rest/rest-stage.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../../infra/console');
 const sources = globSync('*.{js,css,html,svg}', { cwd: FOLDER }).map((name) => ({

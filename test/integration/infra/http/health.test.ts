@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import express from 'express';
 import { type Checks, healthRouter } from '../../../../infra/http/health-router.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Ready {
   readonly status: string;

@@ -4,12 +4,12 @@ import net from 'node:net';
 import { expect } from 'chai';
 import { startHttpServer } from '../../../../infra/http/http-server.ts';
 import { createMetrics } from '../../../../infra/observability/metrics.ts';
-import { errorOf, type RestStage, startRestStage } from '../../../support/rest/rest-stage.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { exchange } from '../../../support/raw-http.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { errorOf, type RestStage, startRestStage } from '../../../support/worlds/rest/rest-stage.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { exchange } from '../../../support/servers/raw-http.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the HTTP server', () => {
   let stage: RestStage;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { type MetricsServer, startMetricsServer } from '../../../../infra/http/metrics-server.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the metrics listener', () => {
   let metrics: Metrics;

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { firstContacts } from '../../../../infra/mail-index/first-contacts-sql.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,
   type IndexUnderTest,
   indexUnderTest,
   MAILBOX_ID,
   MAILBOX_NUMBER,
-} from '../../../support/filled-mirror.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { ARCHIVE, INBOX, queryOf } from '../../../support/mail-gateway.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/filled-mirror.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { ARCHIVE, INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const FOLDERS = [INBOX, ARCHIVE];
 

@@ -5,19 +5,19 @@ import type { FetchedMessage, FolderRef } from '../../../../commands/mail/messag
 import { matches } from '../../../../commands/mail/matches.ts';
 import { withThreadIds } from '../../../../commands/mail/threads.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/filled-mirror.ts';
-import { timesOf } from '../../../support/long.ts';
-import { appendMessages } from '../../../support/mail-append.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/worlds/filled-mirror.ts';
+import { timesOf } from '../../../support/suite/long.ts';
+import { appendMessages } from '../../../support/servers/mail-append.ts';
 import {
   ARCHIVE,
   INBOX,
   mailGateway,
   type MailGatewayUnderTest,
   queryOf,
-} from '../../../support/mail-gateway.ts';
-import { type Asked, askedQueries, seedMessages } from '../../../support/random-mailbox.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/mail-gateway.ts';
+import { type Asked, askedQueries, seedMessages } from '../../../support/models/random-mailbox.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PROJECT: FolderRef = { number: 3, path: 'Projekte/Größe & Co' };
 const FOLDERS = [INBOX, ARCHIVE, PROJECT];

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { knownCorrespondents } from '../../../../infra/mail-index/known-correspondents.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,
   type IndexUnderTest,
   indexUnderTest,
   MAILBOX_ID,
   MAILBOX_NUMBER,
-} from '../../../support/filled-mirror.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { ARCHIVE, INBOX } from '../../../support/mail-gateway.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/filled-mirror.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { ARCHIVE, INBOX } from '../../../support/worlds/mail-gateway.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('with whom a mailbox is known to have had mail', function () {
   this.timeout(20_000);

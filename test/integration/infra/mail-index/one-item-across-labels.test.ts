@@ -5,15 +5,20 @@ import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import { matches } from '../../../../commands/mail/matches.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
 import type { LabelledFolder } from '../../../../infra/mail/labelled-folders.ts';
-import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/filled-mirror.ts';
-import { GMAIL_LIKE } from '../../../support/imap-habits.ts';
-import { ALL_MAIL, SPAM, TRASH, LabelledAccount } from '../../../support/labelled-account.ts';
-import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
-import { timesOf } from '../../../support/long.ts';
-import { plainMessage } from '../../../support/mail-append.ts';
-import { queryOf } from '../../../support/mail-gateway.ts';
-import { type Asked, askedQueries } from '../../../support/random-mailbox.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type IndexUnderTest, indexUnderTest, MAILBOX_ID } from '../../../support/worlds/filled-mirror.ts';
+import { GMAIL_LIKE } from '../../../support/servers/imap-habits.ts';
+import {
+  ALL_MAIL,
+  SPAM,
+  TRASH,
+  LabelledAccount,
+} from '../../../support/servers/fake-gmail/labelled-account.ts';
+import { ScriptedImapServer } from '../../../support/servers/scripted-imap.ts';
+import { timesOf } from '../../../support/suite/long.ts';
+import { plainMessage } from '../../../support/servers/mail-append.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type Asked, askedQueries } from '../../../support/models/random-mailbox.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** In home order. */
 const FOLDERS: readonly LabelledFolder[] = [

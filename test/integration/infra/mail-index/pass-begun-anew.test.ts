@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
-import { testDatabase } from '../../../support/postgres.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
 
 describe('a copy whose first pass was begun anew by an earlier version', function () {
   this.timeout(15_000);

@@ -15,10 +15,10 @@ import {
   openIndex,
   testLocators,
   WHOLE,
-} from '../../../support/filled-mirror.ts';
-import { figure, isLong } from '../../../support/long.ts';
-import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+} from '../../../support/worlds/filled-mirror.ts';
+import { figure, isLong } from '../../../support/suite/long.ts';
+import { INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const KEY = { mailboxNumber: MAILBOX_NUMBER, folderNumber: INBOX.number };
 

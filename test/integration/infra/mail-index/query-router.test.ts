@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { MailAnswer } from '../../../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../../../commands/mail/query.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,
   type IndexUnderTest,
@@ -10,11 +10,11 @@ import {
   LIFE_OF_TEST,
   MAILBOX_ID,
   MAILBOX_NUMBER,
-} from '../../../support/filled-mirror.ts';
-import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
-import { ARCHIVE, INBOX, queryOf } from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/filled-mirror.ts';
+import { appendMessages, plainMessage, withClient } from '../../../support/servers/mail-append.ts';
+import { ARCHIVE, INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** Where the copies of a filled index say the feed is, and where the log ends: which of the two answered shows by it. */
 const OF_INDEX = 5n;

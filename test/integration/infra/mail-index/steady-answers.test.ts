@@ -10,8 +10,8 @@ import {
   openIndex,
   testLocators,
   WHOLE,
-} from '../../../support/filled-mirror.ts';
-import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
+} from '../../../support/worlds/filled-mirror.ts';
+import { INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
 
 const SEEDED = 100;
 /** Found by a hash, each is checked. */

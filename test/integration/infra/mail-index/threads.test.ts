@@ -3,18 +3,18 @@ import type { Filter } from '../../../../commands/mail/mail-filter.ts';
 import type { MailAnswer } from '../../../../commands/ports/mail-port.ts';
 import type { MailQuery } from '../../../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,
   type IndexUnderTest,
   indexUnderTest,
   MAILBOX_ID,
   MAILBOX_NUMBER,
-} from '../../../support/filled-mirror.ts';
-import { appendMessages } from '../../../support/mail-append.ts';
-import { ARCHIVE, INBOX, queryOf } from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/filled-mirror.ts';
+import { appendMessages } from '../../../support/servers/mail-append.ts';
+import { ARCHIVE, INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const FOLDERS = [INBOX, ARCHIVE];
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { eventually } from '../../../support/eventually.ts';
-import { COURIER_LIKE } from '../../../support/imap-habits.ts';
-import { plainMessage } from '../../../support/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { PlainAccount } from '../../../support/plain-account.ts';
-import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { COURIER_LIKE } from '../../../support/servers/imap-habits.ts';
+import { plainMessage } from '../../../support/servers/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/servers/plain-account.ts';
+import { ScriptedImapServer } from '../../../support/servers/scripted-imap.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { rememberExpunged } from '../../../../infra/mail-index/expunged-messages.ts';
 import { createMirrorVersions } from '../../../../infra/mail-sync/postgres-mirror-versions.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('what is known of messages that went away', function () {
   this.timeout(20_000);

@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import type { MailSession } from '../../../../commands/ports/mail-port.ts';
 import type { MessageRef } from '../../../../commands/mail/message.ts';
 import { FolderGone } from '../../../../infra/mail/open-folder.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { COURIER_LIKE, CYRUS_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';
-import { plainMessage } from '../../../support/mail-append.ts';
-import { queryOf } from '../../../support/mail-gateway.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { PlainAccount } from '../../../support/plain-account.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { COURIER_LIKE, CYRUS_LIKE, type ImapHabits, MODERN } from '../../../support/servers/imap-habits.ts';
+import { plainMessage } from '../../../support/servers/mail-append.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/servers/plain-account.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { ScriptedImapServer } from '../../../support/servers/scripted-imap.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const lookAt = (mail: MailSession, { folder, uidValidity, uid }: MessageRef) =>
   mail.look(folder, uidValidity, [uid]);

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { OwnChange } from '../../../../commands/ports/change-attribution.ts';
 import { lookUpItems } from '../../../../commands/messages/look-up-items.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { GMAIL_LIKE } from '../../../support/imap-habits.ts';
-import { ALL_MAIL, TRASH, LabelledAccount } from '../../../support/labelled-account.ts';
-import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
-import { plainMessage } from '../../../support/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { GMAIL_LIKE } from '../../../support/servers/imap-habits.ts';
+import { ALL_MAIL, TRASH, LabelledAccount } from '../../../support/servers/fake-gmail/labelled-account.ts';
+import { ScriptedImapServer } from '../../../support/servers/scripted-imap.ts';
+import { plainMessage } from '../../../support/servers/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const raw = (subject: string): string => plainMessage({ subject, id: `<${subject}@example.org>` });
 

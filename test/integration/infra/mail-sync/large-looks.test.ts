@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { FolderUpdate, MailIndex } from '../../../../infra/mail-index/folder-mirror.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages } from '../../../support/mail-append.ts';
-import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages } from '../../../support/servers/mail-append.ts';
+import { INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 /** More than a look takes in at once. */
 const MESSAGES = 600;

@@ -3,10 +3,10 @@ import { feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { catalogueOf } from '../../../../commands/values/event.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 describe('an append of an earlier worker that arrives late', function () {
   this.timeout(20_000);

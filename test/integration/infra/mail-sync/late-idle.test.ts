@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { COURIER_LIKE, type ImapHabits, MODERN } from '../../../support/imap-habits.ts';
-import { plainMessage } from '../../../support/mail-append.ts';
-import { queryOf } from '../../../support/mail-gateway.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { PlainAccount } from '../../../support/plain-account.ts';
-import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { COURIER_LIKE, type ImapHabits, MODERN } from '../../../support/servers/imap-habits.ts';
+import { plainMessage } from '../../../support/servers/mail-append.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { PlainAccount } from '../../../support/servers/plain-account.ts';
+import { ScriptedImapServer } from '../../../support/servers/scripted-imap.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const ROUND_MS = 60_000;
 const TOLD_MS = 2_000;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 describe('a copy that lost what its worker wrote', function () {
   this.timeout(20_000);

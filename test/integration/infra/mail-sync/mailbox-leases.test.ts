@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import { MailboxLeases } from '../../../../infra/mail-sync/mailbox-leases.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 const IDS = ['mbx_1', 'mbx_2', 'mbx_3'];
 const news = (...ids: string[]) => new Map(ids.map((id) => [id, { isCurrent: true, lastEventAt: null }]));

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
-import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { queryOf } from '../../../support/mail-gateway.ts';
-import { type RigOptions, type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { type CuttingProxy, startCuttingProxy } from '../../../support/servers/cutting-proxy.ts';
+import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type RigOptions, type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 const mail = (subject: string) => ({ raw: plainMessage({ subject }) });
 

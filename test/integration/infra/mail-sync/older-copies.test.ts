@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const MESSAGES = 1_500;
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const RULE = 'contract:20:mailboxes-shared';
 /** Nothing but what is told brings a mailbox to its worker. */

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages } from '../../../support/mail-append.ts';
-import { INBOX, queryOf } from '../../../support/mail-gateway.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages } from '../../../support/servers/mail-append.ts';
+import { INBOX, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const mail = (id: string): string =>
   `From: Ann <ann@example.com>\r\nSubject: ${id}\r\nMessage-ID: <${id}@example.com>\r\n\r\nHello\r\n`;

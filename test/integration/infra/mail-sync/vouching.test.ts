@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { appendMessages, plainMessage } from '../../../support/mail-append.ts';
-import { queryOf } from '../../../support/mail-gateway.ts';
-import { type SyncRig, startSyncRig } from '../../../support/mail-sync-rig.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { appendMessages, plainMessage } from '../../../support/servers/mail-append.ts';
+import { queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { type SyncRig, startSyncRig } from '../../../support/worlds/mail-sync-rig.ts';
 
 describe('what a worker vouches for', function () {
   this.timeout(20_000);

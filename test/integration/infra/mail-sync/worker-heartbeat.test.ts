@@ -3,8 +3,8 @@ import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import { WorkerHeartbeat } from '../../../../infra/mail-sync/worker-heartbeat.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 describe('the heart of a process that works on mail', function () {
   this.timeout(20_000);

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { messageComposer } from '../../../../infra/mail/compose-message.ts';
-import { bytesOf, composed, SIMPLE } from '../../../support/composed-message.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { bytesOf, composed, SIMPLE } from '../../../support/samples/composed-message.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('composing a message', () => {
   it('writes plain text with neither a Date nor a Bcc', async () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { MailSession } from '../../../../commands/ports/mail-port.ts';
-import { BARE, NO_MOVE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { appendMessages, withClient } from '../../../support/mail-append.ts';
-import { ARCHIVE, INBOX, mailGateway } from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { BARE, NO_MOVE, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { appendMessages, withClient } from '../../../support/servers/mail-append.ts';
+import { ARCHIVE, INBOX, mailGateway } from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const raw = 'From: a@example.com\r\nSubject: Guarded\r\nMessage-ID: <g@example.com>\r\n\r\nHello\r\n';
 

@@ -5,18 +5,18 @@ import { type Keyset, type MailQuery, type Order, ORDERS } from '../../../../com
 import type { FetchedMessage, FolderRef } from '../../../../commands/mail/message.ts';
 import { matches, type MatchContext } from '../../../../commands/mail/matches.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
-import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { appendMessages, type SeedMessage, withClient } from '../../../support/mail-append.ts';
+import { BARE, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { appendMessages, type SeedMessage, withClient } from '../../../support/servers/mail-append.ts';
 import {
   ARCHIVE,
   INBOX,
   mailGateway,
   type MailGatewayUnderTest,
   queryOf,
-} from '../../../support/mail-gateway.ts';
-import { filterArbitrary } from '../../../support/message-arbitrary.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/mail-gateway.ts';
+import { filterArbitrary } from '../../../support/models/message-arbitrary.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PROJECT: FolderRef = { number: 3, path: 'Projekte/Größe & Co' };
 const FOLDERS = [INBOX, ARCHIVE, PROJECT];

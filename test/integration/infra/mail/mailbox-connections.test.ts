@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { HostSettings } from '../../../../commands/ports/mail-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
-import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
-import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
-import { INBOX, mailGateway, queryOf } from '../../../support/mail-gateway.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type CuttingProxy, startCuttingProxy } from '../../../support/servers/cutting-proxy.ts';
+import { PASSWORD, requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { appendMessages, plainMessage, withClient } from '../../../support/servers/mail-append.ts';
+import { INBOX, mailGateway, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const CREDENTIALS = { kind: 'password', username: 'anna', password: PASSWORD } as const;
 

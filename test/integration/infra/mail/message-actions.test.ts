@@ -1,18 +1,24 @@
 import { expect } from 'chai';
 import type { ActionOutcome } from '../../../../commands/ports/mail-port.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
-import { type CuttingProxy, startCuttingProxy } from '../../../support/cutting-proxy.ts';
-import { BARE, MOVE_ONLY, NO_MOVE, requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { appendMessages, plainMessage, withClient } from '../../../support/mail-append.ts';
+import { type CuttingProxy, startCuttingProxy } from '../../../support/servers/cutting-proxy.ts';
+import {
+  BARE,
+  MOVE_ONLY,
+  NO_MOVE,
+  requireTestDovecot,
+  type TestDovecot,
+} from '../../../support/servers/dovecot.ts';
+import { appendMessages, plainMessage, withClient } from '../../../support/servers/mail-append.ts';
 import {
   ARCHIVE,
   INBOX,
   mailGateway,
   type MailGatewayUnderTest,
   queryOf,
-} from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const seed = async (server: TestDovecot, user: string, count = 4): Promise<void> => {
   const raws = Array.from({ length: count }, (_, n) => ({

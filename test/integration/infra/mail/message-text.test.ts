@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { appendMessages } from '../../../support/mail-append.ts';
-import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { appendMessages } from '../../../support/servers/mail-append.ts';
+import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/worlds/mail-gateway.ts';
 
 const head = (subject: string, ...more: string[]): string[] => [
   'From: Bob <bob@example.org>',

@@ -2,11 +2,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect } from 'chai';
 import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
 import type { BodySource, FetchedMessage } from '../../../../commands/mail/message.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { appendMessages } from '../../../support/mail-append.ts';
-import { INBOX, mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';
-import { indexUnderTest } from '../../../support/filled-mirror.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { appendMessages } from '../../../support/servers/mail-append.ts';
+import {
+  INBOX,
+  mailGateway,
+  type MailGatewayUnderTest,
+  queryOf,
+} from '../../../support/worlds/mail-gateway.ts';
+import { indexUnderTest } from '../../../support/worlds/filled-mirror.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const part = (...lines: string[]): string => ['--m', ...lines].join('\r\n');
 const multipart = (type: string, ...parts: string[]): string =>

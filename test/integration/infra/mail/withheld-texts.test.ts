@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { showText, bodyOf } from '../../../../read-api/messages/message-body.ts';
 import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
 import { markupThreads } from '../../../../infra/markup/markup-threads.ts';
-import { MODERN } from '../../../support/imap-habits.ts';
-import { LabelledAccount } from '../../../support/labelled-account.ts';
-import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/mail-gateway.ts';
-import { ScriptedImapServer } from '../../../support/scripted-imap.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { MODERN } from '../../../support/servers/imap-habits.ts';
+import { LabelledAccount } from '../../../support/servers/fake-gmail/labelled-account.ts';
+import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { ScriptedImapServer } from '../../../support/servers/scripted-imap.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const TEXTS = ['The first text.', 'The second text, which is longer.', 'A third.'];
 

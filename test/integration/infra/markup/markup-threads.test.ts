@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { MarkupRefused } from '../../../../commands/html/written-markup.ts';
 import { createMarkup, type MarkupLimits } from '../../../../infra/markup/markup-threads.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 2_000, heapMiB: 64, idleMs: 1_000 };
 

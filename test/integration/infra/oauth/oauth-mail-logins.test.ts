@@ -22,15 +22,15 @@ import {
   CLIENT_ID,
   CLIENT_SECRET,
   startAuthorizationServer,
-} from '../../../support/authorization-server.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { type TestDatabase, testDatabase } from '../../../support/postgres.ts';
-import { ProviderBrowser } from '../../../support/provider-browser.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/servers/authorization-server.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { type TestDatabase, testDatabase } from '../../../support/servers/postgres.ts';
+import { ProviderBrowser } from '../../../support/servers/provider-browser.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const BASE_URL = 'http://127.0.0.1:4';
 const IMAP = { host: 'imap.example.com', port: 993, security: 'tls' } as const;

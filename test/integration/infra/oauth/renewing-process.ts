@@ -4,9 +4,9 @@ import { createMailLogins } from '../../../../infra/oauth/oauth-mail-logins.ts';
 import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSecrets } from '../../../../infra/security/secrets.ts';
-import { CLIENT_ID, CLIENT_SECRET } from '../../../support/authorization-server.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { CLIENT_ID, CLIENT_SECRET } from '../../../support/servers/authorization-server.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 const [databaseUrl = '', issuer = '', masterKey = '', mailbox = '', now = ''] = process.argv.slice(2);
 const clock = new ManualClock(now);

@@ -6,10 +6,13 @@ import type { HostSettings, MailLogin } from '../../../../commands/ports/mail-po
 import { SubmissionFailure } from '../../../../commands/ports/submission-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
-import { type AuthorizationServer, startAuthorizationServer } from '../../../support/authorization-server.ts';
-import { requireTestDovecot, type TestDovecot } from '../../../support/dovecot.ts';
-import { mailGateway, queryOf } from '../../../support/mail-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+import {
+  type AuthorizationServer,
+  startAuthorizationServer,
+} from '../../../support/servers/authorization-server.ts';
+import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
+import { mailGateway, queryOf } from '../../../support/worlds/mail-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const ADDRESS = 'anna@example.com';
 const GUARD = createEgressGuard(['127.0.0.0/8:*']);

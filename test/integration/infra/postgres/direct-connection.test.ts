@@ -5,8 +5,8 @@ import {
   openDirectConnection,
   refuseTransactionPooler,
 } from '../../../../infra/postgres/direct-connection.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import type { Server } from 'node:net';
 
 /** One message of the Postgres protocol: type, length, body. */

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { startLeases } from '../../../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { RunningLeases } from '../../../../infra/postgres/leases.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('leases', function () {
   this.timeout(20_000);

@@ -3,10 +3,10 @@ import type { Pool } from 'pg';
 import { PostgresMcpCalls } from '../../../../infra/postgres/mcp-calls.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('calls of MCP sessions', function () {
   this.timeout(20_000);

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { PostgresMcpSessions } from '../../../../infra/postgres/mcp-sessions.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { McpSession } from '../../../../commands/ports/mcp.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
-import { verifies } from '../../../support/verifies.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

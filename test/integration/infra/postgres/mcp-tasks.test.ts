@@ -6,10 +6,10 @@ import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { type RunningLeases, startLeases } from '../../../../infra/postgres/leases.ts';
 import { PostgresMcpTasks } from '../../../../infra/postgres/mcp-tasks.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const OWNER = { orgId: 'org_1', principalId: 'agt_1' };
 const OTHERS = [

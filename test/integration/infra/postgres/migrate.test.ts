@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { migrate } from '../../../../infra/postgres/migrate.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('migrate', function () {
   this.timeout(20_000);

@@ -2,13 +2,13 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { CrashLine } from '../../../support/crash-line.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { CrashLine } from '../../../support/models/crash-line.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('postgresSql', function () {
   this.timeout(20_000);

@@ -15,9 +15,9 @@ import {
   type EmbeddedStore,
   freshStream,
 } from '../../../contract/event-store/store-under-test.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const NO_SPACE = {
   code: 'store_unavailable',

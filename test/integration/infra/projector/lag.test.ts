@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { readinessChecks } from '../../../../infra/process/readiness.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
-import { happened } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { MAILBOX, sampleHistory } from '../../../support/sample-history.ts';
+import { happened } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { MAILBOX, sampleHistory } from '../../../support/samples/sample-history.ts';
 import { openRig, type Rig } from './projector-rig.ts';
 
 describe('lag of the read models', () => {

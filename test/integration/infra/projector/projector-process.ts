@@ -7,9 +7,9 @@ import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';
-import { openSample } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { openSample } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import { counting } from './projector-rig.ts';
 
 const [databaseUrl = '', eventStoreUrl = ''] = process.argv.slice(2);

@@ -12,10 +12,10 @@ import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';
 import type { Projection } from '../../../../projections/projection.ts';
-import { openSample } from '../../../support/event-author.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { openSample } from '../../../support/samples/event-author.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 export const personal: PersonalData = {
   seal: () => Promise.reject(new Error('nothing is sealed here')),

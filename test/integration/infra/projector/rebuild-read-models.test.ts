@@ -11,12 +11,12 @@ import { audit } from '../../../../projections/audit.ts';
 import { directory } from '../../../../projections/directory.ts';
 import { operations } from '../../../../projections/operations.ts';
 import type { Projection } from '../../../../projections/projection.ts';
-import { happened } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { MAILBOX, operated, sampleHistory } from '../../../support/sample-history.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
+import { happened } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { MAILBOX, operated, sampleHistory } from '../../../support/samples/sample-history.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
 import { openRig, personal, type Rig, rowsOf } from './projector-rig.ts';
 
 const MODELS = [directory, operations, audit];

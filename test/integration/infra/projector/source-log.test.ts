@@ -10,10 +10,10 @@ import {
   ReadModelsOfAnotherLog,
 } from '../../../../infra/projector/source-log.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the log that read models were made from', () => {
   let database: TestDatabase;

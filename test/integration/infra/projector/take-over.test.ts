@@ -8,12 +8,12 @@ import {
   openEventStore,
 } from '../../../../infra/event-store/event-store-client.ts';
 import { embeddedStore, type EmbeddedStore } from '../../../contract/event-store/store-under-test.ts';
-import { happened } from '../../../support/event-author.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { figure, timesOf } from '../../../support/long.ts';
-import { ORG } from '../../../support/sample-history.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { wholeLog } from '../../../support/whole-log.ts';
+import { happened } from '../../../support/samples/event-author.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { figure, timesOf } from '../../../support/suite/long.ts';
+import { ORG } from '../../../support/samples/sample-history.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { wholeLog } from '../../../support/samples/whole-log.ts';
 import { openRig, type Rig } from './projector-rig.ts';
 
 const PROCESS = fileURLToPath(new URL('projector-process.ts', import.meta.url));

@@ -3,11 +3,11 @@ import { routeKey } from '../../../../commands/values/ids.ts';
 import type { HashedPassword, OneTimeLinks } from '../../../../commands/ports/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createOneTimeLinks } from '../../../../infra/security/one-time-links.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY_MS = 86_400_000;
 

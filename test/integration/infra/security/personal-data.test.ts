@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createPersonalData } from '../../../../infra/security/personal-data.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
-import { verifies } from '../../../support/verifies.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const ERASE = 'update vault.personal_key set wrapped = null, erased_at = now() where owner_id = $1';
 

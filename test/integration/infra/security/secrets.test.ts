@@ -2,14 +2,14 @@ import { argon2Sync } from 'node:crypto';
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSecrets } from '../../../../infra/security/secrets.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Secrets } from '../../../../commands/ports/sign-in-port.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 describe('secrets', function () {
   this.timeout(20_000);

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSessionUse } from '../../../../infra/security/session-use.ts';
 import { startTokenUse } from '../../../../infra/security/token-use-writer.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
 const MINUTE_MS = 60_000;

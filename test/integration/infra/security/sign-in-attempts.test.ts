@@ -4,11 +4,11 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { AttemptLimits } from '../../../../commands/ports/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSignInAttempts } from '../../../../infra/security/sign-in-attempts.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('tries of passwords', () => {
   let database: TestDatabase;

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { startTokenUse } from '../../../../infra/security/token-use-writer.ts';
 import { listTokenUses } from '../../../../projections/token-use.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { testDatabase, type TestDatabase } from '../../../support/postgres.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 describe('token use', () => {
   let database: TestDatabase;

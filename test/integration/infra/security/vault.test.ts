@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { openVault, opensGatewayKey, vaultExists } from '../../../../infra/security/vault.ts';
-import { testDatabase } from '../../../support/postgres.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { testDatabase } from '../../../support/servers/postgres.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 import type { Pool } from 'pg';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { Vault } from '../../../../infra/security/vault.ts';
-import type { TestDatabase } from '../../../support/postgres.ts';
+import type { TestDatabase } from '../../../support/servers/postgres.ts';
 
 const fingerprint = (vault: Vault): string[] => [
   ...[vault.idKey, vault.locatorEncryptionKey, vault.locatorMacKey].map((key) =>

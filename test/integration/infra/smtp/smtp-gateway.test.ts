@@ -8,7 +8,7 @@ import {
 } from '../../../../commands/ports/submission-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { SmtpGateway, type SmtpGatewayOptions } from '../../../../infra/smtp/smtp-gateway.ts';
-import { ScriptedSmtp, type SmtpScript, type SmtpStage } from '../../../support/scripted-smtp.ts';
+import { ScriptedSmtp, type SmtpScript, type SmtpStage } from '../../../support/servers/scripted-smtp.ts';
 
 const PASSWORD: MailLogin = { kind: 'password', username: 'anna', password: 'open-sesame-42' };
 const ENVELOPE = { from: 'anna@example.com', to: ['bob@example.org'] };

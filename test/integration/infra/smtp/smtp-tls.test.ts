@@ -12,7 +12,7 @@ import {
 } from '../../../../commands/ports/submission-port.ts';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { SmtpGateway } from '../../../../infra/smtp/smtp-gateway.ts';
-import { selfSigned } from '../../../support/self-signed.ts';
+import { selfSigned } from '../../../support/servers/self-signed.ts';
 
 const ENVELOPE = { from: 'anna@example.com', to: ['bob@example.org'] };
 const MESSAGE = Buffer.from('Subject: hello\r\n\r\nHello\r\n');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isLongEnough, NewPassword } from '../../../../commands/accounts/credentials.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const takes = (password: string): boolean => NewPassword.safeParse(password).success;
 

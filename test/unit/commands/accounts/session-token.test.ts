@@ -11,10 +11,10 @@ import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts'
 import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const QUARTER_MS = 15 * 60_000;
 const auth = { type: 'password', username: 'box', password: 'a secret of the box' };

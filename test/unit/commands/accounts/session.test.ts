@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { endSession, session, startSession, stepUp } from '../../../../commands/accounts/session.ts';
-import { given, NOW } from '../../../support/decider-spec.ts';
-import { sealSample } from '../../../support/event-author.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given, NOW } from '../../../support/suite/decider-spec.ts';
+import { sealSample } from '../../../support/samples/event-author.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const later = (milliseconds: number): string => new Date(NOW.getTime() + milliseconds).toISOString();
 const HOUR_MS = 3_600_000;

@@ -11,9 +11,9 @@ import type { PublicContext } from '../../../../commands/kernel/public-route.ts'
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getSession, listSessions } from '../../../../read-api/auth/sessions.ts';
-import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, OWNER, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const QUARTER_MS = 15 * 60_000;
 

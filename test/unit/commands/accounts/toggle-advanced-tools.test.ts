@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { invokeCapability, type Invocation } from '../../../../commands/kernel/invoke-capability.ts';
 import { toggleAdvancedTools } from '../../../../commands/accounts/toggle-advanced-tools.ts';
-import { type CallerTraits, sampleCaller } from '../../../support/mcp/sample-caller.ts';
-import { samplePorts } from '../../../support/mcp/sample-ports.ts';
-import { sampleRegistry } from '../../../support/mcp/sample-registry.ts';
+import { type CallerTraits, sampleCaller } from '../../../support/worlds/mcp/sample-caller.ts';
+import { samplePorts } from '../../../support/worlds/mcp/sample-ports.ts';
+import { sampleRegistry } from '../../../support/worlds/mcp/sample-registry.ts';
 
 const SESSION = {
   id: 's',

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { brokenApprovalRules } from '../../../support/approval-invariants.ts';
-import { brokenEnvelopeRules } from '../../../support/envelope-rules.ts';
-import { ApprovalHistory } from '../../../support/approval-history.ts';
-import { histories, type Step } from '../../../support/approval-steps.ts';
-import { DECIDERS } from '../../../support/approval-world.ts';
-import { timesOf } from '../../../support/long.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { brokenApprovalRules } from '../../../support/models/approval-invariants.ts';
+import { brokenEnvelopeRules } from '../../../support/models/envelope-rules.ts';
+import { ApprovalHistory } from '../../../support/models/approval-history.ts';
+import { histories, type Step } from '../../../support/models/approval-steps.ts';
+import { DECIDERS } from '../../../support/worlds/approval-world.ts';
+import { timesOf } from '../../../support/suite/long.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 async function check(history: ApprovalHistory, step: Step): Promise<void> {
   const after = JSON.stringify(step);

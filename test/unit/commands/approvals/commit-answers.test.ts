@@ -5,9 +5,9 @@ import type { Caller } from '../../../../commands/kernel/access.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getApproval } from '../../../../read-api/approvals/read-approvals.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('what whoever asked is told about the commit', () => {
   let rig: CheckRig;

@@ -8,9 +8,9 @@ import type { GrantEntry, MailboxEntry, TokenEntry } from '../../../../commands/
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { emailRequests } from '../../../../read-api/approvals/email-requests.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 

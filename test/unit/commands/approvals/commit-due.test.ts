@@ -4,8 +4,8 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('what the gateway does with checks by itself', () => {
   let rig: CheckRig;

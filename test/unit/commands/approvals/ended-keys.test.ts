@@ -9,11 +9,11 @@ import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { operation, type OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const KEY = 'key-1';
 const HOUR = 3_600;

@@ -3,10 +3,10 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { LATER_AT_ENVELOPE } from '../../../support/fake-submission.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const KEY = 'key-1';
 

@@ -4,8 +4,8 @@ import { commitDue } from '../../../../commands/approvals/commit-due.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('a commit the gateway tries again by itself', () => {
   let rig: CheckRig;

@@ -6,10 +6,10 @@ import type { FolderEntry, MailboxEntry } from '../../../../commands/ports/direc
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { contentHashOf } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { CHECKED, type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { rewritten } from '../../../support/rewritten-events.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CHECKED, type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { rewritten } from '../../../support/fakes/rewritten-events.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Scene {
   readonly rig: CheckRig;

@@ -4,10 +4,10 @@ import { discardDraftCapability } from '../../../../commands/drafts/discard-draf
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { rewritten } from '../../../support/rewritten-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { rewritten } from '../../../support/fakes/rewritten-events.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const KEY = 'key-1';
 

@@ -3,9 +3,9 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { wantsToCopy, wantsToExpunge, wantsToMove } from '../../../../commands/approvals/wants-to-act.ts';
 import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { checkRig } from '../../../support/check-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { checkRig } from '../../../support/worlds/approval-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('wants_to_*', () => {
   it(`is prepared and runs with its commit ${verifies('contract:6:wants-to', 'interface:4.2:wants-to-move', 'interface:4.2:wants-to-copy', 'interface:4.2:wants-to-expunge')}`, async () => {

@@ -10,9 +10,9 @@ import { draft, type DraftFact, type DraftState } from '../../../../commands/dra
 import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import { given, stateAfter } from '../../../support/decider-spec.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const sealed = 'sealed' as Sealed;
 const version = (content_hash: string): NextVersion => ({

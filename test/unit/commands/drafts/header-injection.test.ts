@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { EditDraftInput, Filename, Headers } from '../../../../commands/drafts/draft-input.ts';
 import { asHeaderText } from '../../../../commands/drafts/header-text.ts';
 import { addressOf } from '../../../../commands/drafts/mail-address.ts';
-import { composed, SIMPLE } from '../../../support/composed-message.ts';
+import { composed, SIMPLE } from '../../../support/samples/composed-message.ts';
 
 /** Pieces that have ended lines, opened headers or hidden other text somewhere before. */
 const piece = fc.oneof(

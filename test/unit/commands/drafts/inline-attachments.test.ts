@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { editDraftCapability, patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { inOnePiece } from '../../../../commands/drafts/draft-body.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
 
 const KIB = 1024;

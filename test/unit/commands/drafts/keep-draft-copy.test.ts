@@ -6,8 +6,8 @@ import {
 } from '../../../../commands/drafts/keep-draft-copy.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { type HeldLease, LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 
 const DRAFTS = { number: 3, path: 'Drafts' };
 const LEASE: HeldLease = { assertHeld: () => undefined, release: () => Promise.resolve() };

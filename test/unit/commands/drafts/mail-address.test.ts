@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 import {
   AddressInput,
   addressOf,

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { renderBody, withAppendix } from '../../../../commands/drafts/render-body.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the body of a draft', () => {
   it('is text as it was written, with one kind of line end', async () => {

@@ -5,9 +5,9 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../../commands/kernel/invoke-capability.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** What is thrown when a process dies: no refusal, nothing recorded. */
 const CRASH = new Error('the process was killed');

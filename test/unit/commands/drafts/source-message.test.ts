@@ -6,8 +6,8 @@ import {
   threadingOf,
 } from '../../../../commands/drafts/source-message.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const address = (email: string) => ({ name: null, email });
 const source = (message: Partial<FetchedMessage>): SourceMessage => ({

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { discardOrphans, eraseLeftContent } from '../../../../commands/drafts/tidy-drafts.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 
 describe('what is left of drafts', () => {
   it('goes with a removed mailbox, but for what is being sent', async () => {

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig, type SendRigOptions } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig, type SendRigOptions } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
 
 const NOTES = {

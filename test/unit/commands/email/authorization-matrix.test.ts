@@ -8,9 +8,9 @@ import type { Role } from '../../../../commands/values/scopes.ts';
 import { type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { ACTION_TYPES } from '../../../../commands/operations/operation-events.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
 const DECISIONS = ['allow', 'require', 'deny'] as const;
 type Decision = (typeof DECISIONS)[number];

@@ -4,11 +4,11 @@ import { draft } from '../../../../commands/drafts/draft.ts';
 import { resolveOperation } from '../../../../commands/email/resolve-operation.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { operation } from '../../../../commands/operations/operation.ts';
-import { happened, sampleAuthor } from '../../../support/event-author.ts';
-import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PERSON = sampleAuthor('org_1', {
   actor: { type: 'system', id: 'admin-command', token_id: null, session_id: null },

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { OwnChange } from '../../../../commands/ports/change-attribution.ts';
 import { type Difference, observeChanges } from '../../../../commands/feed/observe-changes.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const place = { mailboxNumber: 1, folderNumber: 2, uidValidity: 7 };
 const locators = { message: ({ uid }: { uid: number }) => `msg_${String(uid)}` };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { MAX_HTML_CHARS, readHtml, type ReadAs } from '../../../../commands/html/read-html.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const read = (html: string, as: ReadAs = 'text') =>
   readHtml(html, as, (cid) => (cid === 'a@b' ? 'att_1a' : null));

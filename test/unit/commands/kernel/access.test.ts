@@ -19,8 +19,8 @@ import {
   type World,
   WORLD_NOW,
   worldArbitrary,
-} from '../../../support/access-world.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/worlds/access-world.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const caller = (world: World): Caller | null => callerOf(stateOf(world), tokenOf(world), WORLD_NOW);
 

@@ -12,8 +12,8 @@ import type { Access, Capability } from '../../../../commands/kernel/capability.
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { type Scope, SCOPES } from '../../../../commands/values/scopes.ts';
 import { capabilities } from '../../../../read-api/capabilities.ts';
-import { stateOf, tokenOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { stateOf, tokenOf, type World, WORLD_NOW } from '../../../support/worlds/access-world.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const grant = { scopes: ['messages:read', 'messages:move'], folderRoles: null, expiresAt: null } as const;
 /** Mailbox 0 has a grant, 1 has none, 2 is another organisation's. */

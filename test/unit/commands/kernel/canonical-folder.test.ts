@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { inHomeOrder, isHome } from '../../../../commands/kernel/folders.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const paths = ['All Mail', 'Starred', 'Work', 'Important', 'INBOX', 'Trash'];
 const folders = paths.map((path, at) => ({ number: at + 1, path }));

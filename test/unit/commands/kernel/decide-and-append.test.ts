@@ -9,11 +9,11 @@ import {
 import { catalogueOf, defineEvent, readEvent } from '../../../../commands/values/event.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { StoredEvent } from '../../../../commands/values/event.ts';
-import { randomIds, sampleAuthor } from '../../../support/event-author.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** Version 1 was `{by}`, version 2 `{by, unit}`; both are still in streams. */
 const Counted = defineEvent({

@@ -10,8 +10,8 @@ import {
 } from '../../../../commands/kernel/folders.ts';
 import { searchedFolders } from '../../../../commands/kernel/searched-folders.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const locators = createLocators(randomKey(), randomKey());
 const mailbox = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { holdLease, LeaseLost } from '../../../../commands/kernel/hold-lease.ts';
-import { memoryLeases } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { memoryLeases } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('a held lease', () => {
   it('has one holder of all that ask at once, in one process and in several', async () => {

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { canonicalJson, checkKey, fingerprintOf } from '../../../../commands/kernel/idempotency.ts';
 import { createIds } from '../../../../infra/security/random-ids.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** The same value with the members of every object in another order. */
 function reversed(value: unknown): unknown {

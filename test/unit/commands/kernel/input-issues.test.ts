@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { FilterSchema } from '../../../../commands/mail/mail-filter.ts';
 import { readInput } from '../../../../commands/kernel/input-issues.ts';
 import { capabilities } from '../../../../read-api/capabilities.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const told = (schema: z.ZodType, input: unknown): string[] =>
   (readInput(schema, input).issues ?? []).map(({ path, message }) => `${path}: ${message}`);

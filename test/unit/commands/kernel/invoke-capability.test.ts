@@ -6,9 +6,9 @@ import { ERROR_TABLE, type ErrorCode, GatewayError } from '../../../../commands/
 import { invokeCapability } from '../../../../commands/kernel/invoke-capability.ts';
 import { markLasting } from '../../../../commands/kernel/lasting-items.ts';
 import type { AccessEntry, Ports } from '../../../../commands/ports/ports.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Probe {
   readonly capability: Capability;

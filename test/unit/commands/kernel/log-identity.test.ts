@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { identifyLog } from '../../../../commands/kernel/log-identity.ts';
-import { memoryPorts } from '../../../support/memory-gateway.ts';
+import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
 
 describe('the id of a log', () => {
   it('is given once and found by every process, also by many that start at once', async () => {

@@ -1,10 +1,14 @@
 import { expect } from 'chai';
 import { type ErrorCode, GatewayError } from '../../../../commands/values/errors.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import { type MemoryGateway, memoryLeases, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { type ThingMaker, thingMaker } from '../../../support/claiming-capability.ts';
-import { verifies } from '../../../support/verifies.ts';
+import {
+  type MemoryGateway,
+  memoryLeases,
+  startMemoryGateway,
+} from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { type ThingMaker, thingMaker } from '../../../support/fakes/claiming-capability.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** What is thrown when a process dies: no refusal, nothing recorded. */
 const CRASH = new Error('the process was killed');

@@ -6,10 +6,10 @@ import type { SessionEntry } from '../../../../commands/ports/directory.ts';
 import { callerNow } from '../../../../commands/kernel/live-caller.ts';
 import { ROLE_SCOPES, type Role, ROLES, SESSION_ONLY_SCOPES } from '../../../../commands/values/scopes.ts';
 import { isSteppedUp, requireFreshPassword, requireSession } from '../../../../commands/kernel/step-up.ts';
-import { stateOf, type World, WORLD_NOW } from '../../../support/access-world.ts';
-import { sampleCaller } from '../../../support/mcp/sample-caller.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { stateOf, type World, WORLD_NOW } from '../../../support/worlds/access-world.ts';
+import { sampleCaller } from '../../../support/worlds/mcp/sample-caller.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const grant = { scopes: ['messages:read', 'drafts:read'] as const, folderRoles: null, expiresAt: null };
 const world = (role: Role | null): World => ({

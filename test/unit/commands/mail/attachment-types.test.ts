@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { sniffedType, typesOf } from '../../../../commands/mail/attachment-types.ts';
 import { attachmentFactsOf } from '../../../../commands/sending/send-content.ts';
 import { decideSend } from '../../../../commands/policy/decide-for-caller.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PROGRAM = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]);
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex');

@@ -4,7 +4,7 @@ import {
   authenticationResultsOf,
   trustedVerdicts,
 } from '../../../../commands/mail/authentication-results.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const verdicts = (headers: readonly string[], ...trusted: string[]) =>
   trustedVerdicts(authenticationResultsOf(headers), trusted);

@@ -11,8 +11,8 @@ import {
   matches,
   serverLeaves,
 } from '../../../../commands/mail/matches.ts';
-import { filterArbitrary, messageArbitrary } from '../../../support/message-arbitrary.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { filterArbitrary, messageArbitrary } from '../../../support/models/message-arbitrary.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const context: MatchContext = {
   serverSays: () => false,

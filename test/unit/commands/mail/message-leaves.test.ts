@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { leavesOf } from '../../../../commands/mail/message-leaves.ts';
 import { messageComposer } from '../../../../infra/mail/compose-message.ts';
-import { bytesOf, SIMPLE } from '../../../support/composed-message.ts';
+import { bytesOf, SIMPLE } from '../../../support/samples/composed-message.ts';
 
 /** The parts of a message that comes in pieces of so many bytes. */
 async function leaves(message: Buffer, pieceSize: number): Promise<readonly Buffer[]> {

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Keyset, ORDERS } from '../../../../commands/mail/query.ts';
 import { compareKeysets, keysetOf } from '../../../../commands/mail/message-order.ts';
-import { messageArbitrary } from '../../../support/message-arbitrary.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { messageArbitrary } from '../../../support/models/message-arbitrary.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const keyset: fc.Arbitrary<Keyset> = fc.record({
   value: fc.integer({ min: 0, max: 3 }),

@@ -6,12 +6,12 @@ import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts'
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { getFolderRoles } from '../../../../read-api/mailboxes/mailboxes.ts';
-import { connectAndSync, greetMailbox } from '../../../support/connect.ts';
-import { listedFolder } from '../../../support/fake-mail-port.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { connectAndSync, greetMailbox } from '../../../support/worlds/connect.ts';
+import { listedFolder } from '../../../support/fakes/fake-mail-port.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 

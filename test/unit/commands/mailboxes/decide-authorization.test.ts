@@ -12,9 +12,9 @@ import {
   storeCredentials,
 } from '../../../../commands/mailboxes/decide-settings.ts';
 import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
-import { given } from '../../../support/decider-spec.ts';
-import { ADD, added, connected, IMAP, sealed, SMTP } from '../../../support/mailbox-facts.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given } from '../../../support/suite/decider-spec.ts';
+import { ADD, added, connected, IMAP, sealed, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const GOOGLE = { type: 'oauth2', provider: 'google' } as const;
 const addedWithGoogle = addMailbox(mailbox.initial, { ...ADD, auth: GOOGLE });

@@ -6,9 +6,9 @@ import {
   startConnecting,
 } from '../../../../commands/mailboxes/decide-connection.ts';
 import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
-import { given, stateAfter } from '../../../support/decider-spec.ts';
-import { added, connected } from '../../../support/mailbox-facts.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { added, connected } from '../../../support/samples/mailbox-facts.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const started: MailboxFact = { type: 'MailboxConnectionStarted', data: {} };
 const failed = (reason: string): MailboxFact => ({ type: 'MailboxConnectionFailed', data: { reason } });

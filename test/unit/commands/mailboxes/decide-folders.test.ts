@@ -9,9 +9,9 @@ import {
 } from '../../../../commands/mailboxes/decide-folders.ts';
 import { renamedFolders } from '../../../../commands/mailboxes/renamed-folders.ts';
 import { mailbox, type MailboxFact } from '../../../../commands/mailboxes/mailbox.ts';
-import { given, stateAfter } from '../../../support/decider-spec.ts';
-import { added, folderAdded, sealed } from '../../../support/mailbox-facts.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { added, folderAdded, sealed } from '../../../support/samples/mailbox-facts.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** Paths are their own keys here. */
 const pathsIn = (state: Parameters<typeof recordFolders>[0]): KnownPaths => ({

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { changeGrant, giveGrant, revokeGrant } from '../../../../commands/mailboxes/decide-grants.ts';
 import { type GrantTerms, mailbox } from '../../../../commands/mailboxes/mailbox.ts';
-import { given, NOW, stateAfter } from '../../../support/decider-spec.ts';
-import { added, grantGiven } from '../../../support/mailbox-facts.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given, NOW, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { added, grantGiven } from '../../../support/samples/mailbox-facts.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const giver = { principalId: 'usr_1', now: NOW };
 const narrow = { principalId: 'usr_2', now: NOW };

@@ -8,9 +8,9 @@ import {
   storeCredentials,
 } from '../../../../commands/mailboxes/decide-settings.ts';
 import { assertVersion, mailbox } from '../../../../commands/mailboxes/mailbox.ts';
-import { given, NOW, stateAfter } from '../../../support/decider-spec.ts';
-import { ADD, added, IMAP, sealed, SMTP } from '../../../support/mailbox-facts.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { given, NOW, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { ADD, added, IMAP, sealed, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const change = { auth: undefined, now: NOW };
 const paused = { type: 'MailboxPaused', data: {} } as const;

@@ -3,10 +3,10 @@ import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { AuthorizationRequest } from '../../../../commands/ports/mail-logins.ts';
 import { finishAuthorization } from '../../../../commands/mailboxes/finish-authorization.ts';
 import { assertStillAllowed } from '../../../../commands/mailboxes/keep-tokens.ts';
-import { stateOf, WORLD_NOW } from '../../../support/access-world.ts';
-import { memoryPorts } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { thrown } from '../../../support/thrown.ts';
+import { stateOf, WORLD_NOW } from '../../../support/worlds/access-world.ts';
+import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
 
 const later = new Date(WORLD_NOW.getTime() + 3_600_000).toISOString();
 const request: AuthorizationRequest = {

@@ -3,9 +3,9 @@ import type { Caller } from '../../../../commands/kernel/access.ts';
 import type { Scope } from '../../../../commands/values/scopes.ts';
 import { putFolderRoles } from '../../../../commands/mailboxes/set-folder-roles.ts';
 import { getFolderRoles } from '../../../../read-api/mailboxes/mailboxes.ts';
-import { operationRig } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { operationRig } from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** Somebody with the scopes of a manager of mailboxes. */
 const granting = (caller: Caller): Caller => ({

@@ -9,10 +9,14 @@ import { testConnection } from '../../../../commands/mailboxes/test-connection.t
 import { updateMailbox } from '../../../../commands/mailboxes/update-mailbox.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { getMailbox, listMailboxes } from '../../../../read-api/mailboxes/mailboxes.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import {
+  type CallOptions,
+  type MemoryGateway,
+  startMemoryGateway,
+} from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'a secret of the box' };
 const wanted = { email: 'box@example.com', display_name: 'The box', imap: IMAP, smtp: SMTP, auth };

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { reserveMailboxNumber } from '../../../../commands/mailboxes/mailbox-number.ts';
-import { memoryPorts } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const BLOCK = 2 ** 20;
 

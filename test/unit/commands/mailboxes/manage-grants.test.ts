@@ -4,10 +4,14 @@ import type { Grant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createGrant, deleteGrant, updateGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { createToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { listGrants } from '../../../../read-api/mailboxes/list-grants.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import {
+  type CallOptions,
+  type MemoryGateway,
+  startMemoryGateway,
+} from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 

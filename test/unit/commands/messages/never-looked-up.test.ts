@@ -9,9 +9,9 @@ import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { progressAt, approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
-import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY = 24 * 60 * 60;
 

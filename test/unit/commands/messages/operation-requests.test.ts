@@ -4,11 +4,11 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { copyMessages, moveMessages, setFlags } from '../../../../commands/messages/act-on-messages.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { sweepOperations } from '../../../../commands/messages/sweep-operations.ts';
-import { memoryLeases } from '../../../support/memory-gateway.ts';
-import { type FolderPath, type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { memoryLeases } from '../../../support/worlds/memory-gateway.ts';
+import { type FolderPath, type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('submitting an operation', () => {
   let rig: OperationRig;

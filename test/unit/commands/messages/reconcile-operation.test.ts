@@ -3,11 +3,16 @@ import fc from 'fast-check';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { reconcileOperation } from '../../../../commands/messages/reconcile-operation.ts';
 import type { ItemResult } from '../../../../commands/operations/operation-events.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { type Loss, ProcessGone } from '../../../support/breaking-mailbox.ts';
-import { type FolderPath, FOLDERS, type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { type Loss, ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import {
+  type FolderPath,
+  FOLDERS,
+  type OperationRig,
+  operationRig,
+} from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 type Step =
   | { type: 'copy' | 'move'; folder: FolderPath }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
-import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('running actions', () => {
   let rig: OperationRig;

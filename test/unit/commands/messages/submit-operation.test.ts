@@ -3,14 +3,14 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { FakeMailbox } from '../../../support/fake-mailbox.ts';
-import { Gate, HeldSleeps } from '../../../support/held-sleeps.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { connectAndSync } from '../../../support/connect.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { FakeMailbox } from '../../../support/fakes/fake-mailbox.ts';
+import { Gate, HeldSleeps } from '../../../support/fakes/held-sleeps.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { connectAndSync } from '../../../support/worlds/connect.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 

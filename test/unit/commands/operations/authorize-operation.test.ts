@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { authorizeOperation, type Mode, MODES } from '../../../../commands/operations/authorize-operation.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
   decision,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ApprovalState } from '../../../../commands/operations/approval-state.ts';
 import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-outcome.ts';
 import type { ItemResult } from '../../../../commands/operations/operation-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const NOW = new Date('2026-03-01T12:00:00.000Z');
 const after = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();

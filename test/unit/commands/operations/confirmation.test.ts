@@ -3,8 +3,8 @@ import { approvalFacts, isOwnRequest } from '../../../../commands/operations/app
 import { low } from '../../../../commands/operations/approval-warnings.ts';
 import { confirmationOf } from '../../../../commands/operations/confirmation.ts';
 import { domainsOf } from '../../../../commands/policy/address-look.ts';
-import { sendManifest } from '../../../support/send-manifest.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { sendManifest } from '../../../support/samples/send-manifest.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DOMAINS = domainsOf({ internal_domains: ['example.com'] }, 'anna@example.com');
 

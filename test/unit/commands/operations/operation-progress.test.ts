@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { operation } from '../../../../commands/operations/operation.ts';
 import { countsOf, progressOf } from '../../../../commands/operations/operation-progress.ts';
 import type { ItemResult, SendOutcome } from '../../../../commands/operations/operation-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const results = (...outcomes: readonly ItemResult['outcome'][]): readonly ItemResult[] =>
   outcomes.map((outcome, index) => ({

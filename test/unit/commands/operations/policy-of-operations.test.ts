@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { PolicyEntry } from '../../../../commands/ports/directory.ts';
 import { moveMessages } from '../../../../commands/messages/act-on-messages.ts';
-import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
 /** A rig whose organisation has these rules, as version 4. */
 function under(...rules: readonly unknown[]): OperationRig {

@@ -5,10 +5,10 @@ import type { PolicyEntry } from '../../../../commands/ports/directory.ts';
 import { MAILBOX_SCOPES, type Role } from '../../../../commands/values/scopes.ts';
 import { contentHashOf, openManifest } from '../../../../commands/operations/manifest.ts';
 import { operation, type OperationReply } from '../../../../commands/operations/operation.ts';
-import { type OperationRig, operationRig, type RigOptions } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { type OperationRig, operationRig, type RigOptions } from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
 /** A rig with these rules; who asks is a plain member, and `approvers` are beside him. */
 function under(

@@ -9,10 +9,10 @@ import {
   type Sender,
   takeQuota,
 } from '../../../../commands/operations/send-quota.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the quota of sends', () => {
   let gateway: MemoryGateway;

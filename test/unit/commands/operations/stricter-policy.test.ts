@@ -4,7 +4,7 @@ import type { ApprovalTerms } from '../../../../commands/operations/approval-eve
 import { isStricter } from '../../../../commands/operations/revalidate-approval.ts';
 import { defaultTerms } from '../../../../commands/policy/approval-terms.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const decided = (
   decision: PolicyDecision['decision'],

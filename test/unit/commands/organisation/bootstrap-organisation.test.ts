@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { bootstrapOrganisation } from '../../../../commands/organisation/bootstrap-organisation.ts';
 import { PRESETS } from '../../../../commands/values/scopes.ts';
-import { memoryLeases, memoryPorts, OWNER } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { memoryLeases, memoryPorts, OWNER } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const typesIn = (events: ReturnType<typeof memoryPorts>['events']) => events.all.map(({ type }) => type);
 

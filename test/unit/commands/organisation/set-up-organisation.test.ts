@@ -5,9 +5,9 @@ import type { EventStore } from '../../../../commands/ports/event-store.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { setUpOrganisation } from '../../../../commands/organisation/set-up-organisation.ts';
-import { memoryPorts, OWNER } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { memoryPorts, OWNER } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const INPUT = {
   token: 'the link',

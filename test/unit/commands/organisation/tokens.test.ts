@@ -8,10 +8,10 @@ import { mintToken } from '../../../../commands/organisation/mint-token.ts';
 import { issueToken, token as tokenAggregate } from '../../../../commands/organisation/token.ts';
 import { getAgent, listAgents } from '../../../../read-api/organisation/list-agents.ts';
 import { getToken, listTokens } from '../../../../read-api/organisation/list-tokens.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const auth = { type: 'password', username: 'box', password: 'secret' };
 const SOON = '2026-03-10T00:00:00+02:00';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { PolicyEffect } from '../../../../commands/values/policy-document.ts';
 import { type ApprovalMode, defaultTerms, termsFor } from '../../../../commands/policy/approval-terms.ts';
 import type { PolicyDecision } from '../../../../commands/policy/decide-policy.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const decided = (written: object): PolicyDecision => {
   const effect = PolicyEffect.parse(written);

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { DirectoryState, PolicyEntry } from '../../../../commands/ports/directory.ts';
 import { decideActionPolicy, decideSendPolicy } from '../../../../commands/policy/decide-for-caller.ts';
-import { operationRig } from '../../../support/operation-rig.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { operationRig } from '../../../support/worlds/operation-rig.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** A caller's rig whose organisation has these rules. */
 function asking(rules: readonly unknown[], said: Partial<PolicyEntry> = {}) {

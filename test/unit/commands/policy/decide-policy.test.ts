@@ -8,8 +8,8 @@ import {
 import { BUILT_IN_POLICY } from '../../../../commands/policy/built-in-policy.ts';
 import { compareStrictness, decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import type { PolicyFacts } from '../../../../commands/policy/policy-facts.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
 const acting = (actor: ActorKind, ...actions: readonly PolicyAction[]): PolicyFacts => ({
   actions,

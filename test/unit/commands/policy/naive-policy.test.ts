@@ -14,8 +14,8 @@ import type {
   PolicyFacts,
   RecipientFacts,
 } from '../../../../commands/policy/policy-facts.ts';
-import { factsArbitrary, policyArbitrary } from '../../../support/policy-arbitrary.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { factsArbitrary, policyArbitrary } from '../../../support/models/policy-arbitrary.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** Each sentence of the contract as plainly as it stands there: nothing shared with the product, nothing folded together. */
 interface Cell {

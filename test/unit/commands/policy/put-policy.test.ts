@@ -2,10 +2,14 @@ import { expect } from 'chai';
 import type { OrgPolicy } from '../../../../commands/policy/put-policy.ts';
 import { putPolicy } from '../../../../commands/policy/put-policy.ts';
 import { getPolicy } from '../../../../read-api/policy/get-policy.ts';
-import { type CallOptions, type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { invokeAsOwner } from '../../../support/signed-in-person.ts';
-import { verifies } from '../../../support/verifies.ts';
+import {
+  type CallOptions,
+  type MemoryGateway,
+  startMemoryGateway,
+} from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Refusal {
   readonly details: { readonly issues: readonly { readonly path: string; readonly message: string }[] };

@@ -5,10 +5,10 @@ import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { policyInForce } from '../../../../commands/policy/decide-for-caller.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('setting the policy', () => {
   let gateway: MemoryGateway;

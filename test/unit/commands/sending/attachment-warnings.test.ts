@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { typeWarnings } from '../../../../commands/sending/attachment-warnings.ts';
 import { sniffedType } from '../../../../commands/mail/attachment-types.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PDF = Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n');
 const PROGRAM = Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)]);

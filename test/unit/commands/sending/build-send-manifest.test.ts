@@ -6,8 +6,8 @@ import { type DraftEnvelope, sealEnvelope } from '../../../../commands/drafts/dr
 import { freezeMessage } from '../../../../commands/sending/freeze-draft.ts';
 import { bodyHash, buildSendManifest } from '../../../../commands/sending/build-send-manifest.ts';
 import { manifestText } from '../../../../commands/operations/manifest.ts';
-import { bytesOf } from '../../../support/composed-message.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { bytesOf } from '../../../support/samples/composed-message.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 
 const NONCE = '00112233445566778899aabbccddeeff';
 const FILE = Buffer.from('%PDF-1.7 an invoice');

@@ -11,13 +11,18 @@ import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';
-import { brokenApprovalRules } from '../../../support/approval-invariants.ts';
-import { brokenEnvelopeRules } from '../../../support/envelope-rules.ts';
-import { ProcessGone } from '../../../support/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { dyingAfter, dyingBefore } from '../../../support/dying-ports.ts';
-import { type Course, LATER_AT_DATA, LATER_AT_ENVELOPE, NEVER } from '../../../support/fake-submission.ts';
-import { timesOf } from '../../../support/long.ts';
+import { brokenApprovalRules } from '../../../support/models/approval-invariants.ts';
+import { brokenEnvelopeRules } from '../../../support/models/envelope-rules.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { dyingAfter, dyingBefore } from '../../../support/fakes/dying-ports.ts';
+import {
+  type Course,
+  LATER_AT_DATA,
+  LATER_AT_ENVELOPE,
+  NEVER,
+} from '../../../support/fakes/fake-submission.ts';
+import { timesOf } from '../../../support/suite/long.ts';
 
 const COURSES = {
   accept: { kind: 'accept' },

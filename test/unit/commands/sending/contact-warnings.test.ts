@@ -3,9 +3,9 @@ import type { ApprovalWarning } from '../../../../commands/operations/approval-w
 import { openWarnings } from '../../../../commands/operations/approval-warnings.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { skippedWarnings } from '../../../../commands/sending/recipient-warnings.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const KEY = 'key-1';
 

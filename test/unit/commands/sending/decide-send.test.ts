@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { draft, type DraftFact } from '../../../../commands/drafts/draft.ts';
 import { type AttemptEnd, endAttempt, givenUp, sent } from '../../../../commands/sending/decide-send.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
-import { sealSample } from '../../../support/event-author.ts';
-import { NOW, stateAfter } from '../../../support/decider-spec.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
+import { sealSample } from '../../../support/samples/event-author.ts';
+import { NOW, stateAfter } from '../../../support/suite/decider-spec.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 
 const MINUTE_MS = 60_000;
 const TIMES = {

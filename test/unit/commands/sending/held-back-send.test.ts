@@ -3,12 +3,12 @@ import { discardDraftCapability } from '../../../../commands/drafts/discard-draf
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { ProcessGone } from '../../../support/breaking-mailbox.ts';
-import { dyingAfter } from '../../../support/dying-ports.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig, type SendRigOptions } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import { dyingAfter } from '../../../support/fakes/dying-ports.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig, type SendRigOptions } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
 const KEY = 'key-1';
 const HELD_FOR_MS = 60_000;

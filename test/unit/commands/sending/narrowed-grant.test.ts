@@ -3,11 +3,11 @@ import { invalidateMissingTargets } from '../../../../commands/approvals/invalid
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
 import type { GrantEntry } from '../../../../commands/ports/directory.ts';
 import type { FolderRole } from '../../../../commands/values/folder-roles.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const KEY = 'key-1';
 const INBOX = 1;

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { PolicyEntry, TokenEntry } from '../../../../commands/ports/directory.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
-import { dyingAfter } from '../../../support/dying-ports.ts';
-import { LATER_AT_ENVELOPE } from '../../../support/fake-submission.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { policyEntry } from '../../../support/policy-entry.ts';
+import { dyingAfter } from '../../../support/fakes/dying-ports.ts';
+import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { policyEntry } from '../../../support/samples/policy-entry.ts';
 
 const KEY = 'key-1';
 const MINUTE_MS = 60_000;

@@ -8,11 +8,11 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import { holdLease } from '../../../../commands/kernel/hold-lease.ts';
 import { type Manifest, openManifest } from '../../../../commands/operations/manifest.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { ProcessGone } from '../../../support/breaking-mailbox.ts';
-import { CheckedSendRig } from '../../../support/checked-send-rig.ts';
-import { dyingBefore } from '../../../support/dying-ports.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import { CheckedSendRig } from '../../../support/worlds/approved-send-rig.ts';
+import { dyingBefore } from '../../../support/fakes/dying-ports.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const KEY = 'key-1';
 const codeOf = async (work: Promise<unknown>): Promise<string> => {

@@ -6,9 +6,9 @@ import {
   LATER_AT_DATA,
   LATER_AT_ENVELOPE,
   NEVER,
-} from '../../../support/fake-submission.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+} from '../../../support/fakes/fake-submission.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const refusalOf = async (work: Promise<unknown>): Promise<GatewayError> => {
   try {

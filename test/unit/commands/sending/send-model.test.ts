@@ -11,11 +11,16 @@ import { draft, type DraftState } from '../../../../commands/drafts/draft.ts';
 import { fileSentCopy } from '../../../../commands/sending/file-sent-copy.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
-import { ProcessGone } from '../../../support/breaking-mailbox.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { type Course, LATER_AT_DATA, LATER_AT_ENVELOPE, NEVER } from '../../../support/fake-submission.ts';
-import { timesOf } from '../../../support/long.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import {
+  type Course,
+  LATER_AT_DATA,
+  LATER_AT_ENVELOPE,
+  NEVER,
+} from '../../../support/fakes/fake-submission.ts';
+import { timesOf } from '../../../support/suite/long.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 
 const COURSES = {
   accept: { kind: 'accept' },

@@ -5,10 +5,10 @@ import { fileSentCopy } from '../../../../commands/sending/file-sent-copy.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import type { CopyHabit } from '../../../../commands/sending/sent-copy.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
-import { sampleAuthor } from '../../../support/event-author.ts';
-import { LATER_AT_ENVELOPE } from '../../../support/fake-submission.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
+import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
 
 const MINUTE = 60_000;
 

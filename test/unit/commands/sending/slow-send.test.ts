@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { eventually } from '../../../support/eventually.ts';
-import { LATER_AT_CONNECT } from '../../../support/fake-submission.ts';
-import { Gate, HeldSleeps } from '../../../support/held-sleeps.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { LATER_AT_CONNECT } from '../../../support/fakes/fake-submission.ts';
+import { Gate, HeldSleeps } from '../../../support/fakes/held-sleeps.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('a send that takes longer than half a minute', () => {
   let rig: SendRig;

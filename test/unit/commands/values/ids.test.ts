@@ -11,7 +11,7 @@ import {
   uuidV7,
   withPrefix,
 } from '../../../../commands/values/ids.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const bytes = fc.uint8Array({ minLength: 0, maxLength: 40 });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { personCommand, type PersonArguments } from '../../../../infra/admin/person-command.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const ANN = { verb: 'add', email: 'ann@example.com', role: 'approver', name: 'Ann', org: undefined } as const;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { resolveCommand } from '../../../../infra/admin/resolve-command.ts';
-import { happened, sampleAuthor } from '../../../support/event-author.ts';
-import { memoryPorts } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
+import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
 
 describe('admin resolve', () => {
   const reason = 'I looked.';

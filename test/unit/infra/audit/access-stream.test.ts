@@ -5,12 +5,12 @@ import { readEvent } from '../../../../commands/values/event.ts';
 import { eventCatalogue } from '../../../../commands/event-catalogue.ts';
 import type { AccessEntry } from '../../../../commands/ports/ports.ts';
 import { type AccessStream, openAccessStream } from '../../../../infra/audit/access-stream.ts';
-import { randomIds, sampleAuthor } from '../../../support/event-author.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('access stream', () => {
   let clock: ManualClock;

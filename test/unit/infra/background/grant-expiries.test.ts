@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { GrantExpiries } from '../../../../infra/background/grant-expiries.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;

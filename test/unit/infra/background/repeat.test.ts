@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Backoff } from '../../../../infra/background/repeat.ts';
 import { Lane } from '../../../../infra/background/lane.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { Clock, Ports } from '../../../../commands/ports/ports.ts';
 import { runSendWorker } from '../../../../infra/background/send-worker.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { ScriptedSql } from '../../../support/scripted-sql.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { ScriptedSql } from '../../../support/fakes/scripted-sql.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 describe('the worker that goes on with sends', () => {
   it('leaves no timer behind that would keep the process alive', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { bytesOf, readCopyFile } from '../../../../infra/backup/check-backup.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('readCopyFile', () => {
   let folder: string;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { SingleFlight } from '../../../../infra/concurrency/single-flight.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 /** Reads that end when they are told to, numbered in the order in which they began. */
 function reads() {

@@ -3,8 +3,8 @@ import type { DirectoryState, MailboxEntry } from '../../../../commands/ports/di
 import { SCOPES } from '../../../../commands/values/scopes.ts';
 import { changedRights } from '../../../../infra/directory/changed-rights.ts';
 import type { Entity } from '../../../../projections/directory-entities.ts';
-import { stateOf } from '../../../support/access-world.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { stateOf } from '../../../support/worlds/access-world.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** What a map holds under this id. Throws when it holds nothing. */
 function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {

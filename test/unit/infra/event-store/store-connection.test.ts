@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { NO_STREAM, jsonEvent } from '@eventstore/db-client';
 import { StoreConnection } from '../../../../infra/event-store/store-connection.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { ScriptedNode } from '../../../support/scripted-node.ts';
-import { silentLog } from '../../../support/silent-log.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { ScriptedNode } from '../../../support/servers/scripted-node.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
 
 const append = ({ client }: StoreConnection): Promise<unknown> =>
   client.appendToStream(`connected-${randomUUID()}`, jsonEvent({ type: 'Connected', data: {} }), {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parseNetwork, trustProxies } from '../../../../infra/http/trusted-proxies.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the address of a client behind proxies', () => {
   const proxies = trustProxies(['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.7']);

@@ -3,7 +3,7 @@ import type { FolderCounts } from '../../../../infra/mail-index/folder-freshness
 import type { FolderState } from '../../../../infra/mail-index/folder-mirror.ts';
 import { FolderFreshness, isTrueOf } from '../../../../infra/mail-index/folder-freshness.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const state: FolderState = {
   folderNumber: 1,

@@ -5,9 +5,9 @@ import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { FeedWriter } from '../../../../infra/mail-sync/feed-writer.ts';
 import { MailboxLost } from '../../../../infra/mail-sync/mailbox-leases.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { memoryPorts } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { memoryPorts } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const mailboxId = 'mbx_1';
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { IdleVerdicts } from '../../../../infra/mail-sync/idle-verdicts.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const SERVER = 'imap.example.org:993';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Sweeps } from '../../../../infra/mail-sync/sweeps.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const LOOK_MS = 250;
 

@@ -5,7 +5,7 @@ import {
   decodeUndeclared,
   isMisread,
 } from '../../../../infra/mail/charsets.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const bytes = (latin1: string): Buffer => Buffer.from(latin1, 'latin1');
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { createEgressGuard } from '../../../../infra/mail/egress-guard.ts';
 import { isAllowed, parseEgressRule } from '../../../../infra/mail/egress-rules.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const allowed = (rules: readonly string[], ip: string, port: number): boolean =>
   isAllowed(rules.map(parseEgressRule), ip, port);

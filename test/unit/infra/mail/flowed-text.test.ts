@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { unflow } from '../../../../infra/mail/decode-text.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe(`flowed text ${verifies('contract:4:flowed-text')}`, () => {
   it('takes quote marks off each line before lines are joined', () => {

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { guardedFetch } from '../../../../infra/oauth/guarded-fetch.ts';
 import { createOAuthGuard } from '../../../../infra/oauth/oauth-egress.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const GET = { method: 'GET', headers: {}, body: null, redirect: 'manual' } as const;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PROVIDERS } from '../../../../infra/oauth/providers.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const email = 'anna@example.com';
 

@@ -3,8 +3,8 @@ import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { watchGateway } from '../../../../infra/observability/gateway-gauges.ts';
 import { measureAppends } from '../../../../infra/observability/measured-event-store.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const fact = (id: string) => ({ id, type: 'NoteTaken', data: {}, metadata: {} });
 

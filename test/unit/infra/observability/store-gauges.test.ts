@@ -6,8 +6,8 @@ import type { Sql } from '../../../../commands/ports/ports.ts';
 import { createMetrics, type Metrics } from '../../../../infra/observability/metrics.ts';
 import { watchStores } from '../../../../infra/observability/store-gauges.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const ROW = {
   approvals_waiting: '4',

@@ -2,11 +2,11 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import jwt from 'jsonwebtoken';
 import { createTokens } from '../../../../infra/security/jwt-tokens.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 import type { KeyObject } from 'node:crypto';
 import type { SigningKey } from '../../../../infra/security/vault.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const BASE_URL = 'https://mail.example.com';
 

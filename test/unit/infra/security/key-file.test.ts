@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadMasterKey, loadSharedKeys } from '../../../../infra/security/key-file.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 describe('key file', () => {
   let folder: string;

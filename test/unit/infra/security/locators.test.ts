@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { fromBase32, toBase32 } from '../../../../commands/values/ids.ts';
 import { createLocators } from '../../../../infra/security/locators.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const u32 = fc.integer({ min: 0, max: 0xffff_ffff });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PasswordHashes } from '../../../../infra/security/password-hashes.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PASSWORD = 'correct horse battery';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createIds } from '../../../../infra/security/random-ids.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('ids', () => {
   const clock = new ManualClock();

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { hashBearer, newBearer } from '../../../../infra/security/jwt-tokens.ts';
 import { routeKey } from '../../../../commands/values/ids.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const ORG = 'org_06h05qy90ssck2xy4zdmva98fw';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { openBox, sealBox } from '../../../../infra/security/sealed-box.ts';
-import { randomKey } from '../../../support/random-key.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
 
 describe('sealed box', () => {
   const key = randomKey();

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { sealBox } from '../../../../infra/security/sealed-box.ts';
 import { commitmentOf, openText, readSealed, sealText } from '../../../../infra/security/sealed-text.ts';
-import { randomKey } from '../../../support/random-key.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { randomKey } from '../../../support/samples/random-key.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('sealed text', () => {
   const key = randomKey();

@@ -5,10 +5,10 @@ import { FeedFollower } from '../../../../infra/waiting/feed-follower.ts';
 import { SharedRead } from '../../../../infra/waiting/shared-read.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
-import { eventually } from '../../../support/eventually.ts';
-import { FeedWorld, messageAt } from '../../../support/feed-world.ts';
-import { silentLog } from '../../../support/silent-log.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { eventually } from '../../../support/suite/eventually.ts';
+import { FeedWorld, messageAt } from '../../../support/worlds/feed-world.ts';
+import { silentLog } from '../../../support/fakes/silent-log.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the follower of the feed', () => {
   let world: FeedWorld;

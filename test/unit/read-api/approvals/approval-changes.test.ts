@@ -7,7 +7,7 @@ import {
   type SendVersion,
 } from '../../../../read-api/approvals/approval-changes.ts';
 import { lineDiff } from '../../../../read-api/approvals/line-diff.ts';
-import { sendManifest } from '../../../support/send-manifest.ts';
+import { sendManifest } from '../../../support/samples/send-manifest.ts';
 
 const version = (
   headers: Parameters<typeof sendManifest>[0],

@@ -11,9 +11,9 @@ import {
   type OperationState,
 } from '../../../../commands/operations/operation.ts';
 import { approvalPreview } from '../../../../read-api/approvals/approval-preview.ts';
-import { happened, sampleAuthor } from '../../../support/event-author.ts';
-import { SendRig } from '../../../support/send-rig.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const CHECK = 'chk_1';
 

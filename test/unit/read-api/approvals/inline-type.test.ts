@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { inlineType } from '../../../../read-api/approvals/approval-attachment.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const PNG = Buffer.from('\u0089PNG\r\n\u001a\n rest', 'latin1');
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Context, ReadRecord } from '../../../../commands/kernel/capability.ts';
 import { recordLook, recordSeen } from '../../../../read-api/approvals/record-seen.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { rejection } from '../../../support/rejection.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -7,8 +7,8 @@ import { type ApprovalWarning, worstFirst } from '../../../../commands/operation
 import { domainsOf } from '../../../../commands/policy/address-look.ts';
 import { describeSend } from '../../../../read-api/approvals/render-send.ts';
 import { markupWork } from '../../../../infra/markup/markup-work.ts';
-import { verifies } from '../../../support/verifies.ts';
-import { sendManifest } from '../../../support/send-manifest.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
+import { sendManifest } from '../../../support/samples/send-manifest.ts';
 
 const OF = { approvalId: 'chk_1', contentHash: 'c'.repeat(64) };
 

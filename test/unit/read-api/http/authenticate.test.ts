@@ -5,9 +5,9 @@ import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { createToken, deleteToken } from '../../../../commands/organisation/manage-tokens.ts';
 import { Authenticator } from '../../../../read-api/http/authenticate.ts';
 import type { Surface } from '../../../../read-api/http/presented-credential.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY_MS = 86_400_000;
 

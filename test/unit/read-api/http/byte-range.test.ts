@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { askedRange, rangeWithin } from '../../../../read-api/http/byte-range.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const of = (header: string | undefined, length: number) => {
   const asked = askedRange(header);

@@ -5,9 +5,9 @@ import type { PublicContext } from '../../../../commands/kernel/public-route.ts'
 import { openApiDocument } from '../../../../read-api/http/openapi.ts';
 import { keyRuleOf } from '../../../../read-api/capability-registry.ts';
 import { getOpenapi, publicRoutes } from '../../../../read-api/http/public-routes.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { sampleNotes } from '../../../support/rest/sample-notes.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { sampleNotes } from '../../../support/worlds/rest/sample-notes.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Operation {
   readonly operationId: string;

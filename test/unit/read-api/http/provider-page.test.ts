@@ -6,7 +6,7 @@ import {
   refusalPage,
 } from '../../../../read-api/http/provider-page.ts';
 import { STYLE } from '../../../../read-api/http/provider-page-style.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const HOSTILE = `"><script>alert('x')</script>&`;
 const summary = {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { RateLimits } from '../../../../read-api/http/rate-limits.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const LIMITS = {
   readsPerMinute: 6,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { sendError } from '../../../../read-api/http/rest-answer.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('the answer to a refusal', () => {
   it(`says that it is the recorded end of an earlier request ${verifies('contract:14:replayed')}`, async () => {

@@ -4,9 +4,9 @@ import { createGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { getIdentity } from '../../../../read-api/identity/get-identity.ts';
-import { IMAP, SMTP } from '../../../support/mailbox-facts.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { IMAP, SMTP } from '../../../support/samples/mailbox-facts.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface MailboxIdentity {
   readonly requires_approval: readonly string[];

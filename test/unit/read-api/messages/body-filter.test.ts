@@ -3,9 +3,9 @@ import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { MailPort } from '../../../../commands/ports/mail-port.ts';
 import type { MailboxScope } from '../../../../commands/values/scopes.ts';
 import { queryEmail } from '../../../../read-api/email/query-email.ts';
-import { type OperationRig, operationRig } from '../../../support/operation-rig.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type OperationRig, operationRig } from '../../../support/worlds/operation-rig.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const WORD = { body_contains: 'secret' };
 const FILTERS = [WORD, { not: WORD }, { any: [{ seen: true }, { all: [WORD] }] }];

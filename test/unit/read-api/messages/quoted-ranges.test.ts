@@ -5,7 +5,7 @@ import {
   within,
   withoutQuotes,
 } from '../../../../read-api/messages/quoted-ranges.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe(`quoted history ${verifies('contract:4:quoted-history')}`, () => {
   const pieces = (text: string) => quotedLines(text).map(({ start, end }) => text.slice(start, end));

@@ -4,7 +4,7 @@ import { lastingItemsOf } from '../../../../commands/kernel/lasting-items.ts';
 import type { FetchedMessage } from '../../../../commands/mail/message.ts';
 import type { Viewing } from '../../../../read-api/messages/message-view.ts';
 import { showMessages } from '../../../../read-api/messages/show-messages.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** Whether the index knows, and says of every message that its sender wrote for the first time. */
 let isComplete = true;

@@ -9,10 +9,10 @@ import type { MailboxScope, Scope } from '../../../../commands/values/scopes.ts'
 import { previewApproval, getApproval } from '../../../../read-api/approvals/read-approvals.ts';
 import { readDraft, readDraftContent, listDrafts } from '../../../../read-api/drafts/read-drafts.ts';
 import { getOperation, listOperations } from '../../../../read-api/operations/read-operations.ts';
-import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { happened, sampleAuthor } from '../../../support/event-author.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DRAFT = 'drf_00000000000000000000000001';
 const READS: readonly MailboxScope[] = ['messages:read', 'drafts:read'];

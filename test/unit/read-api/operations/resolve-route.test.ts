@@ -5,11 +5,11 @@ import type { MailboxEntry } from '../../../../commands/ports/directory.ts';
 import type { MailboxScope, Role } from '../../../../commands/values/scopes.ts';
 import type { Operation } from '../../../../read-api/operations/operation-view.ts';
 import { resolveOperation } from '../../../../read-api/operations/resolve-route.ts';
-import { type CheckRig, checkRig } from '../../../support/check-rig.ts';
-import { happened, sampleAuthor } from '../../../support/event-author.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { SAMPLE_EVENTS } from '../../../support/sample-events.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const reason = 'I looked into the mailbox.';
 

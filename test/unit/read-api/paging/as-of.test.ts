@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { loadAsOf, momentAsOf } from '../../../../read-api/paging/as-of.ts';
 import { policy } from '../../../../commands/policy/policy-events.ts';
-import { randomIds, sampleAuthor } from '../../../support/event-author.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { MemoryEventStore } from '../../../support/memory-event-store.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { randomIds, sampleAuthor } from '../../../support/samples/event-author.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
+import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const START = Date.parse('2026-03-01T12:00:00.000Z');
 const at = (millisecond: number): Date => new Date(START + millisecond);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Context } from '../../../../commands/kernel/capability.ts';
 import { mailboxFilter } from '../../../../read-api/paging/page.ts';
-import { thrown } from '../../../support/thrown.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
 
 describe('the mailbox that a list is narrowed to', () => {
   const context = {

@@ -7,9 +7,9 @@ import {
   encodeCursor,
   pageLimit,
 } from '../../../../read-api/paging/page.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { thrown } from '../../../support/thrown.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { thrown } from '../../../support/suite/thrown.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const Keyset = z.tuple([z.string(), z.int()]);
 const KEYSET: z.output<typeof Keyset> = ['2026-03-01T12:00:00.000Z', 7];

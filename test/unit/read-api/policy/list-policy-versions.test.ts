@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { putPolicy } from '../../../../commands/policy/put-policy.ts';
 import { listPolicyVersions } from '../../../../read-api/policy/get-policy.ts';
-import { startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { invokeAsOwner } from '../../../support/signed-in-person.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const rule = (id: string, decision = 'deny') => ({ id, when: {}, then: { decision } });
 interface Answer {

@@ -6,11 +6,11 @@ import { decidePolicy } from '../../../../commands/policy/decide-policy.ts';
 import { readPolicyDocument, setPolicy } from '../../../../commands/policy/set-policy.ts';
 import { systemAuthor } from '../../../../commands/kernel/system-author.ts';
 import { simulatePolicy } from '../../../../read-api/policy/simulate-policy.ts';
-import { type MemoryGateway, startMemoryGateway } from '../../../support/memory-gateway.ts';
-import { policyArbitrary } from '../../../support/policy-arbitrary.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { invokeAsOwner } from '../../../support/signed-in-person.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type MemoryGateway, startMemoryGateway } from '../../../support/worlds/memory-gateway.ts';
+import { policyArbitrary } from '../../../support/models/policy-arbitrary.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { invokeAsOwner } from '../../../support/worlds/signed-in-person.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 interface Simulation {
   readonly decision: string;

@@ -5,10 +5,10 @@ import { createAgent } from '../../../../commands/organisation/add-agent.ts';
 import type { Approval } from '../../../../commands/operations/approval-payload.ts';
 import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorApproval } from '../../../../read-api/waiting/monitor-approval.ts';
-import { FeedWorld } from '../../../support/feed-world.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { askedFor, type SampleCheck, wentOn } from '../../../support/sample-checks.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { FeedWorld } from '../../../support/worlds/feed-world.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { askedFor, type SampleCheck, wentOn } from '../../../support/samples/sample-approvals.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('waiting for approvals', () => {
   let world: FeedWorld;

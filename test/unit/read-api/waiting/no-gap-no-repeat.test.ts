@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Filter } from '../../../../commands/mail/mail-filter.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
-import { FeedWorld, messageAt } from '../../../support/feed-world.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { FeedWorld, messageAt } from '../../../support/worlds/feed-world.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 /** What a test does next. Messages are numbered from 1 as they arrive. */
 type Step =

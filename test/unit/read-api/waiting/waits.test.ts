@@ -7,9 +7,9 @@ import { deleteGrant } from '../../../../commands/mailboxes/manage-grants.ts';
 import { decodeWaitCursor, encodeWaitCursor } from '../../../../commands/feed/wait-cursor.ts';
 import { awaitEmail } from '../../../../read-api/waiting/await-email.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
-import { type Change, FeedWorld, INBOX, messageAt, TRASH } from '../../../support/feed-world.ts';
-import { rejection } from '../../../support/rejection.ts';
-import { verifies } from '../../../support/verifies.ts';
+import { type Change, FeedWorld, INBOX, messageAt, TRASH } from '../../../support/worlds/feed-world.ts';
+import { rejection } from '../../../support/suite/rejection.ts';
+import { verifies } from '../../../support/suite/verifies.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -10,9 +10,9 @@ import { readPostmasterFile } from '../../../../../infra/postgres/embedded/postg
 import { startEmbeddedPostgres } from '../../../../../infra/postgres/embedded/embedded-postgres.ts';
 import { serverAccount } from '../../../../../infra/postgres/embedded/server-account.ts';
 import { lookUpProcess } from '../../../../../infra/postgres/embedded/process-facts.ts';
-import { eventually } from '../../../../support/gateway.ts';
-import { rejection } from '../../../../support/rejection.ts';
-import { silentLog } from '../../../../support/silent-log.ts';
+import { eventually } from '../../../../support/worlds/gateway.ts';
+import { rejection } from '../../../../support/suite/rejection.ts';
+import { silentLog } from '../../../../support/fakes/silent-log.ts';
 
 /** A gateway of its own that starts Postgres, prints its address and waits to be killed. */
 const STARTER = `

@@ -1,0 +1,57 @@
+/** The directory in memory, fed from a memory event store by the projection's own rules. */
+import type { Directory, DirectoryState } from '../../../commands/ports/directory.ts';
+import { readEvent } from '../../../commands/values/event.ts';
+import type { PastFact } from '../../../commands/values/event.ts';
+import type { PersonalData } from '../../../commands/ports/ports.ts';
+import type { Position } from '../../../commands/values/position.ts';
+import { type AnyEvent, eventCatalogue } from '../../../commands/event-catalogue.ts';
+import type { MailboxListener } from '../../../infra/directory/memory-directory.ts';
+import { DirectoryMaps } from '../../../infra/directory/directory-maps.ts';
+import { changesOf } from '../../../projections/directory-entities.ts';
+import type { MemoryEventStore } from './memory-event-store.ts';
+
+export class MemoryDirectory implements Directory {
+  readonly isCurrent = true;
+  version = 0;
+  readonly #listeners: MailboxListener[] = [];
+  #applied = 0;
+  readonly #maps = new DirectoryMaps();
+  readonly #events: MemoryEventStore;
+  readonly #personal: PersonalData;
+
+  constructor(events: MemoryEventStore, personal: PersonalData) {
+    this.#events = events;
+    this.#personal = personal;
+  }
+
+  get state(): DirectoryState {
+    return this.#maps.state;
+  }
+
+  onMailboxChange(listener: MailboxListener): void {
+    this.#listeners.push(listener);
+  }
+
+  async waitFor(position: Position): Promise<void> {
+    for (const stored of this.#events.all.slice(this.#applied)) {
+      if (stored.position > position) break;
+      this.#applied += 1;
+      const fact = readEvent(eventCatalogue, stored);
+      if (!fact) continue;
+      const change = await changesOf(
+        stored.streamName,
+        fact as PastFact<AnyEvent>,
+        this.#maps.lookUp,
+        (sealed) => this.#personal.open(sealed),
+      );
+      const before = this.state.mailboxes;
+      const mailboxes = change.put.flatMap(({ kind, value }) =>
+        kind === 'mailbox' ? [{ id: value.id, before: before.get(value.id) ?? null, now: value }] : [],
+      );
+      for (const entity of change.put) this.#maps.put(entity);
+      for (const key of change.remove) this.#maps.remove(key);
+      this.version += 1;
+      for (const told of mailboxes) for (const listener of this.#listeners) listener(told);
+    }
+  }
+}

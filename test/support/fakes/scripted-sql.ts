@@ -1,0 +1,19 @@
+/** SQL answered by a table of rows: a query is known by the view or table it names. */
+import type { Row, Sql } from '../../../commands/ports/ports.ts';
+
+export class ScriptedSql implements Sql {
+  /** Rows by a word of the query text. A query of anything else is a mistake of the test. */
+  readonly rows = new Map<string, readonly Row[]>([['work.token_use', []]]);
+  /** Parameters of each query, in order. */
+  readonly asked: (readonly unknown[])[] = [];
+
+  query<R extends Row = Row>(text: string, parameters: readonly unknown[] = []): Promise<R[]> {
+    this.asked.push(parameters);
+    for (const [word, rows] of this.rows) if (text.includes(word)) return Promise.resolve([...rows] as R[]);
+    return Promise.reject(new Error(`no rows for ${text}`));
+  }
+
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+}

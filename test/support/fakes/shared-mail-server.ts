@@ -1,0 +1,67 @@
+/** One mail server that several gateways reach at once: each borrow is a session with its own guard, every write is counted. */
+import type { MailPort, MailSession } from '../../../commands/ports/mail-port.ts';
+import { BreakingMailbox } from './breaking-mailbox.ts';
+
+const WRITES: ReadonlySet<string> = new Set([
+  'moveMessages', 'copyMessages', 'setFlags', 'expungeMessages', 'append', 'removeOwn',
+]); // prettier-ignore
+
+/** A command that is about to change something: which, and on which messages of which folder. */
+export interface Write {
+  readonly command: string;
+  readonly path: string;
+  readonly uids: readonly number[];
+}
+
+export class SharedMailServer {
+  readonly mailbox = new BreakingMailbox();
+  /** What every borrow meets instead of a connection; null = the server answers. */
+  failure: Error | null = null;
+  /** Called before each command; makes it take its time. */
+  pause: () => Promise<void> = () => Promise.resolve();
+  /** Called when a command that changes something arrives, before it does. */
+  onWrite: (write: Write) => Promise<void> = () => Promise.resolve();
+
+  /** A port to this server; what has no mailbox in it stays as it was. `assertUsable` throws for one that rests or is gone. */
+  portFor(port: MailPort, assertUsable: () => void): MailPort {
+    return {
+      query: (...query) => port.query(...query),
+      withThreadIds: (...filter) => port.withThreadIds(...filter),
+      testImap: (...test) => port.testImap(...test),
+      assertReachable: (settings) => port.assertReachable(settings),
+      disconnect: () => Promise.resolve(),
+      withMailbox: async (_mailboxId, _lane, work) => {
+        assertUsable();
+        await this.pause();
+        if (this.failure) throw this.failure;
+        return await work(this.#session());
+      },
+    };
+  }
+
+  #session(): MailSession {
+    let assertMayWrite: () => void = () => undefined;
+    const call = async (name: string, method: Method, args: readonly unknown[]): Promise<unknown> => {
+      await this.pause();
+      if (WRITES.has(name)) {
+        assertMayWrite();
+        const [folder, , uids] = args as [{ path: string }, unknown, readonly number[]];
+        await this.onWrite({ command: name, path: folder.path, uids });
+      }
+      return await method.apply(this.mailbox, [...args]);
+    };
+    return new Proxy<MailSession>(this.mailbox, {
+      get: (mailbox, name) => {
+        if (name === 'guardWrites')
+          return (guard: () => void) => {
+            assertMayWrite = guard;
+          };
+        const found = Reflect.get(mailbox, name, mailbox) as unknown;
+        if (typeof found !== 'function') return found;
+        return (...args: readonly unknown[]) => call(String(name), found as Method, args);
+      },
+    });
+  }
+}
+
+type Method = (...args: readonly unknown[]) => unknown;

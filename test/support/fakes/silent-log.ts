@@ -1,0 +1,8 @@
+import type { Log } from '../../../commands/ports/ports.ts';
+
+/** A log for parts whose lines a test does not look at. */
+export const silentLog: Log = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};

@@ -1,0 +1,183 @@
+/**
+ * The line between one gateway and its stores: proxies that know every message, and a point at which that gateway crashes.
+ * From that moment nothing it does reaches the world, and nothing of the world reaches it.
+ */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
+import { type WireMessage, type WireName, WIRES } from '../servers/wire-messages.ts';
+
+/** The n-th message to a store, and whether it is lost with the crash or done, its answer never seen. */
+export interface CrashPoint {
+  readonly wire: WireName;
+  /** From 0, counted from `record` or `crashAt` on. */
+  readonly index: number;
+  readonly side: 'before' | 'after';
+}
+
+/** A message that passed. */
+export interface Passed {
+  readonly wire: WireName;
+  readonly label: string;
+}
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  /** Where TLS is spoken, so that the messages can be read in between: what the target itself shows and trusts. */
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+export class CrashLine {
+  readonly #servers = new Map<WireName, Server>();
+  readonly #sockets = new Set<Socket>();
+  readonly #isPoint: (message: Passed) => boolean;
+  #passed: Passed[] = [];
+  #point: CrashPoint | null = null;
+  #down = false;
+  /** What to do at the point; true when the line goes on behind it. */
+  #onPoint: () => boolean = () => true;
+
+  private constructor(isPoint: (message: Passed) => boolean) {
+    this.#isPoint = isPoint;
+  }
+
+  /** Listens before each target; `isPoint` leaves out what is not counted. */
+  static async open(
+    targets: Partial<Record<WireName, Target>>,
+    isPoint: (message: Passed) => boolean = () => true,
+  ): Promise<CrashLine> {
+    const line = new CrashLine(isPoint);
+    for (const [wire, target] of Object.entries(targets) as [WireName, Target][]) {
+      const serve = (client: Socket): void => {
+        line.#serve(client, wire, target);
+      };
+      const server = target.tls
+        ? createTlsServer({ ...target.tls, ALPNProtocols: ['h2'], noDelay: true }, serve)
+        : createServer({ noDelay: true }, serve);
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      line.#servers.set(wire, server);
+    }
+    return line;
+  }
+
+  portOf(wire: WireName): number {
+    const server = this.#servers.get(wire);
+    if (!server) throw new Error(`nothing listens for ${wire}`);
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Counts from now on. */
+  record(): void {
+    this.#passed = [];
+  }
+
+  /** Every message since `record`, in the order they came. */
+  get passed(): readonly Passed[] {
+    return this.#passed;
+  }
+
+  /** Crashes at the point, counted from now on; resolves when it was met. `onCrash` is called in that very moment. */
+  crashAt(point: CrashPoint, onCrash: () => void = () => undefined): Promise<void> {
+    return this.#actAt(point, () => {
+      onCrash();
+      this.#cut();
+      return false;
+    });
+  }
+
+  /** At the point, counted from now on, `onStop` is called; that message and all others pass. Resolves when it was met. */
+  stopAt(point: CrashPoint, onStop: () => void): Promise<void> {
+    return this.#actAt(point, () => {
+      onStop();
+      return true;
+    });
+  }
+
+  /** Lets a restarted process through again. */
+  restore(): void {
+    this.#down = false;
+  }
+
+  async close(): Promise<void> {
+    this.#cut();
+    for (const server of this.#servers.values()) server.close();
+    await Promise.all([...this.#servers.values()].map((server) => once(server, 'close')));
+  }
+
+  #actAt(point: CrashPoint, act: () => boolean): Promise<void> {
+    this.#passed = [];
+    this.#point = point;
+    return new Promise((resolve) => {
+      this.#onPoint = () => {
+        this.#point = null;
+        resolve();
+        return act();
+      };
+    });
+  }
+
+  #cut(): void {
+    this.#down = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #serve(client: Socket, wire: WireName, target: Target): void {
+    if (this.#down) {
+      client.destroy();
+      return;
+    }
+    const { host, port, tls } = target;
+    const upstream = tls
+      ? connectTls({ host, port, ca: tls.cert, ALPNProtocols: ['h2'] })
+      : connect({ host, port, noDelay: true });
+    for (const socket of [client, upstream]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    const read = WIRES[wire]();
+    let last: WireMessage | null = null;
+    client.on('data', (chunk: Buffer) => {
+      for (const message of read(chunk)) {
+        if (this.#down) return;
+        const side = this.#meet(wire, message.label);
+        if (side === 'before' && !this.#onPoint()) return;
+        if (side === 'after') last = message;
+        upstream.write(message.bytes);
+      }
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      if (this.#down) return;
+      const isPoint = last?.isAnswered(chunk) === true;
+      if (isPoint) last = null;
+      if (!isPoint || this.#onPoint()) client.write(chunk);
+    });
+  }
+
+  /** What is to happen at this message; null lets it through. */
+  #meet(wire: WireName, label: string | null): CrashPoint['side'] | null {
+    if (label === null || !this.#isPoint({ wire, label })) return null;
+    const index = this.#passed.filter((earlier) => earlier.wire === wire).length;
+    this.#passed.push({ wire, label });
+    const point = this.#point;
+    return point?.wire === wire && point.index === index ? point.side : null;
+  }
+}
+
+/** Both sides of every message that passed. */
+export function crashPointsOf(
+  passed: readonly Passed[],
+): readonly (CrashPoint & { readonly label: string })[] {
+  const counts = new Map<WireName, number>();
+  return passed.flatMap(({ wire, label }) => {
+    const index = counts.get(wire) ?? 0;
+    counts.set(wire, index + 1);
+    return (['before', 'after'] as const).map((side) => ({ wire, index, side, label }));
+  });
+}

@@ -1,0 +1,16 @@
+import type { PolicyEntry } from '../../../commands/ports/directory.ts';
+import { PolicyRules } from '../../../commands/values/policy-document.ts';
+
+/** A policy as the directory has it: rules with their defaults filled in, and of the rest what a test is about. */
+export const policyEntry = (
+  rules: readonly unknown[],
+  more: Partial<Omit<PolicyEntry, 'rules'>> = {},
+): PolicyEntry => ({
+  id: 'org_1',
+  version: 1,
+  internal_domains: [],
+  custom_headers: [],
+  default: null,
+  ...more,
+  rules: PolicyRules.parse(rules),
+});

@@ -1,0 +1,13 @@
+import { systemClock } from '../../../infra/platform/system-clock.ts';
+
+/** Asks until the condition holds. Throws after `withinMs`. */
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  withinMs = 5_000,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('It did not happen in time.');
+    await systemClock.sleep(10);
+  }
+}

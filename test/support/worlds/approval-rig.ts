@@ -1,0 +1,86 @@
+/** An operation rig in which people decide: rules, approvers who are signed in, a clock that can be set. */
+import type { Caller } from '../../../commands/kernel/access.ts';
+import type { Capability } from '../../../commands/kernel/capability.ts';
+import type { PersonEntry, PolicyEntry } from '../../../commands/ports/directory.ts';
+import { ROLE_SCOPES, type Role, type Scope } from '../../../commands/values/scopes.ts';
+import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import { actOnEmail } from '../../../commands/email/act-on-email.ts';
+import {
+  operation,
+  type OperationReply,
+  type OperationState,
+} from '../../../commands/operations/operation.ts';
+import type { Approval } from '../../../commands/operations/approval-payload.ts';
+import { WORLD_NOW } from './access-world.ts';
+import { type OperationRig, operationRig, type RigOptions } from './operation-rig.ts';
+import { policyEntry } from '../samples/policy-entry.ts';
+
+export interface CheckRig extends OperationRig {
+  /** Sets the clock so many seconds after the beginning. */
+  at(seconds: number): void;
+  /** Sets the organisation's rules, as a version of their own. */
+  rules(...rules: readonly unknown[]): void;
+  /** A person of this role, signed in with a fresh password. */
+  person(id: string, role: Role): Caller;
+  /** Asks for an action on messages. */
+  ask(messageIds: readonly string[], type: string, mode?: string): Promise<OperationReply>;
+  approvalAs(caller: Caller, capability: Capability, input: object, key?: string): Promise<Approval>;
+  stateOf(reply: OperationReply): Promise<OperationState>;
+  typesOf(reply: OperationReply): Promise<readonly string[]>;
+}
+
+/** Wants one approver for archive and expunge; nothing is committed by itself. */
+export const CHECKED = {
+  id: 'checked',
+  when: { actions: ['archive', 'expunge'] },
+  then: { decision: 'require', auto_commit: false },
+};
+
+export function checkRig(options: RigOptions = {}): CheckRig {
+  const rig = operationRig(options);
+  const { ports } = rig;
+  const { state } = ports.directory;
+  const policies = state.policies as Map<string, PolicyEntry>;
+  const roles = state.roles as Map<string, Role>;
+  const people = state.people as Map<string, PersonEntry>;
+  let version = 0;
+  const rules: CheckRig['rules'] = (...all) => {
+    version += 1;
+    const entry = policyEntry(all, { version });
+    policies.set(entry.id, entry);
+  };
+  rules(CHECKED);
+  return {
+    ...rig,
+    at: (seconds) => {
+      ports.clock.now = () => new Date(WORLD_NOW.getTime() + seconds * 1_000);
+    },
+    rules,
+    person: (id, role) => {
+      roles.set(`org_1/${id}`, role);
+      people.set(id, { id, name: id, email: `${id}@example.com` });
+      const orgScopes = new Set<Scope>(ROLE_SCOPES[role]);
+      return {
+        ...rig.caller,
+        actor: 'person',
+        principal: { kind: 'user', id, name: id },
+        onBehalfOf: null,
+        session: { id: `ses_${id}`, steppedUpUntil: '2027-01-01T00:00:00.000Z' },
+        role,
+        orgScopes,
+        mailboxes: new Map(),
+        scopes: orgScopes,
+      };
+    },
+    ask: (messageIds, type, mode) =>
+      rig.reply(actOnEmail, {
+        operation: { type: 'message_actions', select: { message_ids: messageIds }, actions: [{ type }] },
+        ...(mode === undefined ? {} : { authorization: { mode } }),
+      }),
+    approvalAs: async (caller, capability, input, key) =>
+      (await rig.invokeAs(caller, capability, input, key)).output as Approval,
+    stateOf: async ({ operation_id: id = '' }) => (await loadAggregate(ports.events, operation, id)).state,
+    typesOf: async ({ operation_id: id = '' }) =>
+      (await rig.events.readStream(`operation-${id}`)).map(({ type }) => type),
+  };
+}

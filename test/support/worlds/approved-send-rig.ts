@@ -1,0 +1,97 @@
+/** An agent whose sends wait for a person, on the rig of a send, and the ways a check goes. */
+import type { PolicyEntry } from '../../../commands/ports/directory.ts';
+import type { Ports } from '../../../commands/ports/ports.ts';
+import type { Role } from '../../../commands/values/scopes.ts';
+import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { wantsToSendDraft } from '../../../commands/approvals/wants-to-send-draft.ts';
+import { castVote } from '../../../commands/operations/cast-vote.ts';
+import { runCommit } from '../../../commands/operations/run-commit.ts';
+import { decideCancel } from '../../../commands/operations/end-approval.ts';
+import { decideNow } from '../../../commands/operations/decide-now.ts';
+import type { OperationReply } from '../../../commands/operations/operation.ts';
+import { sendCommit } from '../../../commands/sending/commit-send.ts';
+import { releaseDraftOf } from '../../../commands/sending/release-draft.ts';
+import { sampleAuthor } from '../samples/event-author.ts';
+import { SendRig, type SendRigOptions } from './send-rig.ts';
+import { policyEntry } from '../samples/policy-entry.ts';
+
+const ONE_APPROVER = [{ id: 'checked', when: { actions: ['send'] }, then: { decision: 'require' } }];
+
+const APPROVER = 'usr_approver';
+
+export class CheckedSendRig extends SendRig {
+  constructor(options: SendRigOptions = {}) {
+    super({ kind: 'agent', policy: policyOf(ONE_APPROVER), ...options });
+    (this.ports.directory.state.roles as Map<string, Role>).set(`org_1/${APPROVER}`, 'approver');
+  }
+
+  /** Puts other rules in force. */
+  setPolicy(rules: readonly unknown[]): void {
+    const { policies } = this.ports.directory.state;
+    (policies as Map<string, PolicyEntry>).set('org_1', policyOf(rules, 2));
+  }
+
+  /** wants_to_send_draft as the caller, in this process or another one. */
+  async ask(draftId: string, key: string, ports?: Ports): Promise<OperationReply> {
+    return (await this.invoke(wantsToSendDraft, { draft_id: draftId }, key, ports)).output as OperationReply;
+  }
+
+  /** The one approver approves what waits, or rejects it and the draft hears of it. */
+  async vote(
+    key: string,
+    decision: 'approve' | 'reject' = 'approve',
+    ports: Ports = this.ports,
+  ): Promise<void> {
+    const ballot = {
+      voterId: APPROVER,
+      role: 'approver',
+      behindId: 'usr_1',
+      decision,
+      reason: await ports.personal.seal(APPROVER, 'As I see it.'),
+    } as const;
+    const actor = { type: 'person', id: APPROVER, token_id: null, session_id: null } as const;
+    const author = sampleAuthor('org_1', { actor });
+    const operationId = this.operationId(key);
+    const { state } = await decideNow(ports, author, {
+      operationId,
+      decide: (check, now) =>
+        castVote(check, { ...ballot, contentHash: check.approval?.requested.content_hash ?? '', now }),
+    });
+    await releaseDraftOf(ports, author, operationId, state);
+  }
+
+  /** Withdraws the check, and says so to the draft unless the process dies before that. */
+  async cancel(
+    key: string,
+    { isCutOff = false, ports = this.ports }: { readonly isCutOff?: boolean; readonly ports?: Ports } = {},
+  ): Promise<void> {
+    const author = systemAuthor(ports, 'org_1');
+    const operationId = this.operationId(key);
+    const { state } = await decideNow(ports, author, {
+      operationId,
+      decide: (check, now) => decideCancel(check, { reason: null, now }),
+    });
+    if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
+  }
+
+  async commit(key: string, ports: Ports = this.ports): Promise<OperationReply> {
+    const author = systemAuthor(ports, 'org_1');
+    const commit = {
+      operationId: this.operationId(key),
+      author,
+      by: 'caller',
+      notePosition: () => undefined,
+    } as const;
+    return await runCommit(ports, commit, sendCommit);
+  }
+
+  /** A draft whose check was granted, under this key. */
+  async granted(key: string): Promise<string> {
+    const id = await this.startDraft();
+    await this.ask(id, key);
+    await this.vote(key);
+    return id;
+  }
+}
+
+const policyOf = (rules: readonly unknown[], version = 1): PolicyEntry => policyEntry(rules, { version });

@@ -1,0 +1,110 @@
+/** The ports of one run of a gateway, real to the wire: what a process holds, without the process. */
+import type { KeyObject } from 'node:crypto';
+import type { Ports } from '../../../commands/ports/ports.ts';
+import { recordMailFailure, recordMailHealth } from '../../../commands/mailboxes/connect-mailbox.ts';
+import { openAccessStream } from '../../../infra/audit/access-stream.ts';
+import { openEventStore } from '../../../infra/event-store/event-store-client.ts';
+import { createEgressGuard } from '../../../infra/mail/egress-guard.ts';
+import { ImapGateway } from '../../../infra/mail/imap-gateway.ts';
+import { PostgresContentStore } from '../../../infra/content-store/postgres-content-store.ts';
+import { createChangeAttribution } from '../../../infra/mail-sync/notified-attribution.ts';
+import { mailSettingsOf } from '../../../infra/process/mail-settings.ts';
+import { createMailLogins } from '../../../infra/oauth/oauth-mail-logins.ts';
+import { startLeases } from '../../../infra/postgres/leases.ts';
+import { openPool, postgresSql } from '../../../infra/postgres/pool.ts';
+import { createPersonalData } from '../../../infra/security/personal-data.ts';
+import { createSecrets } from '../../../infra/security/secrets.ts';
+import { SmtpGateway } from '../../../infra/smtp/smtp-gateway.ts';
+import { silentLog } from '../fakes/silent-log.ts';
+
+/** Where the stores of a run answer, and what all runs on them share. */
+export interface RunHome {
+  readonly databaseUrl: string;
+  readonly eventStoreUrl: string;
+  readonly imapPort: number;
+  /** Where the mailboxes submit; absent = as their settings say. */
+  readonly smtpPort?: number;
+  readonly masterKey: KeyObject;
+  /** Clock, ids, keys and the directory, which only reads. */
+  readonly shared: Ports;
+}
+
+export interface GatewayRun {
+  readonly ports: Ports;
+  /** Gives up what is open; safe when its stores are out of reach. */
+  close(): Promise<void>;
+}
+
+/** Opens pool, event store, leases and mail under a run id of its own. Connects lazily. */
+export function openRun(home: RunHome): GatewayRun {
+  const { shared, masterKey } = home;
+  const log = silentLog;
+  const pool = openPool({ url: home.databaseUrl, log, size: 4 });
+  const sql = postgresSql(pool);
+  const events = openEventStore({ url: home.eventStoreUrl, log });
+  const leases = startLeases(sql, log);
+  const secrets = createSecrets(sql, masterKey);
+  const logins = createMailLogins({
+    secrets,
+    clock: shared.clock,
+    refresh: () => Promise.reject(new Error('these mailboxes have passwords')),
+  });
+  const personal = createPersonalData({ sql, clock: shared.clock, masterKey });
+  const accessLog = openAccessStream({ ...shared, events, log, runId: leases.runId });
+  const guard = createEgressGuard(['127.0.0.0/8:*']);
+  // As in the gateway: a state that cannot be written now is written at the next sign of it.
+  const note = (written: Promise<void>): void => {
+    written.catch(() => undefined);
+  };
+  const mail = new ImapGateway({
+    loadSettings: async (mailboxId) => {
+      const settings = await mailSettingsOf(shared.directory, logins, mailboxId);
+      return { ...settings, imap: { ...settings.imap, port: home.imapPort } };
+    },
+    guard,
+    providerConnections: 4,
+    log,
+    onMailboxTrouble: (mailboxId, error) => {
+      note(recordMailFailure(ports, mailboxId, error));
+    },
+    onMailboxHealthy: (mailboxId) => {
+      note(recordMailHealth(ports, mailboxId));
+    },
+  });
+  const submission = new SmtpGateway({
+    loadSettings: async (mailboxId) => {
+      const settings = await mailSettingsOf(shared.directory, logins, mailboxId);
+      const { smtp } = settings;
+      return { ...settings, smtp: smtp && { ...smtp, port: home.smtpPort ?? smtp.port } };
+    },
+    login: { guard, extraCertificates: [], connectTimeoutMs: 5_000 },
+    atOnce: 4,
+  });
+  const content = new PostgresContentStore({ sql, masterKey, clock: shared.clock, log });
+  const changeAttribution = createChangeAttribution({ sql, distrust: () => Promise.resolve() });
+  const ports: Ports = {
+    ...shared,
+    submission,
+    content,
+    changeAttribution,
+    sql,
+    events,
+    leases,
+    secrets,
+    logins,
+    personal,
+    accessLog,
+    mail,
+    log,
+  };
+  return {
+    ports,
+    close: async () => {
+      mail.close();
+      await events.close();
+      // Both write last lines first, which a run out of reach cannot.
+      await Promise.allSettled([accessLog.close(), leases.close()]);
+      await pool.end();
+    },
+  };
+}

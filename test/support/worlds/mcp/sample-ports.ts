@@ -1,0 +1,111 @@
+/** The ports that the MCP face touches, in memory; anything else is missing on purpose and fails loudly. */
+import { randomUUID } from 'node:crypto';
+import type { AccessEntry, Ports, ServerInfo } from '../../../../commands/ports/ports.ts';
+import type { McpSession, McpSessions } from '../../../../commands/ports/mcp.ts';
+
+/** Sessions in memory. Copies are answered as they were when asked for, so a test can see who takes them. */
+export class MemorySessions implements McpSessions {
+  readonly rows = new Map<string, McpSession>();
+  /** `maxAgeMs` of each look-up, in order. */
+  readonly ages: number[] = [];
+  /** What making and finding a session fails with. */
+  failure: Error | null = null;
+
+  create(session: McpSession): Promise<void> {
+    if (this.failure) return Promise.reject(this.failure);
+    this.rows.set(session.id, session);
+    return Promise.resolve();
+  }
+  find(id: string, maxAgeMs: number): Promise<McpSession | null> {
+    if (this.failure) return Promise.reject(this.failure);
+    this.ages.push(maxAgeMs);
+    return Promise.resolve(this.rows.get(id) ?? null);
+  }
+  setAdvancedTools(id: string, enabled: boolean): Promise<void> {
+    const row = this.rows.get(id);
+    if (row) this.rows.set(id, { ...row, advancedTools: enabled });
+    return Promise.resolve();
+  }
+  end(id: string): Promise<void> {
+    this.rows.delete(id);
+    return Promise.resolve();
+  }
+}
+
+export interface SamplePorts {
+  readonly ports: Ports;
+  readonly sessions: MemorySessions;
+  readonly recorded: AccessEntry[];
+  readonly logged: string[];
+  readonly faults: { accessLogAway: boolean };
+}
+
+export function samplePorts(server: Partial<ServerInfo> = {}): SamplePorts {
+  const sessions = new MemorySessions();
+  const recorded: AccessEntry[] = [];
+  const logged: string[] = [];
+  const faults = { accessLogAway: false };
+  const log = (message: string): void => {
+    logged.push(message);
+  };
+  const used: Partial<Ports> = {
+    clock: {
+      now: () => new Date('2026-06-01T00:00:00.000Z'),
+      elapsedMs: () => performance.now(),
+      sleep: () => Promise.resolve(),
+    },
+    ids: {
+      newId: (prefix) => `${prefix}_${randomUUID()}`,
+      newUuid: () => randomUUID(),
+      newNonce: () => randomUUID().replaceAll('-', ''),
+      newSalt: () => Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url'),
+      idForKey: (prefix, ...parts) => `${prefix}_${parts.join('-')}`,
+      reservationName: (text) => text,
+    },
+    sessions,
+    log: { info: log, warn: log, error: log },
+    accessLog: {
+      record: (entry) => {
+        if (faults.accessLogAway) return Promise.reject(new Error('store away'));
+        recorded.push(entry);
+        return Promise.resolve();
+      },
+      countRefusal: () => undefined,
+    },
+    readModels: { waitFor: () => Promise.resolve(true) },
+    directory: {
+      state: { mailboxes: new Map() } as unknown as Ports['directory']['state'],
+      isCurrent: true,
+      version: 1,
+      waitFor: () => Promise.resolve(),
+    },
+    server: {
+      baseUrl: 'http://127.0.0.1',
+      version: '0.0.1',
+      limits: {
+        readsPerMinute: 600,
+        writesPerMinute: 120,
+        concurrentRequests: 20,
+        concurrentWaits: 50,
+        providerConnections: 4,
+        jsonBodyBytes: 1_048_576,
+        mcpResultBytes: 98_304,
+        sendsPerHour: 30,
+        signInsPerMinute: 10,
+      },
+      sendTimes: {
+        retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
+        giveUpAfterMs: 86_400_000,
+        judgeAfterMs: 900_000,
+        ownCopyWithinMs: 5_000,
+      },
+      mcpTextBlock: true,
+      mailboxNumberBlock: 0,
+      logId: '0a1b2c3d',
+      mcpRevisions: [],
+      strictOutput: true,
+      ...server,
+    },
+  };
+  return { ports: used as Ports, sessions, recorded, logged, faults };
+}

@@ -1,0 +1,269 @@
+/** A gateway without databases and network: real commands over an event store, a directory and secrets in memory. */
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { session, startSession } from '../../../commands/accounts/session.ts';
+import { callerInSession, callerOf, type Caller } from '../../../commands/kernel/access.ts';
+import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
+import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import type { Capability } from '../../../commands/kernel/capability.ts';
+import { invokeCapability, type Outcome } from '../../../commands/kernel/invoke-capability.ts';
+import type { MirrorVersions } from '../../../commands/ports/mirror-versions.ts';
+import type { ChangeAttribution } from '../../../commands/ports/change-attribution.ts';
+import type { MailCredentials } from '../../../commands/ports/mail-logins.ts';
+import type { Leases, PersonalData, Ports } from '../../../commands/ports/ports.ts';
+import type { Sealed } from '../../../commands/values/sealed.ts';
+import type { HashedPassword, Secrets, VerifiedPassword } from '../../../commands/ports/sign-in-port.ts';
+import {
+  type Bootstrapped,
+  bootstrapOrganisation,
+} from '../../../commands/organisation/bootstrap-organisation.ts';
+import { createMailLogins } from '../../../infra/oauth/oauth-mail-logins.ts';
+import { messageComposer } from '../../../infra/mail/compose-message.ts';
+import { markupWork } from '../../../infra/markup/markup-work.ts';
+import { createIds } from '../../../infra/security/random-ids.ts';
+import { createLocators } from '../../../infra/security/locators.ts';
+import { createTokens } from '../../../infra/security/jwt-tokens.ts';
+import { FakeSubmission } from '../fakes/fake-submission.ts';
+import { FakeMailPort } from '../fakes/fake-mail-port.ts';
+import { ManualClock } from '../fakes/manual-clock.ts';
+import { MemoryContentStore } from '../fakes/memory-content-store.ts';
+import { MemoryDirectory } from '../fakes/memory-directory.ts';
+import { MemoryEventStore } from '../fakes/memory-event-store.ts';
+import { MemoryProviderAuthorizations } from '../fakes/memory-provider-authorizations.ts';
+import { randomKey } from '../samples/random-key.ts';
+import { ScriptedSql } from '../fakes/scripted-sql.ts';
+import { silentLog } from '../fakes/silent-log.ts';
+
+/** Reversible on purpose: a test can look into an event without a key. */
+export const plainPersonalData: PersonalData = {
+  seal: (ownerId, text) => Promise.resolve(`sealed:${ownerId}:${text}` as Sealed),
+  open: (sealed) => Promise.resolve(sealed.split(':').slice(2).join(':')),
+};
+
+export class MemorySecrets implements Secrets {
+  readonly mail = new Map<string, MailCredentials>();
+  readonly passwords = new Map<string, string>();
+
+  saveMailCredentials(mailboxId: string, credentials: MailCredentials): Promise<void> {
+    this.mail.set(mailboxId, credentials);
+    return Promise.resolve();
+  }
+  loadMailCredentials(mailboxId: string): Promise<MailCredentials | null> {
+    return Promise.resolve(this.mail.get(mailboxId) ?? null);
+  }
+  async changeMailCredentials(
+    mailboxId: string,
+    change: (before: MailCredentials) => Promise<MailCredentials | null>,
+  ): Promise<MailCredentials | null> {
+    const before = this.mail.get(mailboxId) ?? null;
+    const after = before && (await change(before));
+    if (after) this.mail.set(mailboxId, after);
+    return after ?? before;
+  }
+  eraseMailCredentials(mailboxId: string): Promise<void> {
+    this.mail.delete(mailboxId);
+    return Promise.resolve();
+  }
+  hashPassword(password: string): Promise<HashedPassword> {
+    return Promise.resolve(password as HashedPassword);
+  }
+  savePassword(userId: string, password: HashedPassword): Promise<void> {
+    this.passwords.set(userId, password);
+    return Promise.resolve();
+  }
+  verifyPassword(userId: string | null, password: string): Promise<VerifiedPassword | null> {
+    if (userId === null || this.passwords.get(userId) !== password) return Promise.resolve(null);
+    return Promise.resolve({
+      isCurrent: () => Promise.resolve(this.passwords.get(userId) === password),
+    });
+  }
+}
+
+/** Nothing is indexed. */
+const noCopies: MirrorVersions = {
+  statusOf: (mailboxes) => {
+    const empty = { lastEventAt: null, currentAt: null, indexed: 0, total: 0 };
+    return Promise.resolve(new Map(mailboxes.map(({ id }) => [id, empty])));
+  },
+  knownMessage: () => Promise.resolve(null),
+  firstContacts: () => Promise.resolve(null),
+  knownCorrespondents: () => Promise.resolve(null),
+  erase: () => Promise.resolve(),
+};
+
+/** Nobody watches the mailbox. */
+const silentEchoes: ChangeAttribution = {
+  expect: () => Promise.resolve({ settle: () => Promise.resolve() }),
+};
+
+/** Leases of one or more runs over the same table. */
+export const memoryLeases = (runId: string, held = new Map<string, string>()): Leases => ({
+  runId,
+  acquire: (name) => {
+    const free = (held.get(name) ?? runId) === runId;
+    if (free) held.set(name, runId);
+    return Promise.resolve(free);
+  },
+  release: (name) => {
+    if (held.get(name) === runId) held.delete(name);
+    return Promise.resolve();
+  },
+  isHeld: (name) => held.get(name) === runId,
+  holder: (name) => {
+    const holder = held.get(name);
+    return Promise.resolve(holder === undefined ? null : { runId: holder, until: new Date(0) });
+  },
+});
+
+export function memoryPorts() {
+  const clock = new ManualClock('2026-03-01T12:00:00.000Z');
+  const events = new MemoryEventStore(() => clock.now());
+  const secrets = new MemorySecrets();
+  const mail = new FakeMailPort();
+  const submission = new FakeSubmission();
+  const sql = new ScriptedSql();
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const signingKey = { kid: 'k1', privateKey, publicKey: createPublicKey(privateKey), retired: false };
+  const directory = new MemoryDirectory(events, plainPersonalData);
+  const ports: Partial<Ports> = {
+    submission,
+    clock,
+    events,
+    secrets,
+    providerAuthorizations: new MemoryProviderAuthorizations(),
+    logins: createMailLogins({
+      secrets,
+      clock,
+      refresh: () => Promise.reject(new Error('these mailboxes have passwords')),
+    }),
+    mail,
+    content: new MemoryContentStore(),
+    composer: messageComposer,
+    markup: markupWork,
+    personal: plainPersonalData,
+    ids: createIds(randomKey(), clock),
+    locators: createLocators(randomKey(), randomKey()),
+    tokens: createTokens({ baseUrl: 'http://127.0.0.1', signingKeys: [signingKey], clock }),
+    directory,
+    attempts: { attempt: (_, check) => check() },
+    sessionUse: { isIdle: () => Promise.resolve(false) },
+    leases: memoryLeases('run_1'),
+    changeAttribution: silentEchoes,
+    mirrorVersions: noCopies,
+    contacts: { writtenTo: () => Promise.resolve(new Set()) },
+    sql,
+    readModels: { waitFor: () => Promise.resolve(true) },
+    accessLog: { record: () => Promise.resolve(), countRefusal: () => undefined },
+    log: silentLog,
+    server: {
+      baseUrl: 'http://127.0.0.1',
+      version: '0.0.0',
+      limits: {
+        readsPerMinute: 600,
+        writesPerMinute: 120,
+        concurrentRequests: 20,
+        concurrentWaits: 50,
+        providerConnections: 4,
+        jsonBodyBytes: 1_048_576,
+        mcpResultBytes: 98_304,
+        sendsPerHour: 30,
+        signInsPerMinute: 10,
+      },
+      sendTimes: {
+        retryAfterMs: [60_000, 300_000, 900_000, 1_800_000],
+        giveUpAfterMs: 86_400_000,
+        judgeAfterMs: 900_000,
+        ownCopyWithinMs: 5_000,
+      },
+      mcpTextBlock: true,
+      mailboxNumberBlock: 0,
+      logId: '0a1b2c3d',
+      mcpRevisions: [],
+      strictOutput: true,
+    },
+  };
+  return { ports: ports as Ports, directory, clock, events, secrets, mail, submission, sql };
+}
+
+export interface CallOptions {
+  readonly token?: string;
+  readonly key?: string;
+  readonly ifMatch?: string;
+}
+
+export const OWNER = {
+  orgName: 'Example',
+  ownerEmail: 'Owner@example.com',
+  ownerName: 'Olive Owner',
+  password: 'correct horse battery',
+  agentName: 'Demo agent',
+};
+
+export type MemoryGateway = ReturnType<typeof memoryPorts> & {
+  readonly org: Bootstrapped;
+  /** The caller of a token id or a session's; throws when it was revoked or has no principal. */
+  callerOf(tokenId: string): Caller;
+  readonly ownerTokenId: string;
+  /** A person (the owner unless another is named) signs in, with a fresh password: the id to call with as `token`. */
+  signIn(userId?: string, secretHash?: string): Promise<string>;
+  /** Invokes as the owner's token, or another one by id. */
+  invoke(capability: Capability, input: unknown, options?: CallOptions): Promise<Outcome>;
+  /** The output only. */
+  call<Output>(capability: Capability, input: unknown, options?: CallOptions): Promise<Output>;
+};
+
+/** A gateway with an organisation, its owner, an agent and their tokens. */
+export async function startMemoryGateway(): Promise<MemoryGateway> {
+  const parts = memoryPorts();
+  const { ports, clock } = parts;
+  const org = await bootstrapOrganisation(ports, OWNER);
+  const ownerTokenId =
+    ports.directory.state.tokenIdByHash.get(ports.tokens.hashRestToken(org.restToken) ?? '') ?? '';
+  const callerById = (tokenId: string): Caller => {
+    const { state } = ports.directory;
+    const token = state.tokens.get(tokenId);
+    const signedIn = state.sessions.get(tokenId);
+    const ofToken = token?.revokedAt === null ? callerOf(state, token, clock.now()) : null;
+    const caller = signedIn?.endedAt === null ? callerInSession(state, signedIn, clock.now()) : ofToken;
+    if (!caller) throw new Error(`no caller behind ${tokenId}`);
+    return caller;
+  };
+  const invoke: MemoryGateway['invoke'] = async (capability, input, options = {}) => {
+    clock.advance(1);
+    return await invokeCapability({
+      capability,
+      input,
+      caller: callerById(options.token ?? ownerTokenId),
+      client: null,
+      registry: [],
+      ports,
+      request: {
+        id: ports.ids.newId('req'),
+        surface: 'rest',
+        idempotencyKey: options.key ?? null,
+        ifMatch: options.ifMatch ?? null,
+        ifPosition: null,
+        mcpSessionId: null,
+      },
+    });
+  };
+  const signIn = async (userId = org.userId, secretHash = ports.ids.newUuid()): Promise<string> => {
+    const sessionId = ports.ids.newId('ses');
+    const sealed = await ports.personal.seal(userId, secretHash);
+    const { position } = await decideAndAppend(ports, systemAuthor(ports, org.orgId), session, {
+      id: sessionId,
+      decide: (state) => startSession(state, { userId, secretHash: sealed, now: clock.now() }),
+    });
+    if (position !== null) await ports.directory.waitFor(position);
+    return sessionId;
+  };
+  return {
+    ...parts,
+    org,
+    ownerTokenId,
+    signIn,
+    callerOf: callerById,
+    invoke,
+    call: async <Output>(capability: Capability, input: unknown, options?: CallOptions) =>
+      (await invoke(capability, input, options)).output as Output,
+  };
+}

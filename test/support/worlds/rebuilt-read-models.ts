@@ -1,0 +1,78 @@
+/** The read models as they stand, and as a build from nothing makes them: both as text to be compared byte by byte. */
+import type { Sql } from '../../../commands/ports/ports.ts';
+import type { EventStore } from '../../../commands/ports/event-store.ts';
+import { openDirectConnection } from '../../../infra/postgres/direct-connection.ts';
+import { migrate } from '../../../infra/postgres/migrate.ts';
+import { openPool, postgresSql } from '../../../infra/postgres/pool.ts';
+import { startProjector } from '../../../infra/projector/projector.ts';
+import { READ_MODELS } from '../../../infra/projector/read-models.ts';
+import { loadMasterKey } from '../../../infra/security/key-file.ts';
+import { createPersonalData } from '../../../infra/security/personal-data.ts';
+import { systemClock } from '../../../infra/platform/system-clock.ts';
+import { eventually } from './gateway.ts';
+import { silentLog } from '../fakes/silent-log.ts';
+
+export interface ReadModelTexts {
+  /** Per view of `read`, its rows ordered. */
+  readonly live: Readonly<Record<string, string>>;
+  readonly rebuilt: Readonly<Record<string, string>>;
+  /** Events that a read model could not apply. */
+  readonly parked: number;
+}
+
+const WITHIN_MS = 60_000;
+
+/** Waits until the live ones hold the whole log, then builds them again in a database of its own beside. */
+export async function rebuiltReadModels(home: {
+  readonly databaseUrl: string;
+  readonly keyFile: string;
+  readonly events: EventStore;
+}): Promise<ReadModelTexts> {
+  const { databaseUrl, keyFile, events } = home;
+  const head = await events.headPosition();
+  await using opened = new AsyncDisposableStack();
+  const live = open(databaseUrl, opened);
+  await eventually(async () => {
+    const [row] = await live.query('select min(position) as position from read.checkpoint');
+    if (BigInt(String(row?.['position'])) < head) throw new Error('the read models are behind');
+  }, WITHIN_MS);
+  await live.query('create database rebuilt');
+  const url = new URL(databaseUrl);
+  url.pathname = '/rebuilt';
+  await migrate({ url: url.href });
+  const fresh = open(url.href, opened);
+  const masterKey = await loadMasterKey(keyFile, { mayMake: false });
+  const projector = await startProjector({
+    sql: fresh,
+    directConnection: () => openDirectConnection(url.href, 'rebuild under test'),
+    events,
+    personal: createPersonalData({ sql: live, clock: systemClock, masterKey }),
+    clock: systemClock,
+    projections: READ_MODELS,
+    log: silentLog,
+  });
+  opened.defer(() => projector.close());
+  if (!(await projector.readModels.waitFor(head, WITHIN_MS))) throw new Error('the rebuild is behind');
+  const [row] = await live.query('select count(*)::int as parked from work.parked_event');
+  return { live: await textOf(live), rebuilt: await textOf(fresh), parked: Number(row?.['parked']) };
+}
+
+function open(url: string, opened: AsyncDisposableStack): Sql {
+  const pool = openPool({ url, log: silentLog, size: 4 });
+  opened.defer(() => pool.end());
+  return postgresSql(pool);
+}
+
+async function textOf(sql: Sql): Promise<Record<string, string>> {
+  const views = await sql.query<{ name: string }>(
+    "select viewname as name from pg_views where schemaname = 'read' order by viewname",
+  );
+  const texts: Record<string, string> = {};
+  for (const { name } of views) {
+    const rows = await sql.query<{ line: string }>(
+      `select t::text as line from read."${name}" t order by t::text`,
+    );
+    texts[name] = rows.map(({ line }) => line).join('\n');
+  }
+  return texts;
+}

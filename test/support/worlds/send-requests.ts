@@ -1,0 +1,120 @@
+/** A send from the request to its outcome, as clients and a page drive it in one process; what is told is told as a code. */
+import { randomUUID } from 'node:crypto';
+import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
+import type { Capability } from '../../../commands/kernel/capability.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
+import { invokeCapability } from '../../../commands/kernel/invoke-capability.ts';
+import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import type { Ports } from '../../../commands/ports/ports.ts';
+import { systemAuthor } from '../../../commands/kernel/system-author.ts';
+import { commitDue } from '../../../commands/approvals/commit-due.ts';
+import { decideApproval } from '../../../commands/approvals/decide-approval.ts';
+import { settleReview } from '../../../commands/sending/release-draft.ts';
+import { sendDraftCapability } from '../../../commands/sending/send-draft.ts';
+import { settleSend } from '../../../commands/sending/settle-send.ts';
+import { actOnEmail } from '../../../commands/email/act-on-email.ts';
+import { operation, type OperationReply } from '../../../commands/operations/operation.ts';
+import type { TestGateway } from './gateway.ts';
+import type { ToldSend } from '../models/send-invariants.ts';
+import type { SignedInPerson } from './sign-in.ts';
+
+/** Who asks with a token, and who decides in a session. */
+export interface Senders {
+  readonly gateway: TestGateway;
+  readonly owner: SignedInPerson;
+}
+
+export interface AskedSend {
+  readonly draftId: string;
+  readonly key: string;
+}
+
+/** send_draft. */
+export const askToSend = (ports: Ports, senders: Senders, { draftId, key }: AskedSend): Promise<ToldSend> =>
+  told(async () => {
+    const input = { draft_id: draftId };
+    await invoke(ports, [sendDraftCapability, input], { caller: clientOf(ports, senders), key });
+    return 'completed';
+  });
+
+/** Asks, approves what waits, and tells how the check stands then; a repeat asks and approves again. */
+export const askAndApprove = (
+  ports: Ports,
+  senders: Senders,
+  { draftId, key }: AskedSend,
+  mailboxId: string,
+): Promise<ToldSend> =>
+  told(async () => {
+    const operation = { type: 'draft_send', draft_id: draftId };
+    const request = { mailbox_id: mailboxId, operation };
+    const asked = await invoke(ports, [actOnEmail, request], { caller: clientOf(ports, senders), key });
+    const { approval } = asked as OperationReply;
+    if (approval?.status !== 'awaiting_approval') return codeOf(approval?.status);
+    const vote = { approval_id: approval.id, decision: 'approve', content_hash: approval.content_hash };
+    const by = { caller: deciderOf(ports, senders), key: null };
+    const decided = (await invoke(ports, [decideApproval, vote], by)) as { readonly status: string };
+    return codeOf(decided.status);
+  });
+
+/** A check that was committed is told like any send that was. */
+const codeOf = (status = 'completed'): string =>
+  status === 'committed' ? 'completed' : status === 'commit_unknown' ? 'outcome_unknown' : status;
+
+async function told(ask: () => Promise<string>): Promise<ToldSend> {
+  try {
+    return { code: await ask() };
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code };
+    throw error;
+  }
+}
+
+/** What the workers of a process do about one checked send when they come to it. */
+export async function passOver(ports: Ports, operationId: string, draftId: string): Promise<void> {
+  await settleReview(ports, { operationId, draftId, orgId: null });
+  await settleSend(ports, { operationId, orgId: null });
+  const { approval } = (await loadAggregate(ports.events, operation, operationId)).state;
+  const commitAt = approval?.commitAt ?? null;
+  if (commitAt === null || Date.parse(commitAt) > ports.clock.now().getTime()) return;
+  const author = systemAuthor(ports, null);
+  await commitDue(ports, { operationId, author, notePosition: () => undefined });
+}
+
+function clientOf({ directory: { state }, tokens, clock }: Ports, { gateway }: Senders): Caller {
+  const hash = tokens.hashRestToken(gateway.tokens.restToken);
+  const token = [...state.tokens.values()].find(({ secretHash }) => secretHash === hash);
+  const caller = token && callerOf(state, token, clock.now());
+  if (!caller) throw new Error('no caller');
+  return caller;
+}
+
+function deciderOf({ directory: { state }, clock }: Ports, { owner }: Senders): Caller {
+  const session = state.sessions.get(owner.sessionId);
+  const caller = session && callerInSession(state, session, clock.now());
+  if (!caller) throw new Error('nobody is signed in');
+  return caller;
+}
+
+async function invoke(
+  ports: Ports,
+  [capability, input]: readonly [Capability, object],
+  { caller, key }: { readonly caller: Caller; readonly key: string | null },
+): Promise<unknown> {
+  const { output } = await invokeCapability({
+    capability,
+    input,
+    caller,
+    client: null,
+    registry: [],
+    ports,
+    request: {
+      id: randomUUID(),
+      surface: 'rest',
+      idempotencyKey: key,
+      ifMatch: null,
+      ifPosition: null,
+      mcpSessionId: null,
+    },
+  });
+  return output;
+}

@@ -1,0 +1,94 @@
+/** Two gateways on one Postgres and one event store, without faces and workers: each has its own directory, leases and pool. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock, Ports } from '../../../commands/ports/ports.ts';
+import { loadConfig } from '../../../infra/process/config.ts';
+import { openCore } from '../../../infra/process/open-core.ts';
+import { systemClock } from '../../../infra/platform/system-clock.ts';
+import { testDatabase } from '../servers/postgres.ts';
+import { silentLog } from '../fakes/silent-log.ts';
+
+const BASE_URL = 'http://gateway.example';
+const UNLIMITED = { LIMIT_AGENT_SENDS_PER_HOUR: '1000000' };
+
+/** The time as it is, and as much later as a test wants; the same for everybody. */
+class ShiftedClock implements Clock {
+  #shiftMs = 0;
+
+  now(): Date {
+    return new Date(Date.now() + this.#shiftMs);
+  }
+
+  elapsedMs(): number {
+    return performance.now() + this.#shiftMs;
+  }
+
+  advance(milliseconds: number): void {
+    this.#shiftMs += milliseconds;
+  }
+
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return systemClock.sleep(milliseconds, signal);
+  }
+}
+
+export class TwinCores implements AsyncDisposable {
+  readonly clock = new ShiftedClock();
+  readonly #opened = new AsyncDisposableStack();
+  #ports: readonly Ports[] = [];
+
+  static async open(): Promise<TwinCores> {
+    const twins = new TwinCores();
+    try {
+      await twins.#open();
+    } catch (error) {
+      await twins[Symbol.asyncDispose]();
+      throw error;
+    }
+    return twins;
+  }
+
+  get first(): Ports {
+    return this.#at(0);
+  }
+
+  get second(): Ports {
+    return this.#at(1);
+  }
+
+  async #open(): Promise<void> {
+    const database = await testDatabase();
+    this.#opened.defer(() => database.drop());
+    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-twins-'));
+    this.#opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+    const settings = { ...UNLIMITED, DATA_DIR: dataDir, DATABASE_URL: database.url, PORT: '0', BASE_URL };
+    const { ports, storage } = await this.#openCore({ ...settings, ROLES: 'embedded', STORE_PORT: '0' });
+    const second = await this.#openCore({
+      ...settings,
+      ROLES: 'api',
+      EVENTSTORE_URL: storage.eventStoreUrl,
+    });
+    this.#ports = [ports, second.ports];
+  }
+
+  async #openCore(env: Readonly<Record<string, string>>) {
+    const { clock } = this;
+    const config = loadConfig(env);
+    const options = { config, log: silentLog, baseUrl: BASE_URL, clock, strictOutput: true };
+    const { ports, storage } = this.#opened.use(await openCore(options));
+    await ports.feed.start();
+    // Nothing here reads a read model.
+    return { storage, ports: { ...ports, readModels: { waitFor: () => Promise.resolve(true) } } };
+  }
+
+  #at(index: number): Ports {
+    const ports = this.#ports[index];
+    if (!ports) throw new Error(`there is no gateway ${String(index)}`);
+    return ports;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#opened.disposeAsync();
+  }
+}
