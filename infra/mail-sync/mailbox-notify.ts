@@ -29,7 +29,7 @@ export async function notifyMailbox(sql: Sql, mailboxId: string, folders: readon
 }
 
 /** Tells that nobody works on these mailboxes any more, in the words of a look at all their folders. Throws `store_unavailable`. */
-export async function ringBells(sql: Sql, mailboxIds: readonly string[]): Promise<void> {
+export async function notifyMailboxes(sql: Sql, mailboxIds: readonly string[]): Promise<void> {
   const rings = mailboxIds.map((mailboxId) => encodeNotification(mailboxId, []));
   await sql.query('select pg_notify($1, ring) from unnest($2::text[]) as ring', [MAILBOX_CHANNEL, rings]);
 }

@@ -5,7 +5,7 @@ import { repeat } from '../background/repeat.ts';
 import type { DirectoryCopy } from '../directory/memory-directory.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';
-import { MAILBOX_CHANNEL, decodeNotification, ringBells } from './mailbox-notify.ts';
+import { MAILBOX_CHANNEL, decodeNotification, notifyMailboxes } from './mailbox-notify.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { Sweeps } from './sweeps.ts';
@@ -183,7 +183,7 @@ class MailboxWorkers {
   async #giveUp(): Promise<void> {
     const ended = [...this.#ended];
     await this.#leases.release(ended);
-    if (ended.length > 0) await ringBells(this.#options.ports.sql, ended);
+    if (ended.length > 0) await notifyMailboxes(this.#options.ports.sql, ended);
     for (const id of ended) {
       for (const known of [this.#running, this.#ending, this.#ended]) known.delete(id);
       this.#open.add(id);

@@ -78,8 +78,10 @@ export class TwinCores implements AsyncDisposable {
     const options = { config, log: silentLog, baseUrl: BASE_URL, clock, strictOutput: true };
     const { ports, storage } = this.#opened.use(await openCore(options));
     await ports.feed.start();
-    // Nothing here reads a read model.
-    return { storage, ports: { ...ports, readModels: { waitFor: () => Promise.resolve(true) } } };
+    // No read model is built here.
+    const readModels = { waitFor: () => Promise.resolve(true) };
+    const contacts = { writtenTo: () => Promise.resolve(new Set<string>()) };
+    return { storage, ports: { ...ports, readModels, contacts } };
   }
 
   #at(index: number): Ports {
