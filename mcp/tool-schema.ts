@@ -3,7 +3,7 @@
  * model APIs refuse `oneOf` and its like there.
  */
 import { z } from 'zod';
-import { Draft } from '../commands/kernel/draft-shape.ts';
+import { Draft } from '../commands/operations/draft-shape.ts';
 import { FilterSchema } from '../commands/mail/mail-filter.ts';
 import { type JsonSchema, membersOf, type ObjectSchema } from './json-schema.ts';
 

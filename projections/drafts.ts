@@ -1,6 +1,6 @@
 /** `read.draft`: every draft as its stream tells it, for lists and for the loops that look after drafts; and whom they went to. */
 import { draft, type DraftState } from '../commands/drafts/draft.ts';
-import type { DraftStatus } from '../commands/kernel/draft-shape.ts';
+import type { DraftStatus } from '../commands/operations/draft-shape.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import { forgetContacts, keepContacts } from './contacts.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';

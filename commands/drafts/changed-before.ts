@@ -1,5 +1,5 @@
 /** The answer to a key that was used for a change of a draft before. */
-import type { Draft } from '../kernel/draft-shape.ts';
+import type { Draft } from '../operations/draft-shape.ts';
 import type { Context } from '../kernel/capability.ts';
 import { streamOf } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type PastFact, readEvent } from '../values/event.ts';

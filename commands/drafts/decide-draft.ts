@@ -1,5 +1,5 @@
 /** What may happen to a draft (`contract.md` 10). Pure. */
-import type { DraftStatus } from '../kernel/draft-shape.ts';
+import type { DraftStatus } from '../operations/draft-shape.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { DraftFact, DraftState } from './draft.ts';
 import type { DraftVersion, Release } from './draft-events.ts';

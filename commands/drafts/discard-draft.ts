@@ -1,6 +1,6 @@
 /** discard_draft and DELETE: throws a draft away unsent, and what was stored for it. */
 import { z } from 'zod';
-import { Draft, draftETag } from '../kernel/draft-shape.ts';
+import { Draft, draftETag } from '../operations/draft-shape.ts';
 import { type CapabilityDefinition, type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { discardDraft as decideDiscard } from './decide-draft.ts';

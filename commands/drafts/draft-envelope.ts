@@ -1,6 +1,6 @@
 /** What a draft says beside its body: sealed as one JSON text in each version's event. */
 import { z } from 'zod';
-import { SkippedRecipient } from '../kernel/draft-shape.ts';
+import { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { Address } from '../mail/message.ts';
 import type { PersonalData } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';

@@ -1,6 +1,6 @@
 /** A draft from its first word to its end. What it says lies sealed or in the content store; events hold references. */
 import { z } from 'zod';
-import { DRAFT_KINDS } from '../kernel/draft-shape.ts';
+import { DRAFT_KINDS } from '../operations/draft-shape.ts';
 import { defineEvent, type Upcaster } from '../values/event.ts';
 import { instant, sealedOr, sealedText } from '../values/event-fields.ts';
 

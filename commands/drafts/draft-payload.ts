@@ -1,5 +1,5 @@
 /** The draft of a stream as callers see it. */
-import type { Attachment, Draft } from '../kernel/draft-shape.ts';
+import type { Attachment, Draft } from '../operations/draft-shape.ts';
 import type { PersonalData } from '../ports/ports.ts';
 import { checkOf, type DraftState, rfcMessageIdOf } from './draft.ts';
 import { openJson, openText } from '../kernel/sealed-json.ts';

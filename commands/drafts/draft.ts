@@ -1,6 +1,6 @@
 /** A draft as its own stream tells it: what every edit and every send of it rests on. */
 import { sendEvents } from './send-events.ts';
-import type { DraftKind, DraftStatus } from '../kernel/draft-shape.ts';
+import type { DraftKind, DraftStatus } from '../operations/draft-shape.ts';
 import type { About, Aggregate } from '../kernel/decide-and-append.ts';
 import { catalogueOf, type Fact, type PastFact } from '../values/event.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';

@@ -1,5 +1,5 @@
 /** edit_draft replaces what a draft says, patch_draft changes parts of it. */
-import { Draft, draftETag } from '../kernel/draft-shape.ts';
+import { Draft, draftETag } from '../operations/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';

@@ -1,7 +1,7 @@
 /** Addresses as callers write them and as they go over the wire (RFC 5321 4.1.2, RFC 5890, RFC 6531). */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import type { SkippedRecipient } from '../kernel/draft-shape.ts';
+import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { Address } from '../mail/message.ts';
 import { asHeaderText, headerText } from './header-text.ts';
 

@@ -1,5 +1,5 @@
 /** reply_to_thread: an answer to a message, to its sender or to everyone. */
-import { Draft, draftETag, type SkippedRecipient } from '../kernel/draft-shape.ts';
+import { Draft, draftETag, type SkippedRecipient } from '../operations/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { Scope } from '../values/scopes.ts';

@@ -1,5 +1,5 @@
 /** The received message a draft answers or forwards. */
-import type { SkippedRecipient } from '../kernel/draft-shape.ts';
+import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import type { MailboxAccess } from '../kernel/access.ts';
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';

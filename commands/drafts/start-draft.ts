@@ -1,5 +1,5 @@
 /** start_draft: a new message, or a forward of one. */
-import { Draft, draftETag, type DraftKind } from '../kernel/draft-shape.ts';
+import { Draft, draftETag, type DraftKind } from '../operations/draft-shape.ts';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import type { Scope } from '../values/scopes.ts';

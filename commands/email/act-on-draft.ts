@@ -1,5 +1,5 @@
 /** The draft operations of email.act: the same use cases as the draft routes, answered as an operation. */
-import type { Draft } from '../kernel/draft-shape.ts';
+import type { Draft } from '../operations/draft-shape.ts';
 import type { Context, Replay } from '../kernel/capability.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import { type Admit, admittedAs, type DraftWrite, expectedOf, loadDraft } from '../drafts/load-draft.ts';

@@ -5,7 +5,7 @@ import { catalogueOf, type EventMetadata, type Fact, type PastFact } from '../va
 import { withPrefix } from '../values/ids.ts';
 import type { SealedOr } from '../kernel/sealed-json.ts';
 import type { Sealed } from '../values/sealed.ts';
-import { Draft } from '../kernel/draft-shape.ts';
+import { Draft } from './draft-shape.ts';
 import type { ApprovalEvent } from './approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approval-state.ts';
 import { APPROVAL_STATUSES } from './approval-status.ts';

@@ -5,7 +5,7 @@ import { allSelectable, effectiveRoles } from '../kernel/folders.ts';
 import type { Ports } from '../ports/ports.ts';
 import { visible } from '../html/visible-text.ts';
 import { type ApprovalWarning, low, medium } from '../operations/approval-warnings.ts';
-import type { SkippedRecipient } from '../kernel/draft-shape.ts';
+import type { SkippedRecipient } from '../operations/draft-shape.ts';
 import { sameAddress } from '../drafts/mail-address.ts';
 import { named } from './send-warnings.ts';
 

@@ -1,5 +1,5 @@
 /** The send of a draft from its claim on: operation, intent, first attempt, outcome. */
-import type { DraftStatus } from '../kernel/draft-shape.ts';
+import type { DraftStatus } from '../operations/draft-shape.ts';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { GatewayError } from '../values/errors.ts';

@@ -1,6 +1,6 @@
 /** Drafts read: one, what it says, and the list. */
 import { z } from 'zod';
-import { Draft, DRAFT_STATUSES, DraftContent, draftETag } from '../../commands/kernel/draft-shape.ts';
+import { Draft, DRAFT_STATUSES, DraftContent, draftETag } from '../../commands/operations/draft-shape.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';
 import { draft, type DraftState } from '../../commands/drafts/draft.ts';

@@ -4,7 +4,7 @@ import { Session } from '../../commands/accounts/session-payload.ts';
 import { AttachmentInput, Headers, PatchFields } from '../../commands/drafts/draft-input.ts';
 import { AddressInput } from '../../commands/drafts/mail-address.ts';
 import { ActOperation } from '../../commands/email/act-operations.ts';
-import { Attachment, Draft, DraftContent, SkippedRecipient } from '../../commands/kernel/draft-shape.ts';
+import { Attachment, Draft, DraftContent, SkippedRecipient } from '../../commands/operations/draft-shape.ts';
 import { GrantQuotas } from '../../commands/kernel/grant-quotas.ts';
 import { FilterSchema } from '../../commands/mail/mail-filter.ts';
 import { PolicyCondition, PolicyEffect, PolicyRule } from '../../commands/values/policy-document.ts';

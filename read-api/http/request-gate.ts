@@ -39,19 +39,19 @@ export interface RequestGateOptions {
   readonly noteUse: (tokenId: string) => void;
 }
 
-/** The doors of both faces; they share limits and what they know of callers. */
-export function openRequestGates(
+/** The gates of REST and MCP; they share their limits. */
+export const openRequestGates = (
   ports: Ports,
   options: RequestGateOptions,
-): Readonly<Record<Surface, RequestGate>> {
-  const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
+): Readonly<Record<Surface, RequestGate>> => {
   const limits = new RateLimits(ports.server.limits, ports.clock);
-  const authenticator = new Authenticator(ports);
-  const clients = new Clients(ports);
-  const { accessLog, ids } = ports;
+  return { rest: openGate('rest', ports, limits, options), mcp: openGate('mcp', ports, limits, options) };
+};
 
-  /** Tells the limit whether `work` keeps within it or not; what is refused is counted. */
-  const within = <T>(tokenId: string, effect: Effect, response: ServerResponse, work: () => T): T => {
+/** Runs work under the limits of a token: sends their headers, and counts a refusal. */
+const limited =
+  (limits: RateLimits, accessLog: Ports['accessLog']) =>
+  <T>(tokenId: string, effect: Effect, response: ServerResponse, work: () => T): T => {
     try {
       return work();
     } catch (error) {
@@ -63,7 +63,20 @@ export function openRequestGates(
     }
   };
 
-  const doorOf = (surface: Surface): RequestGate => ({
+function openGate(
+  surface: Surface,
+  ports: Ports,
+  limits: RateLimits,
+  options: RequestGateOptions,
+): RequestGate {
+  const origins = new Origins(ports.server.baseUrl, options.allowedOrigins);
+  const authenticator = new Authenticator(ports);
+  const clients = new Clients(ports);
+  const { accessLog, ids } = ports;
+
+  const within = limited(limits, accessLog);
+
+  return {
     checkOrigin: (request, response) => {
       try {
         origins.check(request, response);
@@ -102,6 +115,5 @@ export function openRequestGates(
         limits.count(caller.token.id, effect);
       });
     },
-  });
-  return { rest: doorOf('rest'), mcp: doorOf('mcp') };
+  };
 }

@@ -117,18 +117,14 @@ export async function startSyncRig(
       note(recordMailHealth(base, id));
     },
     onFolderGone: (id, path) => {
-<<<<<<< HEAD:test/support/worlds/mail-sync-rig.ts
-      note(notifyMailbox(sql, id, [folderAt(path).number]));
-=======
       const gone = entry().folders.filter((folder) => folder.path === path);
       note(
-        ringBell(
+        notifyMailbox(
           sql,
           id,
           gone.map(({ number }) => number),
         ),
       );
->>>>>>> 611f0c4 (Mend three tests: a link that was used, a folder gone twice, races without read models):test/support/mail-sync-rig.ts
     },
   });
   const add = async (id: string, number: number): Promise<void> => {

@@ -7,7 +7,7 @@ import {
   startDraft,
 } from '../../../../commands/drafts/decide-draft.ts';
 import { draft, type DraftFact, type DraftState } from '../../../../commands/drafts/draft.ts';
-import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
+import type { DraftStatus } from '../../../../commands/operations/draft-shape.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Sealed } from '../../../../commands/values/sealed.ts';
 import { given, stateAfter } from '../../../support/suite/decider-spec.ts';

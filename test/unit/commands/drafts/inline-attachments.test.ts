@@ -3,7 +3,7 @@ import { editDraftCapability, patchDraftCapability } from '../../../../commands/
 import { inOnePiece } from '../../../../commands/drafts/draft-body.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { SendRig } from '../../../support/worlds/send-rig.ts';
-import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
+import type { Draft } from '../../../../commands/operations/draft-shape.ts';
 
 const KIB = 1024;
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
 import { editDraftCapability, patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
-import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
+import type { Draft } from '../../../../commands/operations/draft-shape.ts';
 import type { Capability } from '../../../../commands/kernel/capability.ts';
 import type { Outcome } from '../../../../commands/kernel/invoke-capability.ts';
 import { rejection } from '../../../support/suite/rejection.ts';

@@ -6,7 +6,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { SendRig, type SendRigOptions } from '../../../support/worlds/send-rig.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 import { policyEntry } from '../../../support/samples/policy-entry.ts';
-import type { Draft } from '../../../../commands/kernel/draft-shape.ts';
+import type { Draft } from '../../../../commands/operations/draft-shape.ts';
 
 const NOTES = {
   filename: 'notes.txt',

@@ -7,7 +7,7 @@ import type { DraftState } from '../../../../commands/drafts/draft.ts';
 import { endOverdue } from '../../../../commands/approvals/commit-due.ts';
 import { settleReview } from '../../../../commands/sending/release-draft.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
-import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
+import type { DraftStatus } from '../../../../commands/operations/draft-shape.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { approvalStatusOf } from '../../../../commands/operations/approval-reply.ts';

@@ -1,7 +1,7 @@
 /** The send part of the draft's table (`contract.md` 10) against random histories of servers, crashes and people. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { DraftStatus } from '../../../../commands/kernel/draft-shape.ts';
+import type { DraftStatus } from '../../../../commands/operations/draft-shape.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { decideAndAppend } from '../../../../commands/kernel/decide-and-append.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
