@@ -6,10 +6,8 @@ import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../process/config.ts';
 import { sentenceOf } from '../process/config-sentences.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import type { Core, CorePorts } from '../process/open-core.ts';
+import type { CorePorts } from '../process/open-core.ts';
 import { stopSignal } from './run-command.ts';
-import type { Log } from '../../commands/ports/ports.ts';
-import { forCommand } from '../process/find-stores.ts';
 
 const USAGE = `Commands:
   npm run admin -- bootstrap --org NAME --email ADDR [--name NAME] [--password-file F]
@@ -92,7 +90,7 @@ async function withCore(
   work: (ports: CorePorts) => Promise<string>,
   may: { readonly mayMake?: boolean } = {},
 ): Promise<string> {
-  const { openForAdmin } = await import('./admin.ts');
+  const { openForAdmin } = await import('./open-for-admin.ts');
   await using core = await openForAdmin(config, createJsonLog('error'), may);
   return await work(core.ports);
 }
@@ -146,18 +144,4 @@ try {
 } catch (error) {
   process.stderr.write(`${sentenceOf(error)}\n`);
   process.exitCode = 1;
-}
-
-/** Tokens name the address they are for, so that of the running process is taken. Throws one sentence. */
-export async function openForAdmin(
-  config: Config,
-  log: Log,
-  may: { readonly mayMake?: boolean } = {},
-): Promise<Core> {
-  const { config: complete, owner } = await forCommand(config, may);
-  const ownAddress = `http://${config.host}:${String(config.port)}`;
-  const baseUrl = owner?.base_url ?? complete.baseUrl ?? ownAddress;
-  // Most of the gateway, which nobody waits for when there are no stores.
-  const { openCore } = await import('../process/open-core.ts');
-  return await openCore({ config: complete, log, baseUrl });
 }
