@@ -1,6 +1,6 @@
 /**
- * Every rule of the interface, and those of the contract about what exists. An owner is the name of a capability, whose
- * rules count once it is registered, or `transport` or `kernel`, whose rules always count. Tests cite ids by `verifies`.
+ * Every rule of `docs/contract.md` that a test has to prove. An owner is the name of a capability, whose rules count once
+ * it is registered, or `transport` or `kernel`, whose rules always count. Tests cite ids by `verifies`.
  */
 import { contractApprovals } from './requirements/contract-approvals.ts';
 import { contractCallers } from './requirements/contract-callers.ts';
@@ -16,13 +16,13 @@ import { contractSync } from './requirements/contract-sync.ts';
 import { contractSending } from './requirements/contract-sending.ts';
 import { contractSignIn } from './requirements/contract-sign-in.ts';
 import { contractSurfaces } from './requirements/contract-surfaces.ts';
-import { interfaceRoutes } from './requirements/interface-routes.ts';
-import { interfaceRules } from './requirements/interface-rules.ts';
+import { contractRoutes } from './requirements/contract-routes.ts';
+import { contractBasics } from './requirements/contract-basics.ts';
 import type { Requirement } from './requirements/requirement.ts';
 
 const table = {
-  ...interfaceRules,
-  ...interfaceRoutes,
+  ...contractBasics,
+  ...contractRoutes,
   ...contractApprovals,
   ...contractCallers,
   ...contractConsole,

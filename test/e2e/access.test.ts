@@ -127,7 +127,7 @@ describe('who may do what', function () {
     expect(refused.body.error).to.include({ status: 401, code: 'token_expired' });
   });
 
-  it(`shows a token once, keeps tokens inside their issuer, and lists them without secrets ${verifies('contract:17:tokens', 'interface:4.2:tokens', 'interface:5:1-shown-once')}`, async () => {
+  it(`shows a token once, keeps tokens inside their issuer, and lists them without secrets ${verifies('contract:17:tokens', 'contract:17:route-tokens', 'contract:2:shown-once')}`, async () => {
     const made = await gateway.rest(
       'POST',
       '/tokens',
@@ -162,7 +162,7 @@ describe('who may do what', function () {
     expect(listed.body.items.map((item: { id: string }) => item.id)).to.include(made.body.id);
   });
 
-  it(`takes a grant away from the agent within the same second ${verifies('contract:3:foreign-404', 'contract:3:verb-missing', 'contract:17:grants', 'interface:4.2:mailbox-grants')}`, async () => {
+  it(`takes a grant away from the agent within the same second ${verifies('contract:3:foreign-404', 'contract:3:verb-missing', 'contract:17:grants', 'contract:17:route-mailbox-grants')}`, async () => {
     const { token } = await agentToken(['messages:read', 'folders:read']);
     const list = () => gateway.rest('GET', `/mailboxes/${mailboxId}/messages`, undefined, { token });
     expect((await list()).status).to.equal(200);
@@ -191,7 +191,7 @@ describe('who may do what', function () {
     expect((await list()).status).to.equal(200);
   });
 
-  it(`binds a grant to folder roles, source and destination, and hides the others ${verifies('interface:4.2:agents', 'contract:3:folder-unknown')}`, async () => {
+  it(`binds a grant to folder roles, source and destination, and hides the others ${verifies('contract:17:route-agents', 'contract:3:folder-unknown')}`, async () => {
     const agent = await gateway.rest('POST', '/agents', { name: 'Inbox only' });
     await gateway.rest('POST', `/mailboxes/${mailboxId}/grants`, {
       principal_id: agent.body.id,
@@ -222,7 +222,7 @@ describe('who may do what', function () {
     expect(roles.body.error.code).to.equal('insufficient_scope');
   });
 
-  it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted', 'contract:0:if-match', 'interface:4.2:mailboxes')}`, async () => {
+  it(`manages a mailbox with ETag and If-Match, and undoes its removal ${verifies('contract:0:mailbox-deleted', 'contract:0:if-match', 'contract:17:route-mailboxes')}`, async () => {
     const path = `/mailboxes/${mailboxId}`;
     const read = await gateway.rest('GET', path);
     const etag = read.headers.get('etag') ?? '';
@@ -267,7 +267,7 @@ describe('who may do what', function () {
     await gateway.waitForState(mailboxId, 'connected');
   });
 
-  it(`tests a connection and never tells a password ${verifies('interface:4.2:mailbox-connection-tests')}`, async () => {
+  it(`tests a connection and never tells a password ${verifies('contract:17:route-mailbox-connection-tests')}`, async () => {
     const path = `/mailboxes/${mailboxId}/connection-tests`;
     const stored = await gateway.rest('POST', path, {});
     expect(stored.body.imap).to.include({ ok: true });
@@ -296,7 +296,7 @@ describe('who may do what', function () {
     }
   });
 
-  it(`maps and creates folder roles ${verifies('contract:4:role-missing', 'contract:17:folder-roles', 'interface:4.2:mailbox-folder-roles')}`, async () => {
+  it(`maps and creates folder roles ${verifies('contract:4:role-missing', 'contract:17:folder-roles', 'contract:17:route-mailbox-folder-roles')}`, async () => {
     const path = `/mailboxes/${mailboxId}/folder-roles`;
     const before = await gateway.rest('GET', path);
     expect(before.body.archive).to.match(/^fld_/);

@@ -124,7 +124,7 @@ describe('drafts written and sent by email.act', function () {
     expect(await code({ type: 'draft_send', draft_id: reply.draft_id })).to.equal('409 draft_locked');
   });
 
-  it(`tells whom an answer cannot go to ${verifies('contract:20:skipped-recipients')}`, async () => {
+  it(`tells whom an answer cannot go to ${verifies('contract:7:skipped-recipients')}`, async () => {
     const head = 'From: <"john doe"@example.org>\r\nTo: anna@example.com\r\nCc: john..doe@docomo.ne.jp';
     await appendMessages(dovecot.imap(), 'anna', [{ raw: `${head}\r\nSubject: Odd\r\n\r\nHi` }]);
     const message_id = await arrived('Odd');

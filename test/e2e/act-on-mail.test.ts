@@ -89,7 +89,7 @@ describe('acting on mail through the whole gateway', function () {
       }
     });
 
-  it(`archives a message: old and new id in the answer, the old one stale, the new one good ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures', 'interface:2:message-id-stale', 'interface:3:completed', 'interface:3:status', 'interface:4.2:email-act')}`, async () => {
+  it(`archives a message: old and new id in the answer, the old one stale, the new one good ${verifies('contract:4:stale-in-list', 'contract:6:reply', 'contract:6:completed-with-failures', 'contract:4:message-id-stale', 'contract:6:status-completed', 'contract:6:status', 'contract:17:route-email-act')}`, async () => {
     const [id = ''] = await arrive('Archive me');
     const { status, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     expect(status).to.equal(200);
@@ -109,7 +109,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(again.body.results[0].error.code).to.equal('message_stale');
   });
 
-  it(`shows the operation in the audit within a second, in order, with actor, token, request, outcome and resource ${verifies('contract:10:outcomes', 'contract:12:line', 'interface:4.2:audit', 'interface:2:audit-event')}`, async () => {
+  it(`shows the operation in the audit within a second, in order, with actor, token, request, outcome and resource ${verifies('contract:10:outcomes', 'contract:12:line', 'contract:17:route-audit', 'contract:12:read-only')}`, async () => {
     const [id = ''] = await arrive('Audit me');
     const { headers, body } = await act({ select: { message_ids: [id] }, actions: [{ type: 'archive' }] });
     const requestId = headers.get('request-id') ?? '';
@@ -152,7 +152,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(audit.body.items[0].type).to.equal('OperationCompleted');
   });
 
-  it(`runs several actions in order and flags without changing ids ${verifies('interface:4.2:email-act-operation')}`, async () => {
+  it(`runs several actions in order and flags without changing ids ${verifies('contract:6:email-act-operation')}`, async () => {
     const [id = ''] = await arrive('Flag me');
     const actions = [
       { type: 'set_flags', seen: true, flagged: true, keywords_add: ['Later'] },
@@ -173,7 +173,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(moved.body.items[0].folder.role).to.equal('junk');
   });
 
-  it(`replays a used key with the current state, runs once, and refuses the key for another body ${verifies('contract:14:replayed', 'contract:14:reused', 'interface:4.2:idempotency-key')}`, async () => {
+  it(`replays a used key with the current state, runs once, and refuses the key for another body ${verifies('contract:14:replayed', 'contract:14:reused', 'contract:14:header')}`, async () => {
     const [id = '', other = ''] = await arrive('Once', 'Other');
     const operation = { select: { message_ids: [id] }, actions: [{ type: 'copy', folder: 'archive' }] };
     const first = await act(operation, { key: 'copy-once' });
@@ -199,7 +199,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('Archive', 'Race no')).to.equal(1);
   });
 
-  it(`runs nothing outside the cardinality and leaves the key free ${verifies('contract:6:cardinality', 'contract:14:refused-frees', 'interface:4.2:email-act-cardinality')}`, async () => {
+  it(`runs nothing outside the cardinality and leaves the key free ${verifies('contract:6:cardinality', 'contract:14:refused-frees', 'contract:6:email-act-cardinality')}`, async () => {
     const [a = '', b = ''] = await arrive('Card', 'Second card');
     const operation = { select: { message_ids: [a, b] }, actions: [{ type: 'trash' }] };
     const refused = await act(operation, { key: 'card', cardinality: { max: 1 } });
@@ -233,7 +233,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('Junk', 'Bulk no')).to.equal(3);
   });
 
-  it(`previews without changing anything or needing a key ${verifies('contract:6:preview-mode', 'contract:8:names-rule', 'interface:4.2:email-act-authorization')}`, async () => {
+  it(`previews without changing anything or needing a key ${verifies('contract:6:preview-mode', 'contract:8:names-rule', 'contract:6:email-act-authorization')}`, async () => {
     const [id = ''] = await arrive('Preview');
     const { status, body } = await gateway.rest('POST', `${mailbox}/email.act`, {
       operation: { type: 'message_actions', select: { message_ids: [id] }, actions: [{ type: 'archive' }] },
@@ -251,7 +251,7 @@ describe('acting on mail through the whole gateway', function () {
     expect(await inFolder('INBOX', 'Preview no')).to.equal(1);
   });
 
-  it(`answers the direct verbs ${verifies('interface:1:acts', 'interface:4.2:move', 'interface:4.2:copy', 'interface:4.2:trash', 'interface:4.2:spam', 'interface:4.2:archive', 'interface:4.2:set-flags')}`, async () => {
+  it(`answers the direct verbs ${verifies('contract:6:acts', 'contract:17:route-move', 'contract:17:route-copy', 'contract:17:route-trash', 'contract:17:route-spam', 'contract:17:route-archive', 'contract:17:route-set-flags')}`, async () => {
     const [a = '', b = '', c = '', d = ''] = await arrive('Verb', 'Second verb', 'Third verb', 'Fourth verb');
     const verb = async (name: string, body: object, key?: string) =>
       (await gateway.rest('POST', `${mailbox}/${name}`, body, key === undefined ? {} : { key })).body;

@@ -88,7 +88,7 @@ describe('checks of message actions', function () {
   const cancel = ({ approval }: Json): Promise<Answer> =>
     gateway.rest('POST', `/approvals/${String(approval.id)}/cancel_approval`, { reason: 'No.' });
 
-  it(`archives what a person approved, when it is committed ${verifies('interface:4.2:approval-commit', 'interface:1:approvals', 'interface:3:awaiting-approval', 'interface:3:pending-commit')}`, async () => {
+  it(`archives what a person approved, when it is committed ${verifies('contract:17:route-approval-commit', 'contract:9:sensitive', 'contract:6:status-awaiting-approval', 'contract:6:status-pending-commit')}`, async () => {
     const { id, messageId } = await arrive();
     const asked = await ask(id, 'archive', 'request_approval');
     expect(asked.status).to.equal('awaiting_approval');
@@ -146,7 +146,7 @@ describe('checks of message actions', function () {
     expect(await uidsIn('Junk', messageId)).to.have.length(1);
   });
 
-  it(`runs by itself when the time to take it back is over, and not when it was taken back ${verifies('interface:4.2:cancel-approval')}`, async () => {
+  it(`runs by itself when the time to take it back is over, and not when it was taken back ${verifies('contract:17:route-cancel-approval')}`, async () => {
     const [run, stopped] = [await arrive(), await arrive()];
     const [first, second] = [await ask(run.id, 'trash'), await ask(stopped.id, 'trash')];
     for (const asked of [first, second]) {

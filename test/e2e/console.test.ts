@@ -160,7 +160,7 @@ describe('the console', function () {
     expect(approval.votes[0].content_hash).to.equal(approval.content_hash);
   });
 
-  it(`is the surface of what people do in it, and of nothing else ${verifies('contract:20:console-surface')}`, async () => {
+  it(`is the surface of what people do in it, and of nothing else ${verifies('contract:12:console-surface')}`, async () => {
     const surfacesOf = async (type: string): Promise<unknown[]> => {
       const { body } = await gateway.rest('GET', `/audit?type=${type}`);
       return [...new Set(body.items.map(({ surface }: { surface: unknown }) => surface))];

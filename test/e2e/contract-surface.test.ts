@@ -202,7 +202,7 @@ describe('what every caller is promised', function () {
     expect(JSON.stringify(answer.body)).not.to.include('secret');
   });
 
-  it(`tells a mailbox and how far its index is, never its credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs', 'contract:20:freshness')}`, async () => {
+  it(`tells a mailbox and how far its index is, never its credentials ${verifies('contract:4:mailbox', 'contract:4:mailbox-syncs', 'contract:4:freshness')}`, async () => {
     const { body } = await gateway.rest('GET', `/mailboxes/${mailboxId}`);
     expect(body).to.have.all.keys(
       'id', 'email', 'display_name', 'provider', 'auth_type', 'state', 'state_reason', 'imap', 'smtp', 'folder_roles',
@@ -353,7 +353,7 @@ describe('what every caller is promised', function () {
     }
   });
 
-  it(`serves metrics on a port of their own, and nothing else there ${verifies('contract:18:metrics')}`, async () => {
+  it(`serves metrics on a port of their own, and nothing else there ${verifies('contract:20:metrics-port')}`, async () => {
     const ask = async (path: string, init: RequestInit = {}): Promise<[number, string]> => {
       const answer = await fetch(`http://127.0.0.1:${String(metricsPort)}${path}`, init);
       return [answer.status, await answer.text()];

@@ -53,7 +53,7 @@ describe('drafts', function () {
     'if-position': writePosition(ports().server.logId, await ports().events.headPosition()),
   });
 
-  it(`are started from Markdown and read back ${verifies('contract:17:start-draft', 'contract:7:draft', 'interface:4.2:start-draft', 'interface:1:drafts')}`, async () => {
+  it(`are started from Markdown and read back ${verifies('contract:17:start-draft', 'contract:7:draft', 'contract:17:route-start-draft', 'contract:7:verbs')}`, async () => {
     const { status, headers, body } = await drafts.start({
       to: ['bob@example.org', { name: 'Zoë', email: 'zoe@bücher.example' }],
       bcc: ['secret@example.org'],
@@ -104,7 +104,7 @@ describe('drafts', function () {
     expect(other.body.error.code).to.equal('idempotency_key_reused');
   });
 
-  it(`answer a message to everyone, quoting it ${verifies('contract:17:reply-to-thread', 'contract:7:reply-headers', 'interface:4.2:reply-to-thread')}`, async () => {
+  it(`answer a message to everyone, quoting it ${verifies('contract:17:reply-to-thread', 'contract:7:reply-headers', 'contract:17:route-reply-to-thread')}`, async () => {
     const raw = plainMessage({
       subject: 'Re: RE: Plan',
       id: '<plan-2@example.org>',
@@ -203,7 +203,7 @@ describe('drafts', function () {
     expect(sent.attachments[0]?.content.equals(bytes)).to.equal(true);
   });
 
-  it(`are patched field by field and replaced as a whole ${verifies('contract:7:patch', 'contract:7:edit-replaces', 'interface:4.2:patch-draft', 'interface:4.2:edit-draft')}`, async () => {
+  it(`are patched field by field and replaced as a whole ${verifies('contract:7:patch', 'contract:7:edit-replaces', 'contract:17:route-patch-draft', 'contract:17:route-edit-draft')}`, async () => {
     const file = (filename: string) => ({ filename, content_base64: 'aGk=' });
     const { id, attachments } = await drafts.started({
       to: ['a@example.org'], cc: ['b@example.org'], subject: 'One', html: '<p>Hi</p>', attachments: [file('a'), file('b')],
@@ -275,7 +275,7 @@ describe('drafts', function () {
     expect(at.map(({ status }) => status).toSorted()).to.deep.equal([200, 412, 412]);
   });
 
-  it(`are discarded by both routes, content and all ${verifies('contract:17:discard-draft', 'contract:10:discarded', 'interface:4.2:discard-draft')}`, async () => {
+  it(`are discarded by both routes, content and all ${verifies('contract:17:discard-draft', 'contract:10:discarded', 'contract:17:route-discard-draft')}`, async () => {
     const [one, two] = [await drafts.started({ text: 'a' }), await drafts.started({ text: 'b' })];
     const removed = await gateway.rest('DELETE', `/drafts/${one.id}`);
     expect([removed.status, removed.body]).to.deep.equal([204, null]);
@@ -290,7 +290,7 @@ describe('drafts', function () {
     }
   });
 
-  it(`are listed by status and mailbox, page by page ${verifies('contract:17:drafts', 'interface:4.2:drafts')}`, async () => {
+  it(`are listed by status and mailbox, page by page ${verifies('contract:17:drafts', 'contract:17:route-drafts')}`, async () => {
     const berta = await gateway.addMailbox(dovecot.imap(), 'berta');
     const made = await new DraftCalls(gateway, berta).start({ subject: 'hers' }, { key: 'berta-1' });
     const mine = [await drafts.started({ subject: 'l1' }), await drafts.started({ subject: 'l2' })];
@@ -358,7 +358,7 @@ describe('drafts', function () {
     } // prettier-ignore
   });
 
-  it(`are the same over MCP ${verifies('contract:17:get-draft', 'interface:2:draft-content')}`, async () => {
+  it(`are the same over MCP ${verifies('contract:17:get-draft', 'contract:7:content')}`, async () => {
     const fields = { to: ['bob@example.org'], subject: 'Both', text: 'Hello' };
     const key = { idempotency_key: 'mcp-1', mailbox_id: anna };
     const { structuredContent: made } = await drafts.tool('start_draft', { ...fields, ...key });

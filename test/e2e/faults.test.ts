@@ -125,7 +125,7 @@ describe('a mail server that fails', function () {
     expect((await gateway.rest('GET', `/mailboxes/${mailboxId}/messages`)).status).to.equal(200);
   });
 
-  it(`answers 424 when the server refuses the credentials, until others are stored ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials', 'interface:4.2:mailbox-credentials')}`, async () => {
+  it(`answers 424 when the server refuses the credentials, until others are stored ${verifies('contract:4:mailbox-auth-failed', 'contract:17:credentials', 'contract:17:route-mailbox-credentials')}`, async () => {
     const store = (password: string) =>
       gateway.rest('PUT', `/mailboxes/${mailboxId}/credentials`, { password });
     expect((await store('not the password')).status).to.equal(204);
@@ -161,14 +161,14 @@ describe('a mail server that fails', function () {
     }
   };
 
-  it(`tells no caller that a mailbox is empty which never connected ${verifies('contract:20:not-connected-yet')}`, async () => {
+  it(`tells no caller that a mailbox is empty which never connected ${verifies('contract:4:not-connected-yet')}`, async () => {
     const id = await neverConnected(1, PASSWORD);
     await answersOf(id, { status: 503, code: 'mailbox_unavailable' });
     await gateway.waitForState(id, 'connection_failed');
     await answersOf(id, { status: 503, code: 'mailbox_unavailable' });
   });
 
-  it(`tells 424 of a mailbox whose first login was refused ${verifies('contract:20:not-connected-yet')}`, async () => {
+  it(`tells 424 of a mailbox whose first login was refused ${verifies('contract:4:not-connected-yet')}`, async () => {
     const id = await neverConnected(proxy.port, 'not the password');
     await gateway.waitForState(id, 'auth_failed');
     await answersOf(id, { status: 424, code: 'mailbox_auth_failed' });

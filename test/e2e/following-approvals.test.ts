@@ -109,7 +109,7 @@ describe('following approvals', function () {
   };
   const requests = (body: object): Promise<Answer> => first.rest('POST', '/approvals/email.requests', body);
 
-  it(`tells an agent that waits in any way within a second, whichever process was told ${verifies('interface:4.2:monitor-approval', 'contract:17:monitor-approval', 'interface:4.2:email-requests')}`, async () => {
+  it(`tells an agent that waits in any way within a second, whichever process was told ${verifies('contract:17:route-monitor-approval', 'contract:17:monitor-approval', 'contract:17:route-email-requests')}`, async () => {
     const { status, approval, operation_id } = await asked();
     expect(status).to.equal('awaiting_approval');
     const approval_ids = [approval.id];
@@ -199,7 +199,7 @@ describe('following approvals', function () {
     expect(operation).to.include({ state: 'not_run' }).and.not.have.property('status');
   });
 
-  it(`shows a check to whom it concerns, and to nobody else ${verifies('interface:4.2:approvals', 'contract:3:approval-visibility', 'contract:17:approvals')}`, async () => {
+  it(`shows a check to whom it concerns, and to nobody else ${verifies('contract:17:route-approvals', 'contract:3:approval-visibility', 'contract:17:approvals')}`, async () => {
     const { orgId, agentId } = first.tokens;
     const { events, readModels } = first.gateway.ports;
     const colleagues = await Promise.all(

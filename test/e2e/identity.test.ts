@@ -19,7 +19,7 @@ describe('what a token learns of itself', function () {
     await dovecot.dispose();
   });
 
-  it(`is its mailboxes, folder roles, tools and limits ${verifies('interface:2:identity', 'interface:4.2:identity', 'interface:1:rest-base')}`, async () => {
+  it(`is its mailboxes, folder roles, tools and limits ${verifies('contract:17:identity-reports', 'contract:17:route-identity', 'contract:19:rest-base')}`, async () => {
     const { status, body } = await gateway.rest('GET', '/identity');
     expect(status).to.equal(200);
     expect(body.principal).to.include({ type: 'delegated', id: gateway.tokens.userId });
@@ -37,7 +37,7 @@ describe('what a token learns of itself', function () {
     expect(body.server.mcp_revisions).to.deep.equal(['2025-11-25', '2025-06-18', '2025-03-26']);
   });
 
-  it(`needs a bearer ${verifies('interface:4.2:bearer')}`, async () => {
+  it(`needs a bearer ${verifies('contract:17:bearer')}`, async () => {
     const without = await gateway.rest('GET', '/identity', undefined, { token: null });
     expect(without.status).to.equal(401);
     expect(without.body.error.code).to.equal('unauthenticated');
@@ -55,7 +55,7 @@ describe('what a token learns of itself', function () {
     expect(tested.body.imap.ok).to.equal(true);
   });
 
-  it(`sends JSON as application/json, or nothing for no fields ${verifies('interface:4.2:json')}`, async () => {
+  it(`sends JSON as application/json, or nothing for no fields ${verifies('contract:0:json')}`, async () => {
     const path = `/mailboxes/${mailboxId}/email.query`;
     const text = await gateway.rest('POST', path, undefined, {
       raw: '{"select":{}}',

@@ -51,7 +51,7 @@ describe('the MCP face of the whole gateway', function () {
   const tool = async (client: Client, name: string, args: object = {}): Promise<ToolAnswer> =>
     (await client.callTool({ name, arguments: { ...args } })) as unknown as ToolAnswer;
 
-  it(`serves the official client: identity, query, act, requery ${verifies('interface:1:mcp-endpoint', 'interface:4.1:fresh-tools', 'interface:4.1:rule-2', 'interface:4.1:rule-3', 'interface:4.1:tools-call', 'interface:8:advertised-six')}`, async () => {
+  it(`serves the official client: identity, query, act, requery ${verifies('contract:16:endpoint', 'contract:16:fresh-tools', 'contract:16:hidden-tools', 'contract:16:structured-content', 'contract:16:tools-call', 'contract:16:advertised-six')}`, async () => {
     const { client, transport } = await connect();
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).to.deep.equal([
@@ -83,7 +83,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it(`answers domain errors as tool results and unknown tools as JSON-RPC errors ${verifies('interface:7:tool-channel', 'interface:7:json-rpc-channel', 'interface:4.1:rule-4')}`, async () => {
+  it(`answers domain errors as tool results and unknown tools as JSON-RPC errors ${verifies('contract:13:tool-channel', 'contract:13:json-rpc-channel', 'contract:16:is-error')}`, async () => {
     const { client } = await connect();
     await client.listTools();
     const missing = await tool(client, 'email_query', { select: { mailbox_id: 'mbx_unknown' } });
@@ -96,7 +96,7 @@ describe('the MCP face of the whole gateway', function () {
     await client.close();
   });
 
-  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'interface:4.1:toggle', 'interface:8:granular-23')}`, async () => {
+  it(`tells the client that tools changed when advanced tools are switched on ${verifies('contract:16:granular-listed', 'contract:16:toggle', 'contract:16:granular-23')}`, async () => {
     const { client } = await connect();
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -149,7 +149,7 @@ describe('the MCP face of the whole gateway', function () {
   });
 
   for (const revision of REVISIONS) {
-    it(`speaks ${revision} to plain HTTP, session in the header, gone after DELETE ${verifies('interface:3:session-made', 'interface:4.1:initialize', 'interface:4.1:initialized', 'interface:4.1:post', 'interface:4.1:delete', 'interface:3:session-deleted', 'interface:7:session-not-found', 'interface:9:revisions', 'interface:9:echo')}`, async () => {
+    it(`speaks ${revision} to plain HTTP, session in the header, gone after DELETE ${verifies('contract:16:session-made', 'contract:16:initialize', 'contract:16:initialized', 'contract:16:post', 'contract:16:delete-ends-session', 'contract:16:session-deleted', 'contract:13:session-not-found', 'contract:16:revisions', 'contract:16:echo')}`, async () => {
       const post = (body: object, headers: Record<string, string> = {}) =>
         fetch(`${gateway.baseUrl}/mcp`, {
           method: 'POST',
@@ -188,7 +188,7 @@ describe('the MCP face of the whole gateway', function () {
     });
   }
 
-  it(`takes no REST token, and REST takes no MCP token ${verifies('interface:5:1-jwt')}`, async () => {
+  it(`takes no REST token, and REST takes no MCP token ${verifies('contract:2:mcp-jwt')}`, async () => {
     const mcp = await fetch(`${gateway.baseUrl}/mcp`, {
       method: 'POST',
       headers: {

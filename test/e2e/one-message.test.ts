@@ -219,7 +219,7 @@ describe('one message through the whole gateway', function () {
     expect(reads.find((each) => each.data.what === 'raw').data.message_ids).to.deep.equal([id]);
   });
 
-  it(`streams an attachment decoded, under a name that harms nobody ${verifies('contract:4:attachment-size', 'contract:4:attachment', 'interface:2:attachment', 'interface:4.2:attachment', 'contract:12:attachment-read-event')}`, async () => {
+  it(`streams an attachment decoded, under a name that harms nobody ${verifies('contract:4:attachment-size', 'contract:4:attachment', 'contract:4:attachment-by-id', 'contract:17:route-attachment', 'contract:12:attachment-read-event')}`, async () => {
     const { attachments } = await read('rich');
     const [, pdf, csv] = attachments;
     expect([pdf.filename, csv.filename]).to.deep.equal(['passwd.pdf', 'naïve.csv']);
@@ -303,7 +303,7 @@ describe('one message through the whole gateway', function () {
     }
   });
 
-  it(`hands an attachment to a model piece by piece ${verifies('contract:4:attachment-pieces', 'contract:4:attachment-of-mailbox', 'contract:20:select-type')}`, async () => {
+  it(`hands an attachment to a model piece by piece ${verifies('contract:4:attachment-pieces', 'contract:4:attachment-of-mailbox', 'contract:4:select-type')}`, async () => {
     const { attachments } = await read('rich');
     const transport = new StreamableHTTPClientTransport(new URL(`${gateway.baseUrl}/mcp`), {
       requestInit: { headers: { authorization: `Bearer ${gateway.tokens.mcpToken}` } },

@@ -108,7 +108,7 @@ describe('mailboxes that log in with a provider', function () {
       expect(body.items[0]?.data).to.deep.equal({ capability, code, mailbox_id: id });
     });
 
-  it(`waits until its provider is authorized, then connects and reads mail ${verifies('contract:4:provider-waits', 'contract:17:provider-auth-field', 'contract:17:provider-authorization', 'contract:18:provider-page', 'interface:2:mailbox-provider', 'interface:4.2:mailbox-provider')}`, async () => {
+  it(`waits until its provider is authorized, then connects and reads mail ${verifies('contract:4:provider-waits', 'contract:17:provider-auth-field', 'contract:17:provider-authorization', 'contract:18:provider-page', 'contract:18:mailbox-provider', 'contract:17:route-mailbox-provider')}`, async () => {
     const mailbox = await add();
     const made = await inState(mailbox, 'pending');
     expect(made).to.include({

@@ -49,7 +49,7 @@ describe('reading mail through the whole gateway', function () {
     await dovecot.dispose();
   });
 
-  it(`lists the inbox newest first, page by page, each message once ${verifies('contract:4:folder-absent', 'interface:1:reads', 'interface:2:collection', 'interface:2:cursor', 'interface:4.2:messages', 'interface:4.2:include-body-none')}`, async () => {
+  it(`lists the inbox newest first, page by page, each message once ${verifies('contract:4:folder-absent', 'contract:4:reads', 'contract:0:collection', 'contract:0:cursor', 'contract:17:route-messages', 'contract:4:include-body-none')}`, async () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
@@ -107,7 +107,7 @@ describe('reading mail through the whole gateway', function () {
     expect(refused.body.error).to.include({ status: 403, code: 'insufficient_scope' });
   });
 
-  it(`answers a query by filter, order and view ${verifies('interface:2:message-filters', 'interface:4.2:email-query', 'interface:4.2:email-query-select', 'interface:4.2:email-query-view')}`, async () => {
+  it(`answers a query by filter, order and view ${verifies('contract:4:message-filters', 'contract:17:route-email-query', 'contract:4:email-query-select', 'contract:4:email-query-view')}`, async () => {
     const { body } = await gateway.rest('POST', `${mailbox}/email.query`, {
       select: {
         folder: 'inbox',
@@ -176,7 +176,7 @@ describe('reading mail through the whole gateway', function () {
     expect(second.total_chars).to.equal(first.total_chars);
   });
 
-  it(`lists folders with roles and counts ${verifies('interface:4.2:folders-list')}`, async () => {
+  it(`lists folders with roles and counts ${verifies('contract:17:route-folders-list')}`, async () => {
     const { body } = await gateway.rest('GET', `${mailbox}/folders/list`);
     const inbox = body.items.find((folder: { role: string }) => folder.role === 'inbox');
     expect(inbox).to.include({ path: 'INBOX', total: 26, selectable: true });

@@ -171,7 +171,7 @@ describe('sends that wait for people', function () {
     expect(reads.length).to.be.greaterThan(0);
   });
 
-  it(`bring the mail to its reader once a person approved it ${verifies('interface:4.2:wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:20:sent-by')}`, async () => {
+  it(`bring the mail to its reader once a person approved it ${verifies('contract:17:route-wants-to-send-draft', 'contract:7:commit-of-send', 'contract:7:frozen-first', 'contract:7:sent-by')}`, async () => {
     const { id, subject } = await world.draft(['bob@example.com']);
     const asked = await askByAct(id, world.mailboxId);
     expect(asked.draft).to.include({ status: 'in_review', approval_id: asked.approval.id });
@@ -204,7 +204,7 @@ describe('sends that wait for people', function () {
     expect(acceptedOf(subject)).to.equal(1);
   });
 
-  it(`change the ETag of their draft at every step, and a stale one changes nothing ${verifies('contract:20:draft-etag')}`, async () => {
+  it(`change the ETag of their draft at every step, and a stale one changes nothing ${verifies('contract:7:draft-etag')}`, async () => {
     const { id } = await world.draft();
     const { gateway } = world;
     const etagOf = async (): Promise<string> =>

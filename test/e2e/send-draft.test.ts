@@ -30,7 +30,7 @@ describe('sending drafts through the whole gateway', function () {
       await relay.stop();
     });
 
-    it(`brings the mail to its reader and one seen copy to Sent ${verifies('interface:4.2:send-draft', 'contract:7:send-order', 'contract:7:date-at-sending', 'contract:10:sent-copy')}`, async () => {
+    it(`brings the mail to its reader and one seen copy to Sent ${verifies('contract:17:route-send-draft', 'contract:7:send-order', 'contract:7:date-at-sending', 'contract:10:sent-copy')}`, async () => {
       const { id, subject } = await world.draft(['bob@example.com']);
       const answer = await world.send(id, randomUUID());
       expect(answer.status, JSON.stringify(answer.body)).to.equal(200);

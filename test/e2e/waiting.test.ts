@@ -111,7 +111,7 @@ describe('waiting through the whole gateway', function () {
     return body;
   };
 
-  it(`tells of new mail in INBOX within 2 seconds ${verifies('interface:4.2:monitor-inbox', 'contract:17:monitor-inbox', 'contract:5:inbox-within-two-seconds')}`, async () => {
+  it(`tells of new mail in INBOX within 2 seconds ${verifies('contract:17:route-monitor-inbox', 'contract:17:monitor-inbox', 'contract:5:inbox-within-two-seconds')}`, async () => {
     for (let letters = 0; letters < 3; letters += 1) {
       const waiting = monitor({ cursor: await now() });
       const subject = await arrive();
@@ -126,7 +126,7 @@ describe('waiting through the whole gateway', function () {
     }
   });
 
-  it(`goes on where a query ended ${verifies('interface:4.2:email-await', 'contract:17:email-await', 'contract:5:query-cursor')}`, async () => {
+  it(`goes on where a query ended ${verifies('contract:17:route-email-await', 'contract:17:email-await', 'contract:5:query-cursor')}`, async () => {
     const { subject: known } = await arriveAndHear();
     const newest = () => post('email.query', { select: { folder: 'inbox', limit: 1 } });
     // The feed is told before the index: a query may still be of a moment ago, and then says so.
@@ -165,7 +165,7 @@ describe('waiting through the whole gateway', function () {
     expect(reply.body.items[0]).to.include({ thread_id });
   });
 
-  it(`tells a model over MCP, plainly and as a task ${verifies('interface:9:tasks', 'contract:16:tasks-result')}`, async () => {
+  it(`tells a model over MCP, plainly and as a task ${verifies('contract:16:tasks', 'contract:16:tasks-result')}`, async () => {
     const cursor = await quiet();
     const args = { for: 'message', select: { folder: 'inbox' }, cursor, timeout_seconds: 10 };
     const plain = mcp('tools/call', { name: 'email_await', arguments: args });

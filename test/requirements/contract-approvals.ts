@@ -37,15 +37,15 @@ export const contractApprovals = {
     'email_act',
     'The manifest names locators, Message-IDs, salted subject hashes and destinations; content_hash is its SHA-256.',
   ],
-  'contract:20:contact-warnings': [
+  'contract:9:contact-warnings': [
     'wants_to_send_draft',
     'Recipients with whom no earlier mail is known, and addresses an answer cannot go to, are warnings.',
   ],
-  'contract:20:warnings': [
+  'contract:9:warnings': [
     ['get_approval', 'preview_approval', 'list_approvals'],
     'warnings[] with code, severity and text, worst first, is the one list of everything the preview marks.',
   ],
-  'contract:20:confirmation': [
+  'contract:9:confirmation': [
     ['get_approval', 'preview_approval', 'list_approvals'],
     'What is confirmed names To, Cc, Bcc with inside and outside, attachments and warnings; own requests are told before the vote.',
   ],
@@ -69,7 +69,7 @@ export const contractApprovals = {
     'email_act',
     'The key of a request that made a check replays its current state with original_status.',
   ],
-  'contract:20:refusal-details': [
+  'contract:14:refusal-details': [
     ['approval_commit', 'cancel_approval', 'edit_draft', 'patch_draft', 'start_draft'],
     'A recorded refusal replays with its details; they are kept sealed and go with their owner.',
   ],

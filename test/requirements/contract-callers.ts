@@ -61,19 +61,19 @@ export const contractCallers = {
     'create_token',
     'A REST token is mgw_, a route key, 43 base62 and 6 checksum characters, stored as SHA-256.',
   ],
-  'contract:20:route-key': [
+  'contract:2:route-key': [
     'create_token',
     'REST tokens, session bearers, MCP session ids and links carry a 4-character route key of their organisation.',
   ],
-  'contract:20:log-id': [
+  'contract:0:log-id': [
     'transport',
     'Cursors, Position and checkpoints name their log: of another log they are cursor_invalid, ignored, refused at start.',
   ],
-  'contract:20:shared-keys': [
+  'contract:1:shared-keys': [
     'kernel',
     'Locator and id keys can be given by file, so that several installations share them.',
   ],
-  'contract:20:number-block': [
+  'contract:1:number-block': [
     'create_mailbox',
     'Mailbox numbers come from the block of the installation, and the 200,000th costs what the first one does.',
   ],

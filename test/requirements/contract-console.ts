@@ -18,7 +18,7 @@ export const contractConsole = {
     'decide_approval',
     'The session is in memory and sessionStorage, never in a cookie; when it ends, the sign-in leads back.',
   ],
-  'contract:20:console-surface': [
+  'contract:12:console-surface': [
     'transport',
     'What a person does in the console has the surface console in events and audit lines.',
   ],

@@ -31,11 +31,11 @@ export const contractDrafts = {
     [...EDITS, 'discard_draft', 'delete_draft'],
     'expected_version or If-Match that is another: 412 version_conflict.',
   ],
-  'contract:20:draft-etag': [
+  'contract:7:draft-etag': [
     [...EDITS, 'read_draft', 'discard_draft', 'delete_draft', 'send_draft', 'wants_to_send_draft'],
     'The ETag of a draft is "<version>.<revision>", another one with every change; If-Match compares all of it.',
   ],
-  'contract:20:sent-by': [
+  'contract:7:sent-by': [
     ['read_draft', 'list_drafts'],
     'A draft that was sent under an approval goes on naming it as approval_id.',
   ],
@@ -85,7 +85,7 @@ export const contractDrafts = {
     'get_draft',
     'get_draft reads one draft, with its content if wanted, or the list.',
   ],
-  'contract:20:skipped-recipients': [
+  'contract:7:skipped-recipients': [
     'reply_to_thread',
     'Reply addresses that cannot be used appear in skipped_recipients; none left is 400.',
   ],

@@ -1,6 +1,6 @@
 import type { RequirementTable } from './requirement.ts';
 
-/** The edge of HTTP: where requests come from, what they may hold, what answers say. Sections 13, 15 and 20. */
+/** The edge of HTTP: where requests come from, what they may hold, what answers say. Sections 0, 13, 15, 17 and 20. */
 export const contractHttp = {
   'contract:15:monotonic': [
     'transport',
@@ -11,34 +11,34 @@ export const contractHttp = {
     'transport',
     "Behind TRUSTED_PROXIES the right-most untrusted address of Forwarded or X-Forwarded-For is the client's, in audit, logs and limits.",
   ],
-  'contract:20:public-bodies': [
+  'contract:15:public-bodies': [
     'transport',
     'Without a token a body has at most 16 KiB; a refusal of nobody known closes the connection of a body that is not read.',
   ],
-  'contract:20:max-connections': ['transport', 'No more than MAX_CONNECTIONS are open at once.'],
-  'contract:20:node-refusals': [
+  'contract:15:max-connections': ['transport', 'No more than MAX_CONNECTIONS are open at once.'],
+  'contract:13:node-refusals': [
     'transport',
     'What the HTTP parser refuses has a Request-Id and the error body, as every refusal has.',
   ],
-  'contract:20:invalid-token': ['transport', '401 for a bad bearer says error="invalid_token".'],
-  'contract:20:query': [
+  'contract:13:invalid-token': ['transport', '401 for a bad bearer says error="invalid_token".'],
+  'contract:0:query': [
     'transport',
     'Under /api/v1 query parameters are those declared, others are 400; no body field is ever read from the query.',
   ],
   'contract:20:health': ['transport', 'Health names the parts that are wrong, and no position of the log.'],
-  'contract:20:sentences': [
+  'contract:13:sentences': [
     'kernel',
     'What is wrong with input is said in sentences of ours on both faces: what it must be, and which fields are known.',
   ],
-  'contract:20:lacking-scopes': [
+  'contract:13:lacking-scopes': [
     'kernel',
     '403 names only the scopes this operation lacks, all of them or any of them.',
   ],
-  'contract:20:openapi': [
+  'contract:17:openapi-complete': [
     'transport',
     'The OpenAPI document has required headers, every status met, and open response objects.',
   ],
-  'contract:20:openapi-shared': [
+  'contract:17:openapi-shared': [
     'transport',
     'The OpenAPI document says a schema that several operations share once, under its own name.',
   ],

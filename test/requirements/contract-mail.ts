@@ -55,7 +55,7 @@ export const contractMail = {
     ['get_message', ...READS],
     'Text hidden by style is removed and counted in warnings.',
   ],
-  'contract:20:small-and-faint': [
+  'contract:4:small-and-faint': [
     ['get_message', ...READS],
     'Text under 8 px or a contrast of 2 is kept, marked and counted in warnings; of unknown size or colour likewise.',
   ],

@@ -88,23 +88,23 @@ export const contractSurfaces = {
     'Granular tools are listed when switched on for the session and in scope.',
   ],
   'contract:16:out-of-scope': ['transport', 'A tool out of scope answers HTTP 403, with WWW-Authenticate.'],
-  'contract:20:argument-errors': [
+  'contract:16:argument-errors': [
     'transport',
     'Arguments that break a schema are isError with invalid_request from 2025-11-25 on, −32602 before; tasks keep −32602.',
   ],
-  'contract:20:origin': [
+  'contract:4:origin': [
     'email_query',
     'Every item with text of a mail says origin: external, and security.first_contact where the index knows.',
   ],
-  'contract:20:select-type': [
+  'contract:4:select-type': [
     'email_query',
     'select.type reaches folders, drafts and attachments, each by its own scope and as a collection.',
   ],
-  'contract:20:strict-schemas': [
+  'contract:16:strict-schemas': [
     'transport',
     'Input schemas compile in a strict JSON Schema 2020-12 validator; every constant has its type.',
   ],
-  'contract:20:cancelled': [
+  'contract:16:cancelled': [
     'transport',
     'notifications/cancelled ends the call on whatever replica holds it and frees its place; a write runs to its outcome.',
   ],
@@ -188,7 +188,7 @@ export const contractSurfaces = {
     'create_mailbox',
     'Mail hosts are public addresses on mail ports unless EGRESS_ALLOW_MAIL opens them: target_blocked.',
   ],
-  'contract:18:metrics': [
+  'contract:20:metrics-port': [
     'transport',
     'Prometheus is on METRICS_PORT, by default of the loopback, and nothing else is.',
   ],

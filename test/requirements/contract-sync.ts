@@ -1,36 +1,36 @@
 import type { RequirementTable } from './requirement.ts';
 
-/** How a mailbox is kept in step with its mail server: sections 4, 5 and 11. */
+/** How a mailbox is kept in step with its mail server: sections 4, 5, 11, 12, 15 and 20. */
 export const contractSync = {
   'contract:4:mailbox-syncs': [
     'get_mailbox',
     'A mailbox goes connecting, syncing, connected; sync tells how many messages are indexed, and of how many.',
   ],
-  'contract:20:not-connected-yet': [
+  'contract:4:not-connected-yet': [
     ['email_query', 'list_messages', 'monitor_inbox', 'email_await'],
     'A mailbox that has not connected yet answers 503, one with refused credentials 424: never nothing, never a missing role.',
   ],
-  'contract:20:whole-first-sync': [
+  'contract:4:whole-first-sync': [
     'get_mailbox',
     'A mailbox is connected when its copy holds all the server counts, also where the server tells no UIDNEXT (Courier).',
   ],
-  'contract:20:append-after-examine': [
+  'contract:7:append-after-examine': [
     'send_draft',
     'Copies in Sent and Drafts are filed where the server takes no message into a folder open for reading (Courier).',
   ],
-  'contract:20:renamed-tree': [
+  'contract:4:renamed-tree': [
     'list_folders',
     'A folder that was renamed with its children keeps every number (UIDVALIDITY and common prefix).',
   ],
-  'contract:20:folder-gone': [
+  'contract:4:folder-gone': [
     ['email_query', 'get_message'],
     'A folder found gone answers 503 until it is listed again, which is at once; never 200 with nothing, never 502.',
   ],
-  'contract:20:made-anew': [
+  'contract:4:made-anew': [
     'get_message',
     'After a folder was removed and made again an old id never reads another message, also where the server serves it on.',
   ],
-  'contract:20:freshness': [
+  'contract:4:freshness': [
     'get_mailbox',
     'sync.freshness tells how soon news shows; live: INBOX in 2 s, folders in 60 s.',
   ],
@@ -38,11 +38,11 @@ export const contractSync = {
     'get_mailbox',
     'No process goes over all mailboxes faster than once a minute; a new or changed one is looked at within a second, one whose process died when its lease runs out.',
   ],
-  'contract:20:late-idle': [
+  'contract:5:late-idle': [
     'monitor_inbox',
     'Where an IDLE tells late, or there is none, INBOX is asked after: new mail is told in 2 s. A server that tells in time is not asked.',
   ],
-  'contract:20:connection-limit': [
+  'contract:15:connection-limit': [
     'email_query',
     'A limit of connections that the mail server has itself is learned and waited for, and does not make the mailbox degraded.',
   ],

@@ -1,7 +1,5 @@
-/** A rule of the interface or the contract: what must exist for it to count, and its gist in our own words. */
+/** A rule of `docs/contract.md`: the capabilities it applies to once they exist, and its text. */
 export type Requirement = readonly [owner: string | readonly string[], text: string];
 
-/** The keys are ids: document, section, name. */
-export type RequirementTable = Readonly<
-  Record<`${'interface' | 'contract'}:${string}:${string}`, Requirement>
->;
+/** The keys are ids: `contract`, the number of the section, a name. */
+export type RequirementTable = Readonly<Record<`contract:${number}:${string}`, Requirement>>;

@@ -38,7 +38,7 @@ describe('exports', () => {
 });
 
 describe('the gateway', () => {
-  it(`speaks over no standard input ${verifies('interface:1:mcp-endpoint')}`, () => {
+  it(`speaks over no standard input ${verifies('contract:16:endpoint')}`, () => {
     const serving = productSources().filter(({ path }) => !path.startsWith('infra/admin/'));
     expect(linesMatching(serving, /\bstdin\b|StdioServerTransport|server\/stdio/)).to.deep.equal([]);
   });

@@ -78,7 +78,7 @@ describe('a cancelled call of /mcp', () => {
   const call = (name: string, id: string | number) =>
     post({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: {} } });
 
-  it(`ends its wait at once, without an answer, and frees its place ${verifies('contract:20:cancelled')}`, async () => {
+  it(`ends its wait at once, without an answer, and frees its place ${verifies('contract:16:cancelled')}`, async () => {
     const waits = [1, '1', 3].map((id) => call('note_wait', id));
     await eventually(() => served.gate.waiting === 3);
     expect((await cancel('1')).status).to.equal(202);
@@ -91,7 +91,7 @@ describe('a cancelled call of /mcp', () => {
     await eventually(() => ended.length === 3);
   });
 
-  it(`that writes runs to its outcome; only its waiting ends ${verifies('contract:20:cancelled')}`, async () => {
+  it(`that writes runs to its outcome; only its waiting ends ${verifies('contract:16:cancelled')}`, async () => {
     const writing = call('note_write', 7);
     await eventually(() => served.gate.counted.at(-1) === 'write');
     await cancel(7);

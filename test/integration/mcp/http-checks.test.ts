@@ -6,7 +6,7 @@ import { verifies } from '../../support/suite/verifies.ts';
 describe('the checks of /mcp, each before the next', () => {
   const stage = stageMcp();
 
-  it(`refuses a foreign origin, and null, with 403 ${verifies('interface:5:5-http-errors', 'interface:7:http-channel')}`, async () => {
+  it(`refuses a foreign origin, and null, with 403 ${verifies('contract:13:http-errors', 'contract:13:http-channel')}`, async () => {
     for (const origin of ['http://evil.example', 'null']) {
       expect(await stage.refusal({ headers: { origin, authorization: undefined } })).to.deep.equal([
         403,
@@ -18,7 +18,7 @@ describe('the checks of /mcp, each before the next', () => {
     ).to.equal(200);
   });
 
-  it(`refuses a missing or bad bearer with 401 and a challenge, whatever the method ${verifies('interface:4.1:bearer', 'interface:7:http-channel')}`, async () => {
+  it(`refuses a missing or bad bearer with 401 and a challenge, whatever the method ${verifies('contract:16:bearer', 'contract:13:http-channel')}`, async () => {
     for (const method of ['POST', 'GET', 'DELETE']) {
       const answer = await stage.send({ method, headers: { authorization: undefined } });
       expect([answer.status, errorOf(answer).code]).to.deep.equal([401, 'unauthenticated']);
@@ -28,7 +28,7 @@ describe('the checks of /mcp, each before the next', () => {
     expect(bad.headers.get('www-authenticate')).to.equal('Bearer realm="api", error="invalid_token"');
   });
 
-  it(`refuses too many requests with 429 and Retry-After ${verifies('interface:7:http-channel', 'interface:8:rate-limits')}`, async () => {
+  it(`refuses too many requests with 429 and Retry-After ${verifies('contract:13:http-channel', 'contract:15:rate-limits')}`, async () => {
     stage.served.gate.closed = true;
     const answer = await stage.send({ method: 'GET' });
     expect([answer.status, errorOf(answer).code]).to.deep.equal([429, 'rate_limited']);
@@ -43,7 +43,7 @@ describe('the checks of /mcp, each before the next', () => {
     }
   });
 
-  it(`wants JSON (415) and both media types accepted (406) on POST ${verifies('contract:16:http-statuses', 'contract:16:accept-on-post', 'interface:4.1:accept')}`, async () => {
+  it(`wants JSON (415) and both media types accepted (406) on POST ${verifies('contract:16:http-statuses', 'contract:16:accept-on-post', 'contract:16:accept')}`, async () => {
     const wrongType = { body: 'x', headers: { 'content-type': 'text/plain', accept: 'x/y' } };
     expect(await stage.refusal(wrongType)).to.deep.equal([415, 'unsupported_media_type']);
     expect(await stage.refusal({ body: 'x', headers: { accept: 'application/json' } })).to.deep.equal([
@@ -74,7 +74,7 @@ describe('the checks of /mcp, each before the next', () => {
     }
   });
 
-  it(`wants the session header on everything but initialize ${verifies('contract:16:http-statuses', 'interface:4.1:session-header')}`, async () => {
+  it(`wants the session header on everything but initialize ${verifies('contract:16:http-statuses', 'contract:16:session-header')}`, async () => {
     expect(await stage.refusal({ body: rpc('ping') })).to.deep.equal([400, 'invalid_request']);
     expect(
       await stage.refusal({ body: { jsonrpc: '2.0', method: 'notifications/initialized' } }),
@@ -88,7 +88,7 @@ describe('the checks of /mcp, each before the next', () => {
     expect(await stage.refusal({ method: 'DELETE', headers })).to.deep.equal([404, 'session_not_found']);
   });
 
-  it(`wants the negotiated revision named ${verifies('contract:16:http-statuses', 'interface:4.1:version-header')}`, async () => {
+  it(`wants the negotiated revision named ${verifies('contract:16:http-statuses', 'contract:16:version-header')}`, async () => {
     for (const version of [undefined, '2025-06-18', '1999-01-01']) {
       const request = { body: rpc('ping'), headers: { ...stage.session, 'mcp-protocol-version': version } };
       expect(await stage.refusal(request)).to.deep.equal([400, 'protocol_version_unsupported']);

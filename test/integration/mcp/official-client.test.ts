@@ -113,7 +113,7 @@ for (const revision of PROTOCOL_REVISION_NAMES) {
       expect(structuredContent).to.have.nested.property('error.code', 'idempotency_key_required');
     });
 
-    it(`gets unknown tools as protocol errors, and malformed arguments as its revision says ${verifies('contract:16:unknown-tool', 'contract:20:argument-errors')}`, async () => {
+    it(`gets unknown tools as protocol errors, and malformed arguments as its revision says ${verifies('contract:16:unknown-tool', 'contract:16:argument-errors')}`, async () => {
       const outcome = (name: string, args: Record<string, unknown>): Promise<unknown> =>
         call(connected.client, name, args).catch((thrown: unknown) => thrown);
       const isInvalidParams = (error: unknown): boolean =>

@@ -7,7 +7,7 @@ import { verifies } from '../../support/suite/verifies.ts';
 describe('sessions of /mcp', () => {
   const stage = stageMcp();
 
-  it(`are unknown to any other token, principal or organisation ${verifies('contract:2:session-binding', 'interface:5:2-session-bound')}`, async () => {
+  it(`are unknown to any other token, principal or organisation ${verifies('contract:2:session-binding', 'contract:2:session-bound')}`, async () => {
     for (const bearer of ['narrow', 'other-principal', 'other-org']) {
       expect(await stage.refusal({ body: rpc('ping'), headers: stage.session, bearer })).to.deep.equal([
         404,
@@ -55,7 +55,7 @@ describe('sessions of /mcp', () => {
       .and.not.equal('stale');
   });
 
-  it(`are bound to token, organisation and principal, and their id begins with the route key ${verifies('contract:2:session-binding', 'contract:20:route-key')}`, () => {
+  it(`are bound to token, organisation and principal, and their id begins with the route key ${verifies('contract:2:session-binding', 'contract:2:route-key')}`, () => {
     const row = stage.served.sessions.rows.get(stage.session['mcp-session-id'] ?? '');
     expect(stage.session['mcp-session-id']?.slice(0, 4)).to.equal(routeKey(row?.orgId ?? ''));
     expect(row).to.include({

@@ -81,7 +81,7 @@ describe('tools called as tasks', function () {
     return call;
   };
 
-  it(`are offered by the newest revision, the tool saying so ${verifies('contract:16:tasks-capability', 'interface:9:tasks')}`, async () => {
+  it(`are offered by the newest revision, the tool saying so ${verifies('contract:16:tasks-capability', 'contract:16:tasks')}`, async () => {
     const hello = { capabilities: {}, clientInfo: { name: 'raw', version: '1' } };
     const greet = async (protocolVersion: string): Promise<object> => {
       const { body } = await rawMcp(one.served.url, {
@@ -102,7 +102,7 @@ describe('tools called as tasks', function () {
     expect(supports).to.deep.include(['note_query', undefined]);
   });
 
-  it(`are ignored and unknown under older revisions ${verifies('contract:16:other-revisions-ignore-task', 'interface:9:tasks')}`, async () => {
+  it(`are ignored and unknown under older revisions ${verifies('contract:16:other-revisions-ignore-task', 'contract:16:tasks')}`, async () => {
     for (const revision of ['2025-06-18', '2025-03-26']) {
       const headers = await openSession(one.served.url, revision);
       const sent = async (method: string, params: object): Promise<Body> =>

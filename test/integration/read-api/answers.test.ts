@@ -16,7 +16,7 @@ describe('answers on REST', () => {
   });
   after(() => stage.close());
 
-  it(`is the resource itself, with the id of the request ${verifies('interface:2:single-resource', 'interface:2:request-id', 'contract:13:request-id')}`, async () => {
+  it(`is the resource itself, with the id of the request ${verifies('contract:0:single-resource', 'contract:0:request-id', 'contract:13:request-id')}`, async () => {
     const answer = await stage.call('GET', '/notes/n');
     expect(answer.status).to.equal(200);
     expect(answer.json).to.deep.equal({ id: 'not_1', input: { note_id: 'n' } });
@@ -95,7 +95,7 @@ describe('answers on REST', () => {
     expect(stage.reads.askedFor).to.deep.equal([4_711n, 4_711n]);
   });
 
-  it(`ignores an If-Position of another log and refuses what is none ${verifies('contract:20:log-id')}`, async () => {
+  it(`ignores an If-Position of another log and refuses what is none ${verifies('contract:0:log-id')}`, async () => {
     stage.reads.inTime = false;
     const ofAnother = { 'if-position': 'ffffffff-4711' };
     expect((await stage.call('GET', '/notes/n', { headers: ofAnother })).headers).not.to.have.property(
@@ -105,13 +105,13 @@ describe('answers on REST', () => {
     expect(errorOf(none)).to.include({ code: 'invalid_request' });
   });
 
-  it(`has errors of one form ${verifies('interface:7:body', 'interface:7:retry-after')}`, async () => {
+  it(`has errors of one form ${verifies('contract:13:body', 'contract:13:retry-after')}`, async () => {
     const gone = errorOf(await stage.call('POST', '/fail', { body: { how: 'gone' } }));
     expect(gone).to.have.all.keys('code', 'status', 'message', 'request_id', 'retryable', 'details');
     expect(gone).to.include({ code: 'not_found', status: 404, retryable: false });
   });
 
-  it(`says when to come back after 503 ${verifies('contract:13:retry-503', 'interface:7:retry-after')}`, async () => {
+  it(`says when to come back after 503 ${verifies('contract:13:retry-503', 'contract:13:retry-after')}`, async () => {
     const answer = await stage.call('POST', '/fail', { body: { how: 'busy' } });
     expect(answer.status).to.equal(503);
     expect(errorOf(answer)).to.include({
@@ -122,7 +122,7 @@ describe('answers on REST', () => {
     expect(answer.headers['retry-after']).to.equal('2');
   });
 
-  it(`names the scope that is lacking, and records that ${verifies('interface:5:3-insufficient-scope', 'interface:7:insufficient-scope')}`, async () => {
+  it(`names the scope that is lacking, and records that ${verifies('contract:3:insufficient-scope', 'contract:13:insufficient-scope')}`, async () => {
     const answer = await stage.call('GET', '/closed');
     expect(errorOf(answer)).to.deep.include({
       code: 'insufficient_scope',
@@ -137,7 +137,7 @@ describe('answers on REST', () => {
     ]);
   });
 
-  it(`names the request in the record of a refused token ${verifies('contract:12:denials', 'interface:5:5-http-errors')}`, async () => {
+  it(`names the request in the record of a refused token ${verifies('contract:12:denials', 'contract:13:http-errors')}`, async () => {
     const { memory } = stage;
     const { id, token } = await memory.call<{ id: string; token: string }>(createToken, {
       name: 'short',
@@ -155,7 +155,7 @@ describe('answers on REST', () => {
     expect(client).to.equal(`sealed:${stage.memory.org.userId}:{"ip":"127.0.0.1","user_agent":"probe"}`);
   });
 
-  it(`notes the console where a page of this origin asks in a session, and nowhere else ${verifies('contract:20:console-surface')}`, async () => {
+  it(`notes the console where a page of this origin asks in a session, and nowhere else ${verifies('contract:12:console-surface')}`, async () => {
     const { memory, notes, recorded } = stage;
     const { token: session, hash } = memory.ports.tokens.newSessionToken(memory.org.orgId);
     await memory.signIn(undefined, hash);
@@ -195,7 +195,7 @@ describe('answers on REST', () => {
       expect([refused.status, refused.headers['access-control-allow-origin']]).to.deep.equal([401, origin]);
     });
 
-    it(`refuses others before anything else, and counts them ${verifies('contract:16:origin', 'interface:5:5-http-errors')}`, async () => {
+    it(`refuses others before anything else, and counts them ${verifies('contract:16:origin', 'contract:13:http-errors')}`, async () => {
       for (const origin of ['https://evil.example', 'null']) {
         for (const [method, headers] of [
           ['OPTIONS', { ...preflight, origin }],
@@ -220,7 +220,7 @@ describe('limits on REST', () => {
   });
   afterEach(() => stage.close());
 
-  it(`answers 429 with the wait and the limit, and counts it ${verifies('contract:15:rates', 'contract:15:headers', 'interface:8:rate-limits', 'contract:12:unauthenticated-counted')}`, async () => {
+  it(`answers 429 with the wait and the limit, and counts it ${verifies('contract:15:rates', 'contract:15:headers', 'contract:15:rate-limits', 'contract:12:unauthenticated-counted')}`, async () => {
     const first = await stage.call('POST', '/notes');
     expect(first.headers).to.include({
       'ratelimit-policy': '"writes";q=1;w=60',

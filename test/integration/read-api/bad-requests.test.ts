@@ -77,7 +77,7 @@ describe('bad requests on REST', () => {
     ]);
   });
 
-  it(`reads no field of a body from the query, and no parameter that is not declared ${verifies('contract:20:query')}`, async () => {
+  it(`reads no field of a body from the query, and no parameter that is not declared ${verifies('contract:0:query')}`, async () => {
     const bare = [
       ['PATCH', '/notes/n?text=a'],
       ['PUT', '/notes/n/labels?text=a'],
@@ -247,7 +247,7 @@ describe('bad requests on REST', () => {
     expect(stage.recorded).to.deep.equal([]);
   });
 
-  it(`tells nothing of routes without a bearer ${verifies('contract:18:public-routes', 'interface:5:1-bearer')}`, async () => {
+  it(`tells nothing of routes without a bearer ${verifies('contract:18:public-routes', 'contract:2:bearer')}`, async () => {
     const calls = [
       ['GET', '/notes/n'],
       ['PUT', '/notes/n'],
@@ -262,7 +262,7 @@ describe('bad requests on REST', () => {
     expect(stage.recorded).to.deep.equal([]);
   });
 
-  it(`says of a bearer that it is wrong, and nothing of one that is not there ${verifies('contract:20:invalid-token')}`, async () => {
+  it(`says of a bearer that it is wrong, and nothing of one that is not there ${verifies('contract:13:invalid-token')}`, async () => {
     for (const authorization of ['Bearer mgw_forged', 'Bearer not a token', 'Bearer', 'Basic eDp5']) {
       const answer = await stage.call('GET', '/notes/n', { bearer: null, headers: { authorization } });
       expect(refused(answer), authorization).to.deep.equal([401, 'unauthenticated']);
@@ -272,7 +272,7 @@ describe('bad requests on REST', () => {
     }
   });
 
-  it(`closes the connection where nobody known sends a body that is not read ${verifies('contract:20:public-bodies')}`, async () => {
+  it(`closes the connection where nobody known sends a body that is not read ${verifies('contract:15:public-bodies')}`, async () => {
     const begun = await exchange(
       stage.server.port,
       'POST /api/v1/notes HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n{',
@@ -285,7 +285,7 @@ describe('bad requests on REST', () => {
     expect(bodiless.headers.connection).not.to.equal('close');
   });
 
-  it(`takes 16 KiB where nobody has to be known ${verifies('contract:20:public-bodies')}`, async () => {
+  it(`takes 16 KiB where nobody has to be known ${verifies('contract:15:public-bodies')}`, async () => {
     const sized = (bytes: number): string => `{"text":"${'x'.repeat(bytes - 11)}"}`;
     const send = (bytes: number) => stage.call('POST', '/open', { bearer: null, body: sized(bytes) });
     expect((await send(16_384)).status).to.equal(200);

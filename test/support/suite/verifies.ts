@@ -1,7 +1,7 @@
 import type { RequirementId } from '../../requirements.ts';
 
 /**
- * Names the rules a test proves: `` it(`answers 404 ${verifies('interface:5:2-session-bound')}`, …) ``. The ids are written
+ * Names the rules a test proves: `` it(`answers 404 ${verifies('contract:2:session-bound')}`, …) ``. The ids are written
  * out as literals, since `requirements.test.ts` finds them in the text of the tests.
  */
 export const verifies = (...ids: readonly [RequirementId, ...RequirementId[]]): string =>

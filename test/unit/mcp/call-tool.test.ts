@@ -65,7 +65,7 @@ async function jsonRpcError(promise: Promise<unknown>): Promise<JSONRPCErrorExce
 const act = { operation: { type: 'note_actions', select: { message_ids: ['m'] } } };
 
 describe('tools/call', () => {
-  it(`answers with structured content and the identical JSON as text ${verifies('interface:4.1:rule-3')}`, async () => {
+  it(`answers with structured content and the identical JSON as text ${verifies('contract:16:structured-content')}`, async () => {
     const { result } = stage();
     const { content, structuredContent, isError } = await result('get_identity');
     expect(isError).to.equal(false);
@@ -73,7 +73,7 @@ describe('tools/call', () => {
     expect(content).to.deep.equal([{ type: 'text', text: JSON.stringify(structuredContent) }]);
   });
 
-  it(`leaves content empty, never out, when the text block is off ${verifies('contract:16:text-block-off', 'interface:4.1:rule-3')}`, async () => {
+  it(`leaves content empty, never out, when the text block is off ${verifies('contract:16:text-block-off', 'contract:16:structured-content')}`, async () => {
     const { result } = stage({ mcpTextBlock: false });
     expect((await result('get_identity')).content).to.deep.equal([]);
     const failed = await result('note_fail', { code: 'conflict' });
@@ -90,7 +90,7 @@ describe('tools/call', () => {
     }
   });
 
-  it(`is −32602 for arguments that break the schema before 2025-11-25, with every path and no value ${verifies('contract:0:unknown-fields', 'contract:20:argument-errors')}`, async () => {
+  it(`is −32602 for arguments that break the schema before 2025-11-25, with every path and no value ${verifies('contract:0:unknown-fields', 'contract:16:argument-errors')}`, async () => {
     const { call, seen } = stage();
     const old = { revision: { argumentErrorsAsResults: false } };
     const error = await jsonRpcError(
@@ -102,7 +102,7 @@ describe('tools/call', () => {
     expect(seen).to.deep.equal([]);
   });
 
-  it(`is a result with invalid_request for arguments that break the schema from 2025-11-25 on ${verifies('contract:20:argument-errors')}`, async () => {
+  it(`is a result with invalid_request for arguments that break the schema from 2025-11-25 on ${verifies('contract:16:argument-errors')}`, async () => {
     const { result, seen } = stage();
     const answer = await result('note_query', {
       select: { limit: 'do-not-echo' },

@@ -41,7 +41,7 @@ describe('the envelope of a POST', () => {
     expect(refusal(Buffer.from([0x22, 0xff, 0x22])).code).to.equal(-32700);
   });
 
-  it(`is −32600 with the id, where there is one, when a message is malformed ${verifies('interface:4.1:request-members')}`, () => {
+  it(`is −32600 with the id, where there is one, when a message is malformed ${verifies('contract:16:request-members')}`, () => {
     const cases: [unknown, string | number | undefined][] = [
       [1, undefined],
       [null, undefined],

@@ -25,7 +25,7 @@ describe('the list of tools', () => {
     expect(names(view({}, true))).to.deep.equal([...ADVERTISED, 'note_copy', 'note_fail']);
   });
 
-  it(`is narrower for a narrower token ${verifies('contract:16:granular-listed', 'interface:4.1:rule-1', 'interface:4.1:tools-list')}`, () => {
+  it(`is narrower for a narrower token ${verifies('contract:16:granular-listed', 'contract:16:narrow-token', 'contract:16:tools-list')}`, () => {
     expect(names(view({ scopes: ['messages:read'] }, true))).to.deep.equal([
       'get_identity',
       'settings_toggle_advanced_tools',

@@ -153,7 +153,7 @@ describe('the tool of a capability', () => {
       expect(tool(capability).definition.described).to.not.contain('"pattern":"^(?:');
   });
 
-  it(`has input schemas that a strict validator of JSON Schema 2020-12 compiles ${verifies('contract:20:strict-schemas')}`, () => {
+  it(`has input schemas that a strict validator of JSON Schema 2020-12 compiles ${verifies('contract:16:strict-schemas')}`, () => {
     const strict = new Ajv2020({ strict: true, strictTypes: false });
     addFormats.default(strict);
     for (const each of capabilities.flatMap((capability) => toolOf(capability) ?? [])) {

@@ -21,7 +21,7 @@ describe('the HTTP server', () => {
 
   const get = (url: string) => stage.call('GET', '', { url, bearer: null });
 
-  it(`says where its parts are, to anybody ${verifies('interface:1:rest-base')}`, async () => {
+  it(`says where its parts are, to anybody ${verifies('contract:19:rest-base')}`, async () => {
     const answer = await get('/');
     expect(answer.json).to.include({
       rest: '/api/v1',
@@ -160,7 +160,7 @@ describe('the HTTP server before what is no request', () => {
   });
   afterEach(() => stage.close());
 
-  it(`refuses it with an id and the usual body ${verifies('contract:20:node-refusals')}`, async () => {
+  it(`refuses it with an id and the usual body ${verifies('contract:13:node-refusals')}`, async () => {
     const bearer = `Authorization: Bearer ${stage.memory.org.restToken}`;
     const refusals = [
       ['GET /\u0000 HTTP/1.1\r\n\r\n', 400, 'invalid_request'],
@@ -202,7 +202,7 @@ describe('the HTTP server before what is no request', () => {
     expect(answer).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it(`lets in as many connections as it may, and says so once ${verifies('contract:20:max-connections')}`, async () => {
+  it(`lets in as many connections as it may, and says so once ${verifies('contract:15:max-connections')}`, async () => {
     const sockets = [1, 2].map(() => net.connect(stage.server.port, '127.0.0.1'));
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     for (let n = 0; n < 2; n += 1) {

@@ -17,7 +17,7 @@ describe('the metrics listener', () => {
   const ask = (path: string, method = 'GET') =>
     fetch(`http://127.0.0.1:${String(server.port)}${path}`, { method });
 
-  it(`tells Prometheus what was measured ${verifies('contract:18:metrics')}`, async () => {
+  it(`tells Prometheus what was measured ${verifies('contract:20:metrics-port')}`, async () => {
     metrics.requestDone({ face: 'mcp', capability: 'get_identity', status: 200, seconds: 0.004 });
     metrics.refusalCounted('rate_limited');
     metrics.eventParked('audit');

@@ -46,7 +46,7 @@ describe('with whom a mailbox is known to have had mail', function () {
     return found && [...found];
   };
 
-  it(`is who wrote to it, and who is in To, Cc or Bcc of what lies in Sent ${verifies('contract:20:contact-warnings')}`, async () => {
+  it(`is who wrote to it, and who is in To, Cc or Bcc of what lies in Sent ${verifies('contract:9:contact-warnings')}`, async () => {
     const those = [
       'ann@EXAMPLE.com',
       'bob@example.com',

@@ -35,7 +35,7 @@ for (const most of [1, 2]) {
       });
     const states = () => rig.events.all.map(({ type }) => type).filter((type) => type.startsWith('Mailbox'));
 
-    it(`answers all calls, one after the other, and syncs ${verifies('contract:20:connection-limit')}`, async () => {
+    it(`answers all calls, one after the other, and syncs ${verifies('contract:15:connection-limit')}`, async () => {
       rig.work();
       await eventually(() => rig.entry().state === 'syncing' || rig.entry().state === 'connected', 10_000);
       expect(await Promise.all(Array.from({ length: 6 }, count))).to.deep.equal(Array(6).fill(20));

@@ -28,7 +28,7 @@ describe('a mailbox on Courier', function () {
     await server.close();
   });
 
-  it(`is in the copy whole after the first pass, also new folders ${verifies('contract:20:whole-first-sync')}`, async () => {
+  it(`is in the copy whole after the first pass, also new folders ${verifies('contract:4:whole-first-sync')}`, async () => {
     await start();
     fill('INBOX', 171);
     fill('INBOX.Work', 60);
@@ -58,7 +58,7 @@ describe('a mailbox on Courier', function () {
     expect(await rig.differences()).to.deep.equal([]);
   });
 
-  it(`takes a message into a folder that is open by EXAMINE ${verifies('contract:20:append-after-examine')}`, async () => {
+  it(`takes a message into a folder that is open by EXAMINE ${verifies('contract:7:append-after-examine')}`, async () => {
     await start();
     const folder = { number: 2, path: 'INBOX.Sent' };
     const place = await rig.gateway.withMailbox(rig.mailboxId, 'interactive', async (mail) => {

@@ -32,7 +32,7 @@ describe('calls of MCP sessions', function () {
     await database.drop();
   });
 
-  it(`are cancelled on whatever replica holds them ${verifies('contract:20:cancelled')}`, async () => {
+  it(`are cancelled on whatever replica holds them ${verifies('contract:16:cancelled')}`, async () => {
     const [here, there] = replicas;
     const name = { sessionId: 'session', requestId: 1 };
     using mine = here.open(name);

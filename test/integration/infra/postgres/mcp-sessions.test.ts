@@ -71,7 +71,7 @@ describe('MCP sessions', function () {
     expect(rows[0]?.['id_sha256']).to.have.length(32);
   });
 
-  it(`ends 24 hours after its last use, not after its start ${verifies('interface:3:session-expired', 'interface:3:session-slides', 'interface:8:session-lifetime')}`, async () => {
+  it(`ends 24 hours after its last use, not after its start ${verifies('contract:16:session-expired', 'contract:16:session-slides', 'contract:16:session-lifetime')}`, async () => {
     await sessions.create(session('s'));
     clock.advance(23 * HOUR);
     expect(await sessions.find('s', 0)).not.to.equal(null);

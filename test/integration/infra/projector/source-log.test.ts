@@ -29,7 +29,7 @@ describe('the log that read models were made from', () => {
     await database.drop();
   });
 
-  it(`is noted once, and another one is refused with what to do ${verifies('contract:20:log-id')}`, async () => {
+  it(`is noted once, and another one is refused with what to do ${verifies('contract:0:log-id')}`, async () => {
     const sql = postgresSql(pool);
     await Promise.all(Array.from({ length: 4 }, () => claimReadModels(sql, 'aaaaaaaa')));
     await claimReadModels(sql, 'aaaaaaaa');
@@ -48,7 +48,7 @@ describe('the log that read models were made from', () => {
     expect(await rejection(claimReadModels(sql, 'aaaaaaaa'))).to.be.instanceOf(ReadModelsOfAnotherLog);
   });
 
-  it(`is asked for at every start ${verifies('contract:20:log-id')}`, async () => {
+  it(`is asked for at every start ${verifies('contract:0:log-id')}`, async () => {
     const sql = postgresSql(pool);
     await forgetSourceLog(sql);
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-source-log-'));

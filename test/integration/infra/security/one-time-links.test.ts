@@ -37,7 +37,7 @@ describe('one-time links', () => {
     expect(await take(token)).to.equal(null);
   });
 
-  it(`begin with the route key of the organisation ${verifies('contract:20:route-key')}`, async () => {
+  it(`begin with the route key of the organisation ${verifies('contract:2:route-key')}`, async () => {
     const [ours, nobodys] = [
       await links.make('password', 'usr_8', 'org_1'),
       await links.make('setup', null, null),

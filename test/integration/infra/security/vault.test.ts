@@ -43,7 +43,7 @@ describe('openVault', function () {
     expect(new Set(fingerprint(await openVault(sql, masterKey))).size, 'all keys differ').to.equal(4);
   });
 
-  it(`takes the keys of ids that are given, and refuses others later ${verifies('contract:20:shared-keys')}`, async () => {
+  it(`takes the keys of ids that are given, and refuses others later ${verifies('contract:1:shared-keys')}`, async () => {
     const masterKey = randomKey();
     const [locator_encryption, locator_mac, id, other] = [1, 2, 3, 4].map((byte) => Buffer.alloc(32, byte)) as [
       Buffer, Buffer, Buffer, Buffer,

@@ -8,7 +8,7 @@ import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 
 describe('wants_to_*', () => {
-  it(`is prepared and runs with its commit ${verifies('contract:6:wants-to', 'interface:4.2:wants-to-move', 'interface:4.2:wants-to-copy', 'interface:4.2:wants-to-expunge')}`, async () => {
+  it(`is prepared and runs with its commit ${verifies('contract:6:wants-to', 'contract:17:route-wants-to-move', 'contract:17:route-wants-to-copy', 'contract:17:route-wants-to-expunge')}`, async () => {
     const rig = checkRig();
     rig.rules({ id: 'free', when: {}, then: { decision: 'allow' } });
     const cases = [

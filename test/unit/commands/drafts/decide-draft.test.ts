@@ -70,7 +70,7 @@ describe('a draft', () => {
       .thenRefused('not_found');
   });
 
-  it(`is another one once it is in review, whoever rests on its revision ${verifies('contract:20:draft-etag')}`, () => {
+  it(`is another one once it is in review, whoever rests on its revision ${verifies('contract:7:draft-etag')}`, () => {
     const inReview = given(draft, started, frozen);
     const { details } = inReview
       .when((state) => editDraft(state, version('b'), { version: 1, revision: 0 }))

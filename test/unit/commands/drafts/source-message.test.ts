@@ -41,7 +41,7 @@ describe('the message a draft answers', () => {
     );
   });
 
-  it(`tells whom an answer cannot go to ${verifies('contract:20:skipped-recipients')}`, () => {
+  it(`tells whom an answer cannot go to ${verifies('contract:7:skipped-recipients')}`, () => {
     const odd = source({
       from: [address('john doe@x.example')],
       to: [address('john..doe@docomo.ne.jp'), address('carl@x.example')],

@@ -28,7 +28,7 @@ describe('the cursor of a wait', () => {
     expect(decodeWaitCursor(LOG, text)).to.deep.equal({ position: 41n, index: null, issuedAt: now });
   });
 
-  it(`is refused with cursor_invalid when any character was changed, added or taken away, and when it is of another log ${verifies('contract:20:log-id')}`, () => {
+  it(`is refused with cursor_invalid when any character was changed, added or taken away, and when it is of another log ${verifies('contract:0:log-id')}`, () => {
     const text = encodeWaitCursor(LOG, { position: 7n, index: 3, issuedAt: new Date(1_000) });
     const payload = (value: unknown) => `wc1_${Buffer.from(JSON.stringify(value)).toString('base64url')}`;
     const bad = [

@@ -121,7 +121,7 @@ describe('reading HTML mail', () => {
     ],
   };
   for (const [why, [sight, html]] of Object.entries(marked)) {
-    it(`keeps and marks what is too small or too faint: ${why} ${verifies('contract:20:small-and-faint')}`, async () => {
+    it(`keeps and marks what is too small or too faint: ${why} ${verifies('contract:4:small-and-faint')}`, async () => {
       const { content, ...found } = await read(`<p>before</p>${html}<p>after</p>`);
       const counts = { hiddenChars: 0, smallChars: 0, faintChars: 0, [`${sight}Chars`]: 'quiet'.length };
       expect(found).to.include(counts);

@@ -122,7 +122,7 @@ const lossArbitrary: fc.Arbitrary<(world: World) => World> = fc.oneof(
 );
 
 describe('effective access', () => {
-  it(`on a mailbox is token ∩ grant ∩ the owner's grant, nothing else ${verifies('contract:3:effective', 'contract:3:agent-cap', 'contract:3:grant-expiry', 'interface:1:effective-grants')}`, () => {
+  it(`on a mailbox is token ∩ grant ∩ the owner's grant, nothing else ${verifies('contract:3:effective', 'contract:3:agent-cap', 'contract:3:grant-expiry', 'contract:3:effective-grants')}`, () => {
     fc.assert(
       fc.property(worldArbitrary, (world) => {
         const who = caller(world);

@@ -67,7 +67,7 @@ describe('authorise', () => {
     }
   });
 
-  it(`names the verb a grant lacks ${verifies('contract:3:verb-missing', 'interface:7:insufficient-scope', 'interface:5:3-insufficient-scope')}`, () => {
+  it(`names the verb a grant lacks ${verifies('contract:3:verb-missing', 'contract:13:insufficient-scope', 'contract:3:insufficient-scope')}`, () => {
     expect(refusalOn('mbx_0', onMailbox('messages:move'))).to.equal(null);
     expect(refusalOn('mbx_0', onMailbox('messages:trash'))).to.deep.equal({
       code: 'insufficient_scope',
@@ -124,7 +124,7 @@ describe('authorise', () => {
     ).to.equal(null);
   });
 
-  it(`names all that this input needs, and only that ${verifies('contract:20:lacking-scopes')}`, () => {
+  it(`names all that this input needs, and only that ${verifies('contract:13:lacking-scopes')}`, () => {
     const { caller } = who({ tokenScopes: ['mailboxes:read'] });
     const acting = capabilities.find(({ name }) => name === 'email_act');
     if (acting === undefined) throw new Error('no email_act');

@@ -11,7 +11,7 @@ const field = (schema: z.ZodType, value?: unknown): string | undefined =>
   told(z.strictObject({ x: schema }), value === undefined ? {} : { x: value })[0];
 
 describe('what is wrong with input', () => {
-  it(`is said in sentences of ours, for the path before them ${verifies('contract:20:sentences')}`, () => {
+  it(`is said in sentences of ours, for the path before them ${verifies('contract:13:sentences')}`, () => {
     expect(field(z.int().min(1).max(10), 11)).to.equal('x: must be 1 to 10');
     expect(field(z.int().min(1).max(10), 0)).to.equal('x: must be 1 to 10');
     expect(field(z.int().min(3), 2)).to.equal('x: must be at least 3');
@@ -60,7 +60,7 @@ describe('what is wrong with input', () => {
     expect(told(Action, { type: 'fly' })).to.deep.equal(['type: must be one of move, copy']);
   });
 
-  it(`tells what an attachment or an address may be, and where a set_flags says nothing ${verifies('contract:20:sentences')}`, () => {
+  it(`tells what an attachment or an address may be, and where a set_flags says nothing ${verifies('contract:13:sentences')}`, () => {
     const toolOf = (name: string): z.ZodType => {
       const found = capabilities.find((capability) => capability.name === name);
       if (!found) throw new Error(`no ${name}`);

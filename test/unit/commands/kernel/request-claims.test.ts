@@ -165,7 +165,7 @@ describe('a claimed request', () => {
     expect(await refusalOf(make('b'))).to.equal('idempotency_key_reused');
   });
 
-  it(`replays its refusal with the details, sealed in the log ${verifies('contract:20:refusal-details')}`, async () => {
+  it(`replays its refusal with the details, sealed in the log ${verifies('contract:14:refusal-details')}`, async () => {
     const details = { message_ids: ['msg_1'], rejected: [{ address: 'bob@example.com' }] };
     maker.meanwhile = () => Promise.reject(new GatewayError('selection_changed', 'It moved.', { details }));
     await rejection(make());

@@ -65,7 +65,7 @@ describe('folder numbers', () => {
       .then({ type: 'FolderRenamed', data: { number: 2, path: sealed('new'), path_key: 'new' } });
   });
 
-  it(`stay with a folder that was renamed with its children, others coming and going ${verifies('contract:20:renamed-tree')}`, () => {
+  it(`stay with a folder that was renamed with its children, others coming and going ${verifies('contract:4:renamed-tree')}`, () => {
     const past = [
       folderAdded(1, 'inbox', 1),
       folderAdded(2, 'Eltern', 22),

@@ -22,12 +22,12 @@ describe('mailbox numbers', () => {
   const reserve = (ports: Ports, mailboxId = 'mbx_1'): Promise<number> =>
     reserveMailboxNumber(ports, systemAuthor(ports, 'org_1'), mailboxId);
 
-  it(`begin with 1 in the first block, and after those that are taken ${verifies('contract:20:number-block')}`, async () => {
+  it(`begin with 1 in the first block, and after those that are taken ${verifies('contract:1:number-block')}`, async () => {
     expect(await reserve(portsWith(0, []))).to.equal(1);
     expect(await reserve(portsWith(0, [[0, 250_000]]))).to.equal(250_001);
   });
 
-  it(`are counted per block, so that installations that share keys never name two mailboxes alike ${verifies('contract:20:number-block')}`, async () => {
+  it(`are counted per block, so that installations that share keys never name two mailboxes alike ${verifies('contract:1:number-block')}`, async () => {
     const ports = portsWith(3, [[0, 250_000]]);
     expect(await reserve(ports)).to.equal(3 * BLOCK + 1);
     expect(await reserve(ports, 'mbx_2')).to.equal(3 * BLOCK + 2);

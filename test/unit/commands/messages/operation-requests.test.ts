@@ -54,7 +54,7 @@ describe('submitting an operation', () => {
     expect(rig.leaseTable.size).to.equal(0);
   });
 
-  it(`outside its cardinality writes nothing, runs nothing and leaves the key free ${verifies('contract:6:cardinality', 'contract:6:cardinality-counts', 'interface:8:cardinality')}`, async () => {
+  it(`outside its cardinality writes nothing, runs nothing and leaves the key free ${verifies('contract:6:cardinality', 'contract:6:cardinality-counts', 'contract:6:cardinality-bounds')}`, async () => {
     const ids = [rig.arrive('INBOX'), rig.arrive('INBOX'), rig.idOf('INBOX', 99)];
     for (const cardinality of [{ max: 2 }, { min: 4 }, { max: 0 }]) {
       const error = await refusal(rig.invoke(actOnEmail, acting(ids, { cardinality }), 'key'));
@@ -205,7 +205,7 @@ describe('submitting an operation', () => {
     expect(error).to.have.deep.nested.property('details.required', ['messages:flag', 'messages:trash']);
   });
 
-  it(`as a preview says what would happen, and does nothing ${verifies('interface:3:preview', 'contract:6:preview-mode')}`, async () => {
+  it(`as a preview says what would happen, and does nothing ${verifies('contract:6:status-preview', 'contract:6:preview-mode')}`, async () => {
     const ids = [rig.arrive('INBOX'), rig.idOf('INBOX', 9)];
     const input = acting(
       ids,

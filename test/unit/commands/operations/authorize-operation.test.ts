@@ -15,7 +15,7 @@ const decided = (decision: PolicyDecision['decision']): PolicyDecision => ({
 
 type Table = Record<(typeof MODES)[number], Record<PolicyDecision['decision'], string>>;
 
-/** The first table of `contract.md` 6; a check is written down as the mode whose terms it has. */
+/** The table of modes of `contract.md` 6; a check is written down as the mode whose terms it has. */
 const TABLE: Table = {
   execute_or_request_approval: {
     allow: 'run',

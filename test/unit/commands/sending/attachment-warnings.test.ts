@@ -16,7 +16,7 @@ const warned = async (filename: string | null, content_type: string, head: Uint8
     .join();
 
 describe('the type of an attachment', () => {
-  it(`is warned of where the bytes are of another kind than the name ${verifies('contract:20:warnings')}`, async () => {
+  it(`is warned of where the bytes are of another kind than the name ${verifies('contract:9:warnings')}`, async () => {
     expect(await warned('invoice.pdf', 'application/pdf', PROGRAM)).to.match(
       /^high: .*invoice\.pdf is named as application\/pdf, and its content is application\/x-msdownload/,
     );

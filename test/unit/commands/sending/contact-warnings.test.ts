@@ -48,7 +48,7 @@ describe('the warnings about whom a mail goes to', () => {
     return warnings.find(({ code }) => code === 'first_contact');
   };
 
-  it(`name those with whom no earlier mail is known, the mailbox itself left out ${verifies('contract:20:contact-warnings')}`, async () => {
+  it(`name those with whom no earlier mail is known, the mailbox itself left out ${verifies('contract:9:contact-warnings')}`, async () => {
     expect(await first(['bob@example.org'], ['carol@example.org'])).to.deep.equal({
       code: 'first_contact',
       severity: 'low',
@@ -63,7 +63,7 @@ describe('the warnings about whom a mail goes to', () => {
     );
   });
 
-  it(`name the addresses that an answer leaves out, everything invisible marked ${verifies('contract:20:contact-warnings')}`, () => {
+  it(`name the addresses that an answer leaves out, everything invisible marked ${verifies('contract:9:contact-warnings')}`, () => {
     const reason = 'It is no address.';
     const skipped = [
       { address: 'john doe@example.org', reason },

@@ -25,7 +25,7 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
     expect(others.flat()).to.have.length(17);
   });
 
-  it(`is prompt after news that came by themselves in time: nobody is asked then ${verifies('contract:20:late-idle')}`, () => {
+  it(`is prompt after news that came by themselves in time: nobody is asked then ${verifies('contract:5:late-idle')}`, () => {
     asked(verdicts, SERVER);
     verdicts.toldByItself(SERVER, 'any', 700);
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');

@@ -239,7 +239,7 @@ describe('the preview of a send', () => {
     expect(erased.text).to.include('was erased');
   });
 
-  it(`lists everything it marks, the worst first ${verifies('contract:20:warnings')}`, async () => {
+  it(`lists everything it marks, the worst first ${verifies('contract:9:warnings')}`, async () => {
     const bcc = { name: null, email: 'archive@outside.example' };
     const manifest = sendManifest({
       to: [{ name: 'Anna <anna@example.com>', email: 'billing@ехample.com' }],

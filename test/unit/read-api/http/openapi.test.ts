@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
     return found;
   };
 
-  it(`has the routes of the registry and no others ${verifies('interface:9:inventory')}`, () => {
+  it(`has the routes of the registry and no others ${verifies('contract:17:inventory')}`, () => {
     const real = documentOf([...capabilities]);
     const documented = Object.values(real.paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),
@@ -154,7 +154,7 @@ describe('the OpenAPI document', () => {
     expect(operation('patch', '/notes/{note_id}').responses).not.to.have.property('422');
   });
 
-  it(`asks for a key where a request is refused without one, and lets answers grow ${verifies('contract:20:openapi')}`, () => {
+  it(`asks for a key where a request is refused without one, and lets answers grow ${verifies('contract:17:openapi-complete')}`, () => {
     const real = documentOf([...capabilities]);
     const requiredKeys = Object.values(real.paths)
       .flatMap((methods) => Object.values(methods))
@@ -175,7 +175,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(answers)).not.to.contain('"additionalProperties":false');
   });
 
-  it(`says when a key is required where that depends on the request ${verifies('contract:20:openapi')}`, () => {
+  it(`says when a key is required where that depends on the request ${verifies('contract:17:openapi-complete')}`, () => {
     const { paths } = documentOf([...capabilities]);
     const told = (path: string): string =>
       String(paths[path]?.['post']?.parameters.find(({ name }) => name === 'Idempotency-Key')?.description);
@@ -187,7 +187,7 @@ describe('the OpenAPI document', () => {
     expect(conditional.filter(({ idempotency }) => !('requiredWhen' in idempotency))).to.deep.equal([]);
   });
 
-  it(`says what several operations share once, by its name ${verifies('contract:20:openapi-shared')}`, () => {
+  it(`says what several operations share once, by its name ${verifies('contract:17:openapi-shared')}`, () => {
     const { paths, components } = documentOf([...capabilities]);
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     const users = new Map<string, Set<string>>();
@@ -208,7 +208,7 @@ describe('the OpenAPI document', () => {
     expect(repeated, 'name these in openapi-schemas.ts').to.deep.equal([]);
   });
 
-  it(`types the draft of a reply as drafts are ${verifies('contract:20:openapi-shared')}`, () => {
+  it(`types the draft of a reply as drafts are ${verifies('contract:17:openapi-shared')}`, () => {
     const { components, paths } = documentOf([...capabilities]);
     const { OperationReply, Draft } = components['schemas'] as Record<string, { properties: object }>;
     expect(OperationReply?.properties).to.have.deep.nested.property(
@@ -222,7 +222,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it(`declares the statuses that were met ${verifies('contract:20:openapi')}`, () => {
+  it(`declares the statuses that were met ${verifies('contract:17:openapi-complete')}`, () => {
     const real = documentOf([...capabilities]);
     const met: readonly (readonly [string, readonly number[]])[] = [
       ['/approvals/{approval_id}/decision', [412]],
@@ -239,7 +239,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it(`tells every code that REST answers with ${verifies('contract:20:openapi')}`, () => {
+  it(`tells every code that REST answers with ${verifies('contract:17:openapi-complete')}`, () => {
     const real = documentOf([...capabilities]);
     const responses = Object.values(real.paths).flatMap((methods) =>
       Object.values(methods).flatMap((one) => Object.values(one.responses)),

@@ -65,7 +65,7 @@ describe('the messages of an answer', () => {
     expect(shown?.folder?.role).to.equal('archive');
   });
 
-  it(`say that their texts are of others, and who wrote for the first time, in every view with text ${verifies('contract:20:origin')}`, async () => {
+  it(`say that their texts are of others, and who wrote for the first time, in every view with text ${verifies('contract:4:origin')}`, async () => {
     for (const view of ['summary', 'headers', 'full'] as const) {
       const [shown] = await showMessages(context, viewing({ view }), messages());
       expect(shown)
