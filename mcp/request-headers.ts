@@ -1,4 +1,4 @@
-/** What the headers of a request to `/mcp` must say (MCP streamable HTTP transport; `interface.md` 4.1). */
+/** What the headers of a request to `/mcp` must say (MCP streamable HTTP transport; `contract.md` 16). */
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../commands/values/errors.ts';
 import type { ProtocolRevision } from './protocol-revisions.ts';

@@ -81,7 +81,7 @@ function trim({ jsonSchema }: SchemaContext): void {
   if (Number(jsonSchema.maxItems) <= FEW) delete jsonSchema.maxItems;
 }
 
-/** The error object of `interface.md` 7, as loose as a client may rely on it. */
+/** The error object of `contract.md` 13, as loose as a client may rely on it. */
 const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   description: 'Present only when isError is true; branch on code.',

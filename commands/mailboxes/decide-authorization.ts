@@ -1,4 +1,4 @@
-/** Decisions about a mailbox whose provider logs it in (`contract.md` 4, 17). Pure. */
+/** Decisions about a mailbox whose provider logs it in (`contract.md` 4 and 18). Pure. */
 import { GatewayError } from '../values/errors.ts';
 import { hostsOf, type MailProvider, PROVIDER_NAMES } from '../ports/mail-logins.ts';
 import type { Sealed } from '../values/sealed.ts';

@@ -1,4 +1,4 @@
-/** Authorization mode × policy → what happens now (`contract.md` 6, first table). Pure. */
+/** Authorization mode × policy → what happens now (`contract.md` 6, modes). Pure. */
 import { GatewayError } from '../values/errors.ts';
 import type { ApprovalMode } from '../policy/approval-terms.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';

@@ -1,4 +1,4 @@
-/** Everything that has to hold of a check at the moment of its commit (`contract.md` 9, last line), but for what it is about. */
+/** Everything that has to hold of a check at the moment of its commit (`contract.md` 9, commit), but for what it is about. */
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';

@@ -50,7 +50,7 @@ export const PROVIDER_NAMES: Readonly<Record<MailProvider, string>> = {
   microsoft: 'Microsoft',
 };
 
-/** Where a provider sends a person back to, below the gateway's address (`contract.md` 17). */
+/** Where a provider sends a person back to, below the gateway's address (`contract.md` 18). */
 export const PROVIDER_CALLBACK_PATH = '/oauth/provider/callback';
 
 /** Who asked, and so in whose name an answer is taken. */

@@ -51,7 +51,7 @@ export interface Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
 }
 
-/** Personal fields inside events (`architecture.md` 3). Keys live in `vault`, one per principal or mailbox. */
+/** Personal fields inside events (docs/architecture.md#events-are-the-truth). Keys live in `vault`, one per principal or mailbox. */
 export interface PersonalData {
   seal(ownerId: string, text: string): Promise<Sealed>;
   /** The text, or null when the owner's key was erased. Throws only when the database is away. */

@@ -176,12 +176,12 @@ export class GatewayError extends Error {
     this.code = code;
     this.details = options.details ?? {};
     this.replayed = options.replayed ?? false;
-    // A retryable error always says when to come back (contract 13).
+    // A retryable error always says when to come back (`contract.md` 13).
     this.retryAfterSeconds = options.retryAfterSeconds ?? RETRY_AFTER_SECONDS[ERROR_TABLE[code].status];
   }
 }
 
-/** The `error` object of `interface.md` 7, the same on both faces. */
+/** The `error` object of `contract.md` 13, the same on both faces. */
 export interface ErrorBody {
   code: ErrorCode;
   status: number;

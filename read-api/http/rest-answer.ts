@@ -43,7 +43,7 @@ export function sendOutcome(
   response.end();
 }
 
-/** The error body of `interface.md` 7. */
+/** The error body of `contract.md` 13. */
 export function sendError(response: ServerResponse, error: unknown, requestId: string): void {
   const body = toErrorBody(error, requestId);
   if (endsConnection(error, response.req)) response.setHeader('Connection', 'close');
