@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { type SourceFile, allSources, otherTexts } from '../../support/suite/sources.ts';
@@ -25,6 +25,10 @@ function headingsOf(markdown: string): Headings {
   const numbers = titles.map((title) => /^(\d+)\. /.exec(title)?.[1] ?? '').filter((number) => number !== '');
   return { numbers: new Set(numbers), anchors: new Set(titles.map(anchorOf)) };
 }
+
+const sourcePaths = globSync('{commands,projections,read-api,mcp,infra,test,bench}/**/*.{ts,js}', {
+  cwd: ROOT,
+});
 
 const documents: ReadonlyMap<string, Headings> = new Map(
   globSync(['*.md', 'docs/**/*.md', 'test/**/*.md'], { cwd: ROOT }).map((path) => [
@@ -74,6 +78,37 @@ const deadCitations = (files: readonly Pick<SourceFile, 'path' | 'text'>[]): rea
       .map(([citation]) => `${file.path}: ${citation}`),
   );
 
+/** In backticks: a path below one of the folders of the project, or the bare name of a file. */
+const FILE = new RegExp(
+  String.raw`[\x60](?<path>(?:commands|projections|read-api|mcp|infra|test|bench|docs)/[\w./-]*|[\w-]+(?:\.test)?\.(?:ts|js|cjs))[\x60]`,
+  'g',
+);
+
+/** Files and folders that a document names and that are not here, as `document: name`. */
+const missingFiles = (files: readonly Pick<SourceFile, 'path' | 'text'>[]): readonly string[] =>
+  files.flatMap(({ path, text }) =>
+    [...text.matchAll(FILE)]
+      .map(({ groups = {} }) => groups['path'] ?? '')
+      .filter(
+        (name) => !existsSync(join(ROOT, name)) && !sourcePaths.some((file) => file.endsWith(`/${name}`)),
+      )
+      .map((name) => `${path}: ${name}`),
+  );
+
+/** `path`, `name`: what a walk tells its reader to look for in a file. */
+const SYMBOL = /\x60(?<path>[\w-]+(?:\/[\w-]+)+\.ts)\x60, \x60(?<symbol>\w+)\x60/g;
+
+/** Names that a document promises in a file and that the file does not have, as `file: name`. */
+const missingSymbols = (files: readonly Pick<SourceFile, 'text'>[]): readonly string[] => {
+  const sources = new Map(allSources().map(({ path, text }) => [path, text]));
+  return files.flatMap(({ text }) =>
+    [...text.matchAll(SYMBOL)]
+      .map(({ groups = {} }) => [groups['path'] ?? '', groups['symbol'] ?? ''] as const)
+      .filter(([path, symbol]) => !new RegExp(String.raw`\b${symbol}\b`).test(sources.get(path) ?? ''))
+      .map(([path, symbol]) => `${path}: ${symbol}`),
+  );
+};
+
 describe('citations', () => {
   // Accepted decisions are never edited.
   const texts = [...allSources(), ...otherTexts()].filter(
@@ -104,5 +139,19 @@ describe('citations', () => {
     const text =
       '`contract.md` 6 to 10; docs/contract.md#13-errors; `contract.md`\n * 7, 10 and 14; docs/adr/README.md';
     expect(deadCitations([{ path: 'commands/kernel/ids.ts', text }])).to.deep.equal([]);
+  });
+
+  it('of files and folders in the documents name what exists', () => {
+    const prose = texts.filter(({ path }) => path.endsWith('.md') && path !== 'CHANGELOG.md');
+    expect(missingFiles(prose)).to.deep.equal([]);
+    const text =
+      '`commands/kernel/no-such-file.ts`, `no-such-file.ts`, `infra/no-such-folder/`, `commands/kernel/`';
+    expect(missingFiles([{ path: 'docs/walk.md', text }])).to.have.lengthOf(3);
+  });
+
+  it('of names in files are true', () => {
+    expect(missingSymbols(texts)).to.deep.equal([]);
+    const text = '`commands/values/ids.ts`, `derivedId`; `commands/values/ids.ts`, `noSuchFunction`';
+    expect(missingSymbols([{ text }])).to.deep.equal(['commands/values/ids.ts: noSuchFunction']);
   });
 });
