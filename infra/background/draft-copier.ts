@@ -3,7 +3,8 @@ import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
 import { holdLease } from '../../commands/kernel/hold-lease.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
-import { Backoff, repeat } from './repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Nobody edits a draft for so long before somebody else may see it. */
@@ -15,7 +16,7 @@ const MOST_AT_ONCE = 20;
 /** Looks for drafts whose copy is not what they say, until the signal aborts. */
 export async function runDraftCopier(ports: Ports, signal: AbortSignal): Promise<void> {
   const copies = createDraftCopies(ports.sql);
-  const backoff = new Backoff(ports.clock, 5_000, 15 * 60_000);
+  const backoff = new KeyedBackoff(ports.clock, { firstMs: 5_000, mostMs: 15 * 60_000 });
   const loop = { name: 'draft-copier', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
   const isReachable = (mailboxId: string): boolean => {
     const state = ports.directory.state.mailboxes.get(mailboxId)?.state;

@@ -1,6 +1,7 @@
 /** Works on single checks, so many at once: what fails is tried again after a growing pause, and is in nobody's way. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
-import { Backoff, endOf } from './repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { endOf } from './repeat.ts';
 
 const FIRST_PAUSE_MS = 1_000;
 const MOST_PAUSE_MS = 5 * 60_000;
@@ -14,14 +15,14 @@ export class Lane {
   readonly #atOnce: number;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #backoff: Backoff;
+  readonly #backoff: KeyedBackoff;
   readonly #underWay = new Map<string, { readonly mailboxId: string; readonly ended: Promise<void> }>();
 
   constructor({ atOnce, clock, log }: { readonly atOnce: number; readonly clock: Clock; readonly log: Log }) {
     this.#atOnce = atOnce;
     this.#clock = clock;
     this.#log = log;
-    this.#backoff = new Backoff(clock, FIRST_PAUSE_MS, MOST_PAUSE_MS);
+    this.#backoff = new KeyedBackoff(clock, { firstMs: FIRST_PAUSE_MS, mostMs: MOST_PAUSE_MS });
   }
 
   /** How many more may begin now. */

@@ -2,7 +2,8 @@
 import type { Ports } from '../../commands/ports/ports.ts';
 import { sweepOperations, type Unsettled } from '../../commands/messages/sweep-operations.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
-import { Backoff, endOf, repeat } from './repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { endOf, repeat } from './repeat.ts';
 
 const SWEEP_EVERY_MS = 1_000;
 const MOST_LISTED = 100;
@@ -14,7 +15,7 @@ const END_WITHIN_MS = 10_000;
 
 /** Looks for open operations until the signal aborts; what is under way is brought to its end. */
 export async function runOperationSweeper(ports: Ports, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(ports.clock, 1_000, 15 * 60_000);
+  const backoff = new KeyedBackoff(ports.clock, { firstMs: 1_000, mostMs: 15 * 60_000 });
   const underWay = new Map<string, Promise<void>>();
   const loop = {
     name: 'operation-sweeper',

@@ -24,7 +24,7 @@ export async function repeat(
   }
 }
 
-/** Waits for the end of work that is under way, at most so long: what takes longer is gone on with by whoever comes next. */
+/** Waits for work that is under way, at most so long: another process resumes what takes longer. */
 export async function endOf(
   works: readonly Promise<void>[],
   withinMs: number,
@@ -36,41 +36,4 @@ export async function endOf(
     over.abort();
   });
   await Promise.race([ended, clock.sleep(withinMs, over.signal)]);
-}
-
-/**
- * Growing pauses per thing that keeps failing: doubled from `firstMs` up to `mostMs`, ±20 % so that they spread. They last as
- * long however the time of day is set.
- */
-export class Backoff {
-  readonly #clock: Pick<Clock, 'elapsedMs'>;
-  readonly #firstMs: number;
-  readonly #mostMs: number;
-  readonly #next = new Map<string, { readonly failures: number; readonly at: number }>();
-
-  constructor(clock: Pick<Clock, 'elapsedMs'>, firstMs: number, mostMs: number) {
-    this.#clock = clock;
-    this.#firstMs = firstMs;
-    this.#mostMs = mostMs;
-  }
-
-  isDue(key: string): boolean {
-    return (this.#next.get(key)?.at ?? -Infinity) <= this.#clock.elapsedMs();
-  }
-
-  /** Keys whose pause is not over. */
-  waiting(): readonly string[] {
-    const now = this.#clock.elapsedMs();
-    return [...this.#next].flatMap(([key, { at }]) => (at > now ? [key] : []));
-  }
-
-  failed(key: string): void {
-    const failures = (this.#next.get(key)?.failures ?? 0) + 1;
-    const pause = Math.min(this.#mostMs, this.#firstMs * 2 ** (failures - 1));
-    this.#next.set(key, { failures, at: this.#clock.elapsedMs() + pause * (0.8 + Math.random() * 0.4) });
-  }
-
-  clear(key: string): void {
-    this.#next.delete(key);
-  }
 }

@@ -2,7 +2,8 @@
 import type { Ports } from '../../commands/ports/ports.ts';
 import { settleReview } from '../../commands/sending/release-draft.ts';
 import { type LeftReview, listLeftReviews } from '../../projections/draft-reviews.ts';
-import { Backoff, repeat } from './repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 1_000;
 /** Whoever ends one goes on with the other at once. */
@@ -12,7 +13,7 @@ const MOST_AT_ONCE = 100;
 /** Looks for what is left until the signal aborts. */
 export async function runReviewSweeper(ports: Ports, signal: AbortSignal): Promise<void> {
   const { clock, log } = ports;
-  const backoff = new Backoff(clock, LEFT_FOR_MS, 60_000);
+  const backoff = new KeyedBackoff(clock, { firstMs: LEFT_FOR_MS, mostMs: 60_000 });
   await repeat({ name: 'review-sweeper', everyMs: LOOK_EVERY_MS, clock, log, signal }, async () => {
     const now = clock.now().getTime();
     const since = new Date(now - LEFT_FOR_MS);

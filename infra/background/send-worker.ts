@@ -5,7 +5,8 @@ import type { DraftState } from '../../commands/drafts/draft.ts';
 import { fileSentCopy } from '../../commands/sending/file-sent-copy.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
 import { type DueSend, listDueSends } from '../../projections/sends.ts';
-import { Backoff, endOf, repeat } from './repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
+import { endOf, repeat } from './repeat.ts';
 
 const LOOK_EVERY_MS = 500;
 const AT_ONCE = 16;
@@ -17,7 +18,7 @@ const MOST_PAUSE_MS = 15 * 60_000;
 
 /** Looks for due sends until the signal aborts; what is under way is brought to its end. */
 export async function runSendWorker(ports: Ports, signal: AbortSignal): Promise<void> {
-  const backoff = new Backoff(ports.clock, FIRST_PAUSE_MS, MOST_PAUSE_MS);
+  const backoff = new KeyedBackoff(ports.clock, { firstMs: FIRST_PAUSE_MS, mostMs: MOST_PAUSE_MS });
   const underWay = new Map<string, { readonly mailboxId: string; readonly ended: Promise<void> }>();
   const loop = { name: 'send-worker', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
   await repeat(loop, async () => {

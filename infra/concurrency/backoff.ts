@@ -1,24 +1,66 @@
-/** Growing, jittered pauses between attempts, so that many processes do not come back in step. */
+/** Growing pauses between attempts: one loop sleeps through them, or many keys each have their own. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../commands/ports/ports.ts';
 
-/** A single lost connection is back at once. */
-const FIRST_MS = 20;
+export interface Pauses {
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
 
-/** However long the store was away: it is found within two seconds of being back, at an attempt a second. */
-const MOST_MS = 1_000;
+/** A lost connection is retried at once; a store that comes back is found within two seconds. */
+const STORE_PAUSES: Pauses = { firstMs: 20, mostMs: 800 };
+
+/** Doubled from `firstMs` up to `mostMs`, then spread by ±20 % so that many processes do not retry in step. */
+export const pauseAfter = (failures: number, { firstMs, mostMs }: Pauses): number =>
+  Math.min(mostMs, firstMs * 2 ** (failures - 1)) * (0.8 + Math.random() * 0.4);
 
 export class Backoff {
-  #nextMs = FIRST_MS;
+  readonly #pauses: Pauses;
+  #failures = 0;
 
-  /** Something worked: the next pause is short again. */
-  reset(): void {
-    this.#nextMs = FIRST_MS;
+  constructor(pauses = STORE_PAUSES) {
+    this.#pauses = pauses;
   }
 
-  /** Pauses for half to all of the next step, at most `limitMs`; ends at once when the signal aborts. */
+  /** An attempt succeeded: the next pause is short again. */
+  reset(): void {
+    this.#failures = 0;
+  }
+
+  /** Sleeps for the next pause, at most `limitMs`; ends at once when the signal aborts. */
   async pause(signal: AbortSignal, limitMs = Infinity): Promise<void> {
-    const ms = Math.max(0, Math.min(limitMs, this.#nextMs * (0.5 + Math.random() / 2)));
-    this.#nextMs = Math.min(2 * this.#nextMs, MOST_MS);
+    this.#failures += 1;
+    const ms = Math.max(0, Math.min(limitMs, pauseAfter(this.#failures, this.#pauses)));
     await delay(ms, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** A pause for each key that keeps failing, measured by the monotonic clock: setting the time of day does not change it. */
+export class KeyedBackoff {
+  readonly #clock: Pick<Clock, 'elapsedMs'>;
+  readonly #pauses: Pauses;
+  readonly #next = new Map<string, { readonly failures: number; readonly at: number }>();
+
+  constructor(clock: Pick<Clock, 'elapsedMs'>, pauses: Pauses) {
+    this.#clock = clock;
+    this.#pauses = pauses;
+  }
+
+  isDue(key: string): boolean {
+    return (this.#next.get(key)?.at ?? -Infinity) <= this.#clock.elapsedMs();
+  }
+
+  /** Keys whose pause is not over. */
+  waiting(): readonly string[] {
+    return [...this.#next.keys()].filter((key) => !this.isDue(key));
+  }
+
+  failed(key: string): void {
+    const failures = (this.#next.get(key)?.failures ?? 0) + 1;
+    this.#next.set(key, { failures, at: this.#clock.elapsedMs() + pauseAfter(failures, this.#pauses) });
+  }
+
+  clear(key: string): void {
+    this.#next.delete(key);
   }
 }

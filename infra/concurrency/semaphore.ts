@@ -1,34 +1,60 @@
-/** A fixed number of places; who finds none waits in line, at most until its deadline. */
+/** A fixed number of slots, given to callers in the order in which they asked. */
 export class Semaphore {
   #free: number;
-  readonly #line: (() => void)[] = [];
+  /** A set keeps the order, and lets one in the middle leave. */
+  readonly #waiting = new Set<() => void>();
 
-  constructor(count: number) {
-    this.#free = count;
+  constructor(slots: number) {
+    this.#free = slots;
   }
 
-  /** True when a place was taken, to be given back with `release`; false when none came free in time. */
-  acquire(timeoutMs: number): Promise<boolean> {
+  /** Callers without a slot. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Waits at most so many milliseconds, or until the signal aborts. True = a slot was taken: give it back with `release`. */
+  acquire(until?: number | AbortSignal): Promise<boolean> {
+    const signal = typeof until === 'object' ? until : undefined;
+    if (signal?.aborted === true) return Promise.resolve(false);
     if (this.#free > 0) {
       this.#free -= 1;
       return Promise.resolve(true);
     }
     return new Promise((resolve) => {
-      const take = (): void => {
+      const settle = (isTaken: boolean): void => {
+        this.#waiting.delete(take);
         clearTimeout(timer);
-        resolve(true);
+        signal?.removeEventListener('abort', leave);
+        resolve(isTaken);
       };
-      const timer = setTimeout(() => {
-        this.#line.splice(this.#line.indexOf(take), 1);
-        resolve(false);
-      }, timeoutMs);
-      this.#line.push(take);
+      const take = (): void => {
+        settle(true);
+      };
+      const leave = (): void => {
+        settle(false);
+      };
+      this.#waiting.add(take);
+      const timer = typeof until === 'number' ? setTimeout(leave, until) : undefined;
+      signal?.addEventListener('abort', leave, { once: true });
     });
   }
 
   release(): void {
-    const next = this.#line.shift();
+    const [next] = this.#waiting;
     if (next) next();
     else this.#free += 1;
+  }
+
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Null, and no work, when the signal aborts before a slot is free. Throws what the work throws. */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | null>;
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T | null> {
+    if (!(await this.acquire(signal))) return null;
+    try {
+      return signal?.aborted === true ? null : await work();
+    } finally {
+      this.release();
+    }
   }
 }

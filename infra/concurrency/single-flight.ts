@@ -1,21 +1,27 @@
-/**
- * Reads of the same thing by many at once. Whoever asks while one is under way shares the next with everybody else who
- * asks meanwhile: never that one, which began before, so nobody is told what was true before the question.
- */
+/** One read at a time per key, shared by all callers that ask for it meanwhile. */
 export class SingleFlight<T> {
-  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #underWay = new Map<string, Promise<T>>();
   readonly #next = new Map<string, Promise<T>>();
 
-  /** What `read` finds, begun after this call. `read` does the same for everybody with the same key. Throws what it throws. */
+  /** Shares the read under way, which may have begun before this call. Throws what it throws. */
+  join(key: string, read: () => Promise<T>): Promise<T> {
+    return this.#underWay.get(key) ?? this.#begin(key, read);
+  }
+
+  /**
+   * A read that begins after this call: callers that come during one share the next, so that no caller gets an answer from
+   * before its question. `read` does the same for every caller with the same key. Throws what it throws.
+   */
   ask(key: string, read: () => Promise<T>): Promise<T> {
-    const joined = this.#next.get(key);
-    if (joined) return joined;
+    const shared = this.#next.get(key);
+    if (shared) return shared;
     const underWay = this.#underWay.get(key);
     if (!underWay) return this.#begin(key, read);
-    const next = underWay.then(() => {
+    const begin = (): Promise<T> => {
       this.#next.delete(key);
       return this.#begin(key, read);
-    });
+    };
+    const next = underWay.then(begin, begin);
     this.#next.set(key, next);
     return next;
   }
@@ -23,9 +29,10 @@ export class SingleFlight<T> {
   #begin(key: string, read: () => Promise<T>): Promise<T> {
     const reading = read();
     const end = (): void => {
-      this.#underWay.delete(key);
+      if (this.#underWay.get(key) === reading) this.#underWay.delete(key);
     };
-    this.#underWay.set(key, reading.then(end, end));
+    this.#underWay.set(key, reading);
+    reading.then(end, end);
     return reading;
   }
 }

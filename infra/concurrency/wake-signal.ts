@@ -1,4 +1,4 @@
-/** Wakes one sleeper early. A ring that nobody sleeps through is heard by the next sleep. */
+/** Wakes one sleeper early. A ring while it is awake ends its next sleep at once. */
 export class WakeSignal {
   #isRung = false;
   #wake: (() => void) | null = null;

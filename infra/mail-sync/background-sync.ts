@@ -6,13 +6,14 @@ import type { FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
+import { pauseAfter } from '../concurrency/backoff.ts';
 import { compareFolder } from './compare-folder.ts';
 import { pollInPieces } from './poll-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { scanFolder } from './initial-scan.ts';
 import { jittered, type SyncTimes } from './sync-times.ts';
 import { isPartial } from './ingest-messages.ts';
-import type { Turns } from './turns.ts';
+import type { Semaphore } from '../concurrency/semaphore.ts';
 
 /** Messages of a step of the first pass, from the first step on: as many as the server hands over in half a second. */
 const STEP = { first: 100, least: 25, most: 500, targetMs: 500 };
@@ -22,7 +23,7 @@ export interface BackgroundOptions {
   readonly gateway: Pick<ImapGateway, 'withConnection'>;
   readonly times: SyncTimes;
   /** Shared by all workers of the process. */
-  readonly turns: Turns;
+  readonly turns: Semaphore;
   readonly folders: () => readonly FolderRef[];
   /** Every folder is complete. May throw `store_unavailable`. */
   readonly onComplete: () => Promise<void>;
@@ -117,9 +118,8 @@ export class BackgroundSync {
       onFailure(error);
       return;
     }
-    const [firstMs, mostMs] = times.unreachable;
-    this.#notBefore = performance.now() + jittered(Math.min(mostMs, firstMs * 2 ** this.#failures));
     this.#failures += 1;
+    this.#notBefore = performance.now() + pauseAfter(this.#failures, times.unreachable);
     const { code } = error;
     sync.ports.log.info('the work on folders goes on later', { mailbox_id: sync.mailboxId, code });
   }
@@ -131,7 +131,7 @@ export class BackgroundSync {
       const until = performance.now() + times.turnMs;
       // Callers come first, and the watch where it has no other connection; then the other mailboxes. The watch begins it again.
       const isOver = (): boolean =>
-        signal.aborted || isWanted() || (turns.isWanted && performance.now() > until);
+        signal.aborted || isWanted() || (turns.waiting > 0 && performance.now() > until);
       for (let step = await this.#next(); step !== null && !signal.aborted; step = await this.#next()) {
         await step(connection, isOver);
         if (isOver()) return;

@@ -9,6 +9,7 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import type { ImapGateway } from '../mail/imap-gateway.ts';
 import { type Between, listStatuses } from '../mail/imap-list.ts';
 import { BackgroundSync } from './background-sync.ts';
+import { pauseAfter } from '../concurrency/backoff.ts';
 import { WakeSignal } from '../concurrency/wake-signal.ts';
 import { FeedWriter } from './feed-writer.ts';
 import { replayFeedTail } from './replay-feed-tail.ts';
@@ -18,8 +19,8 @@ import { type MailboxLease, MailboxLost, type WorkerNews } from './mailbox-lease
 import { MailboxSync } from './mailbox-sync.ts';
 import { MailboxWatch } from './mailbox-watch.ts';
 import { type FolderList, FolderRounds } from './fetch-folders.ts';
-import { jittered, type SyncTimes } from './sync-times.ts';
-import type { Turns } from './turns.ts';
+import type { SyncTimes } from './sync-times.ts';
+import type { Semaphore } from '../concurrency/semaphore.ts';
 import type { Life, WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkerOptions {
@@ -30,8 +31,8 @@ export interface WorkerOptions {
   readonly heartbeat: Pick<WorkerHeartbeat, 'life'>;
   readonly verdicts: IdleVerdicts;
   /** How many mailboxes of the process connect, and work in the background, at once. */
-  readonly connecting: Turns;
-  readonly working: Turns;
+  readonly connecting: Semaphore;
+  readonly working: Semaphore;
 }
 
 export class MailboxWorker {
@@ -113,7 +114,7 @@ export class MailboxWorker {
       watchedSince = performance.now();
       await this.#watch.run(this.#ending.signal);
     } finally {
-      if (performance.now() - watchedSince > this.#options.times.unreachable[0]) this.#failures = 0;
+      if (performance.now() - watchedSince > this.#options.times.unreachable.firstMs) this.#failures = 0;
       // Another holder of the mailbox vouches for itself, and a database that is away answers nobody.
       await this.#watch?.endVouching().catch(() => undefined);
       this.#watch = null;
@@ -208,12 +209,12 @@ export class MailboxWorker {
     const fields = { mailbox_id: this.#sync.mailboxId, failures: this.#failures };
     if (code === null) ports.log.error('the work on a mailbox failed', { ...fields, error: String(error) });
     else ports.log.info('a mailbox is connected again later', { ...fields, code });
-    const [firstMs, mostMs] =
+    const pauses =
       code === 'mailbox_auth_failed'
         ? times.refused
         : details['reason'] === 'login_unavailable'
           ? times.heldBack
           : times.unreachable;
-    return jittered(Math.min(mostMs, firstMs * 2 ** (this.#failures - 1)));
+    return pauseAfter(this.#failures, pauses);
   }
 }

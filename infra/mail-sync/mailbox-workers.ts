@@ -10,7 +10,7 @@ import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
 import { Sweeps } from './sweeps.ts';
 import { SYNC_TIMES, type SyncTimes } from './sync-times.ts';
-import { Turns } from './turns.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import { WorkerHeartbeat } from './worker-heartbeat.ts';
 
 export interface WorkersOptions extends Pick<WorkerOptions, 'gateway' | 'index'> {
@@ -53,8 +53,8 @@ class MailboxWorkers {
   /** Those to look at: they changed, or nothing says that a living process works on them. */
   readonly #open = new Set<string>();
   readonly #sweeps: Sweeps;
-  readonly #connecting = new Turns(CONNECT_AT_ONCE);
-  readonly #working = new Turns(WORK_AT_ONCE);
+  readonly #connecting = new Semaphore(CONNECT_AT_ONCE);
+  readonly #working = new Semaphore(WORK_AT_ONCE);
   readonly #verdicts = new IdleVerdicts();
 
   constructor(options: WorkersOptions, signal: AbortSignal) {

@@ -1,3 +1,5 @@
+import type { Pauses } from '../concurrency/backoff.ts';
+
 /** How often a worker does what; tests shorten it. All in milliseconds. */
 export interface SyncTimes {
   /** A worker that does not renew its lease for so long is judged dead. */
@@ -23,11 +25,11 @@ export interface SyncTimes {
   /** With CONDSTORE a comparison only finds what the server forgot to tell. */
   readonly doubtEveryMs: number;
   /** Pauses after a connection could not be made: the first, and the longest. */
-  readonly unreachable: readonly [firstMs: number, mostMs: number];
+  readonly unreachable: Pauses;
   /** After the server said that it takes no more logins now. */
-  readonly heldBack: readonly [firstMs: number, mostMs: number];
+  readonly heldBack: Pauses;
   /** After the server refused the credentials. */
-  readonly refused: readonly [firstMs: number, mostMs: number];
+  readonly refused: Pauses;
 }
 
 const SECOND = 1_000;
@@ -46,9 +48,9 @@ export const SYNC_TIMES: SyncTimes = {
   pollEveryMs: 1_200,
   compareEveryMs: 15 * MINUTE,
   doubtEveryMs: 6 * 60 * MINUTE,
-  unreachable: [SECOND, 5 * MINUTE],
-  heldBack: [30 * SECOND, 15 * MINUTE],
-  refused: [MINUTE, 60 * MINUTE],
+  unreachable: { firstMs: SECOND, mostMs: 5 * MINUTE },
+  heldBack: { firstMs: 30 * SECOND, mostMs: 15 * MINUTE },
+  refused: { firstMs: MINUTE, mostMs: 60 * MINUTE },
 };
 
 /** Spread by up to a tenth in either direction, so that many mailboxes do not ask at once. */

@@ -3,6 +3,7 @@ import { GatewayError } from '../../commands/values/errors.ts';
 import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
 import { MarkupRefused } from '../../commands/html/written-markup.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { MarkupJob } from './markup-work.ts';
 import { MarkupThread, type ThreadLimits } from './markup-thread.ts';
 
@@ -17,25 +18,19 @@ const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 8_000, heapMiB: 
 
 /** Threads start with the first job. */
 export function createMarkup(limits: MarkupLimits): Markup {
-  const free = Array.from({ length: limits.threads }, () => new MarkupThread(limits));
-  const waiting: ((thread: MarkupThread) => void)[] = [];
-
-  function nextThread(): MarkupThread | Promise<MarkupThread> {
-    const thread = free.pop();
-    if (thread !== undefined) return thread;
-    if (waiting.length >= limits.waiting) throw overloaded();
-    return new Promise((resolve) => waiting.push(resolve));
-  }
+  const free: MarkupThread[] = [];
+  const slots = new Semaphore(limits.threads);
 
   async function run(name: MarkupJob['name'], args: readonly unknown[]): Promise<unknown> {
-    const thread = await nextThread();
-    try {
-      return await thread.run({ name, args });
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free.push(thread);
-      else next(thread);
-    }
+    if (slots.waiting >= limits.waiting) throw overloaded();
+    return await slots.run(async () => {
+      const thread = free.pop() ?? new MarkupThread(limits);
+      try {
+        return await thread.run({ name, args });
+      } finally {
+        free.push(thread);
+      }
+    });
   }
 
   const job =

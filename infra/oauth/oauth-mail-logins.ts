@@ -10,8 +10,9 @@ import type { MailLogin } from '../../commands/ports/mail-port.ts';
 import type { MailProvider } from '../../commands/ports/mail-logins.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 import type { Secrets } from '../../commands/ports/sign-in-port.ts';
-import { Backoff } from '../background/repeat.ts';
+import { KeyedBackoff } from '../concurrency/backoff.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { Tokens } from './provider-client.ts';
 import { authorizationRefused } from './provider-errors.ts';
 
@@ -50,15 +51,15 @@ export function createMailLogins(options: MailLoginsOptions): MailLogins {
 class Renewals {
   readonly #options: MailLoginsOptions;
   readonly #slots = new Semaphore(RENEWALS_AT_ONCE);
-  readonly #pauses: Backoff;
+  readonly #pauses: KeyedBackoff;
   readonly #failures = new Map<string, unknown>();
-  readonly #underWay = new Map<string, Promise<MailCredentials | null>>();
+  readonly #renewals = new SingleFlight<MailCredentials | null>();
   /** Answers of the provider that could not be stored: it may take their refresh token only. */
   readonly #unsaved = new Map<string, Unsaved>();
 
   constructor(options: MailLoginsOptions) {
     this.#options = options;
-    this.#pauses = new Backoff(options.clock, PROVIDER_AWAY.firstMs, PROVIDER_AWAY.mostMs);
+    this.#pauses = new KeyedBackoff(options.clock, PROVIDER_AWAY);
   }
 
   isGood({ accessToken, accessTokenExpiresAt }: ProviderCredentials, refused?: MailLogin): boolean {
@@ -69,11 +70,7 @@ class Renewals {
   /** Callers of one mailbox share a renewal; while the provider is away they share its failure. */
   async renew(mailboxId: string, refused?: MailLogin): Promise<MailCredentials | null> {
     if (!this.#pauses.isDue(mailboxId)) throw this.#failures.get(mailboxId);
-    const known = this.#underWay.get(mailboxId);
-    if (known) return await known;
-    const work = this.#renewAlone(mailboxId, refused).finally(() => this.#underWay.delete(mailboxId));
-    this.#underWay.set(mailboxId, work);
-    return await work;
+    return await this.#renewals.join(mailboxId, () => this.#renewAlone(mailboxId, refused));
   }
 
   async #renewAlone(mailboxId: string, refused?: MailLogin): Promise<MailCredentials | null> {

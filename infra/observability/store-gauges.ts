@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clock, Sql } from '../../commands/ports/ports.ts';
 import { countOpenWork, type OpenWork } from '../../projections/open-work.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface WatchedStores {
@@ -53,16 +54,11 @@ export function watchStores(metrics: Pick<Metrics, 'watch' | 'watchEach'>, store
 }
 
 function watchWork(metrics: Pick<Metrics, 'watch'>, { sql, clock }: WatchedStores): void {
-  let asking: Promise<OpenWork> | null = null;
+  const counts = new SingleFlight<OpenWork>();
   // All gauges of one scrape are asked at once, and share one query.
   const number = (name: string, help: string, read: (work: OpenWork) => number): void => {
     metrics.watch(name, help, () =>
-      orUnknown(async () => {
-        asking ??= countOpenWork(sql, clock.now()).finally(() => {
-          asking = null;
-        });
-        return read(await asking);
-      }),
+      orUnknown(async () => read(await counts.join('work', () => countOpenWork(sql, clock.now())))),
     );
   };
   number('gateway_approvals_waiting', 'Approvals that wait for people.', (work) => work.approvalsWaiting);

@@ -3,6 +3,7 @@
  * write of its own finds room again.
  */
 import type { Log, Sql } from '../../commands/ports/ports.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import { DiskFull } from '../platform/disk-full.ts';
 
 /** A megabyte in new pages: what is written over old ones finds room on a full disk, too. Gone with its transaction. */
@@ -20,7 +21,7 @@ export class StoreSpace {
   readonly sql: Sql;
   readonly #options: StoreSpaceOptions;
   #isFull = false;
-  #asking: Promise<void> | null = null;
+  readonly #probes = new SingleFlight<void>();
 
   constructor(options: StoreSpaceOptions) {
     this.#options = options;
@@ -43,10 +44,7 @@ export class StoreSpace {
   /** Throws `NoSpaceLeft` while writes find no room, and what else keeps the database from answering. */
   async check(): Promise<void> {
     if (!this.#isFull) return;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = null;
-    });
-    await this.#asking;
+    await this.#probes.join('space', () => this.#ask());
   }
 
   /** True while writes find no room. */

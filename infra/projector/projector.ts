@@ -6,6 +6,7 @@ import type { Client } from 'pg';
 import type { ReadModels } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { checkpointKey, type Projection } from '../../projections/projection.ts';
+import { pauseAfter } from '../concurrency/backoff.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { CheckpointAheadOfLog, refuseCheckpointAhead } from './checkpoint-ahead.ts';
 import { lowest, readCheckpoints } from './checkpoints.ts';
@@ -19,9 +20,8 @@ import { dropOlderVersions, isBehindView, prepareTables, swapViews } from './pro
 
 /** How often a follower asks for leadership, and a leader for what it does not lead yet. */
 const ASK_EVERY_MS = 500;
-const FIRST_PAUSE_MS = 100;
 /** Short enough to take over within 5 s, whatever failed before. */
-const LONGEST_PAUSE_MS = 2_000;
+const PAUSES = { firstMs: 100, mostMs: 2_000 };
 /** Long enough for the second append of an operation, short beside the second in which the audit must show it. */
 const GATHER_MS = 15;
 /** How often a process that does not lead looks how far the leader is, while somebody waits for it. */
@@ -124,20 +124,20 @@ class RunningProjector implements Projector {
   async #run(): Promise<void> {
     const { clock, log } = this.#options;
     const { signal } = this.#ending;
-    let pauseMs = FIRST_PAUSE_MS;
+    let failures = 0;
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
         await this.#leadOrFollow(signal);
       } catch (error) {
-        const line = { error: String(error), pause_ms: pauseMs };
+        const line = { error: String(error), failures: failures + 1 };
         if (error instanceof CheckpointAheadOfLog) log.error('the read models are stopped', line);
         else log.warn('the projector starts again', line);
       }
       // A long run means that the trouble before it was over.
-      if (performance.now() - startedAt > 2 * LONGEST_PAUSE_MS) pauseMs = FIRST_PAUSE_MS;
-      await clock.sleep(pauseMs * (0.5 + Math.random() / 2), signal);
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      if (performance.now() - startedAt > 2 * PAUSES.mostMs) failures = 0;
+      failures += 1;
+      await clock.sleep(pauseAfter(failures, PAUSES), signal);
     }
   }
 

@@ -2,6 +2,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { GatewayError } from '../../commands/values/errors.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { HashedPassword } from '../../commands/ports/sign-in-port.ts';
 
 const argon2Async = promisify(argon2);
@@ -26,8 +27,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 
 /** Hashes and checks, two at a time. One per process. */
 export class PasswordHashes {
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #slots = new Semaphore(AT_ONCE);
 
   /** Throws `overloaded`. */
   async hash(password: string): Promise<HashedPassword> {
@@ -56,23 +56,12 @@ export class PasswordHashes {
     parameters: Parameters,
     { salt, tagBytes }: { readonly salt: Buffer; readonly tagBytes: number },
   ): Promise<Buffer> {
-    await this.#enter();
-    try {
+    if (this.#slots.waiting >= MOST_WAITING) throw tooMany();
+    return await this.#slots.run(async () => {
       // The same password typed on another keyboard may come decomposed (RFC 8265 4.2).
       const message = password.normalize('NFC');
       return await argon2Async('argon2id', { message, nonce: salt, tagLength: tagBytes, ...parameters });
-    } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
-    }
-  }
-
-  async #enter(): Promise<void> {
-    if (this.#running >= AT_ONCE) {
-      if (this.#waiting.length >= MOST_WAITING) throw tooMany();
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#running += 1;
+    });
   }
 }
 

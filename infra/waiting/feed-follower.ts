@@ -14,8 +14,8 @@ import type { Clock, Locators, Log } from '../../commands/ports/ports.ts';
 import type { EventStore } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import { RecentChanges } from './recent-changes.ts';
-import { SharedRead } from './shared-read.ts';
 import { Watches } from './watches.ts';
 import { FEED_DAYS, isAfter } from '../../commands/ports/change-feed.ts';
 
@@ -39,7 +39,7 @@ export class FeedFollower implements ChangeFeed {
   readonly #options: FeedFollowerOptions;
   readonly #watches: Watches;
   readonly #stopping = new AbortController();
-  readonly #head: SharedRead<Position>;
+  readonly #head = new SingleFlight<Position>();
   #recent: RecentChanges;
   #reached: Position = -1n;
   #following: Promise<void> = Promise.resolve();
@@ -47,7 +47,6 @@ export class FeedFollower implements ChangeFeed {
   constructor(options: FeedFollowerOptions) {
     this.#options = options;
     this.#watches = new Watches(options.clock);
-    this.#head = new SharedRead(() => options.events.headPosition());
     this.#recent = this.#nothingKept();
   }
 
@@ -66,7 +65,7 @@ export class FeedFollower implements ChangeFeed {
   }
 
   head(): Promise<Position> {
-    return this.#head.ask();
+    return this.#head.ask('head', () => this.#options.events.headPosition());
   }
 
   watch(ids: readonly string[], signal: AbortSignal): FeedWatch {

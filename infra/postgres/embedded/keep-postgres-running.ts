@@ -1,10 +1,9 @@
 /** Starts the server again on the same port when it ends by itself: clients then only meet an outage. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../../commands/ports/ports.ts';
+import { Backoff } from '../../concurrency/backoff.ts';
 import type { PostgresProcess } from './postgres-process.ts';
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 10_000;
+const PAUSES = { firstMs: 100, mostMs: 10_000 };
 
 export interface KeptPostgres {
   readonly port: number;
@@ -22,17 +21,14 @@ export async function keepRunning(
   const stopping = new AbortController();
 
   const again = async (): Promise<void> => {
-    for (
-      let pauseMs = FIRST_PAUSE_MS;
-      !stopping.signal.aborted;
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
-    ) {
+    const backoff = new Backoff(PAUSES);
+    while (!stopping.signal.aborted) {
       try {
         server = await launch(port);
         return;
       } catch (error) {
         log.error('the embedded Postgres does not start again', { error: String(error) });
-        await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+        await backoff.pause(stopping.signal);
       }
     }
   };

@@ -38,9 +38,9 @@ export const QUICK: Partial<SyncTimes> = {
   lookEveryMs: 50,
   roundEveryMs: 300,
   compareEveryMs: 60_000,
-  unreachable: [100, 400],
-  heldBack: [200, 400],
-  refused: [200, 400],
+  unreachable: { firstMs: 100, mostMs: 400 },
+  heldBack: { firstMs: 200, mostMs: 400 },
+  refused: { firstMs: 200, mostMs: 400 },
 };
 
 export interface SyncRig {

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Backoff } from '../../../../infra/background/repeat.ts';
 import { Lane } from '../../../../infra/background/lane.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
@@ -8,22 +7,6 @@ import { silentLog } from '../../../support/fakes/silent-log.ts';
 const HOUR_MS = 3_600_000;
 
 describe('pauses after a failure', () => {
-  it('grow, and are over when something succeeded', () => {
-    const clock = new ManualClock();
-    const backoff = new Backoff(clock, 1_000, 60_000);
-    expect(backoff.isDue('a')).to.equal(true);
-    backoff.failed('a');
-    expect([backoff.isDue('a'), backoff.isDue('b')]).to.deep.equal([false, true]);
-    expect(backoff.waiting()).to.deep.equal(['a']);
-    clock.advance(1_200);
-    expect(backoff.isDue('a')).to.equal(true);
-    backoff.failed('a');
-    clock.advance(1_200);
-    expect(backoff.isDue('a')).to.equal(false);
-    backoff.clear('a');
-    expect([backoff.isDue('a'), backoff.waiting()]).to.deep.equal([true, []]);
-  });
-
   it('last as long whether the time of day is set back or ahead', async () => {
     for (const stepMs of [-HOUR_MS, HOUR_MS]) {
       const clock = new ManualClock();

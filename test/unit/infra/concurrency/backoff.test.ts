@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { Backoff } from '../../../../infra/concurrency/backoff.ts';
+import { Backoff, KeyedBackoff } from '../../../../infra/concurrency/backoff.ts';
+import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 
 const never = new AbortController().signal;
 
@@ -31,5 +32,23 @@ describe('backoff', () => {
     for (let step = 0; step < 40; step += 1) await backoff.pause(never, 0);
     expect(await timed(backoff.pause(AbortSignal.timeout(20)))).to.be.below(300);
     expect(await timed(backoff.pause(AbortSignal.abort()))).to.be.below(100);
+  });
+});
+
+describe('keyed backoff', () => {
+  it('grows for each key and ends when its attempt succeeds', () => {
+    const clock = new ManualClock();
+    const backoff = new KeyedBackoff(clock, { firstMs: 1_000, mostMs: 60_000 });
+    expect(backoff.isDue('a')).to.equal(true);
+    backoff.failed('a');
+    expect([backoff.isDue('a'), backoff.isDue('b')]).to.deep.equal([false, true]);
+    expect(backoff.waiting()).to.deep.equal(['a']);
+    clock.advance(1_200);
+    expect(backoff.isDue('a')).to.equal(true);
+    backoff.failed('a');
+    clock.advance(1_200);
+    expect(backoff.isDue('a')).to.equal(false);
+    backoff.clear('a');
+    expect([backoff.isDue('a'), backoff.waiting()]).to.deep.equal([true, []]);
   });
 });

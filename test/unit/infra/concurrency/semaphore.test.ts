@@ -14,7 +14,7 @@ describe('slots', () => {
     expect(served).to.deep.equal(['first', 'second']);
   });
 
-  it('are not given to one who waited too long, nor lost with him', async () => {
+  it('are not given to a caller that waited too long, nor lost with it', async () => {
     const slots = new Semaphore(1);
     await slots.acquire(10);
     const impatient = slots.acquire(5);
@@ -24,5 +24,75 @@ describe('slots', () => {
     expect(await patient).to.equal(true);
     slots.release();
     expect(await slots.acquire(0)).to.equal(true);
+  });
+});
+
+describe('work within slots', () => {
+  const { signal: never } = new AbortController();
+  const setUp = () => {
+    const slots = new Semaphore(1);
+    const done: string[] = [];
+    const first = Promise.withResolvers<undefined>();
+    const held = slots.run(() => first.promise, never);
+    const wait = (name: string, signal = never) =>
+      slots.run(() => {
+        done.push(name);
+        return Promise.resolve(name);
+      }, signal);
+    const letGo = () => {
+      first.resolve(undefined);
+      return held;
+    };
+    return { slots, done, wait, letGo };
+  };
+
+  it('runs in the order of the callers', async () => {
+    const { slots, done, wait, letGo } = setUp();
+    const all = ['a', 'b', 'c'].map((name) => wait(name));
+    expect(slots.waiting).to.equal(3);
+    await letGo();
+    expect(await Promise.all(all)).to.deep.equal(['a', 'b', 'c']);
+    expect(done).to.deep.equal(['a', 'b', 'c']);
+    expect(slots.waiting).to.equal(0);
+  });
+
+  it('is skipped when its signal aborts while it waits, and the others run', async () => {
+    const { done, wait, letGo } = setUp();
+    const ending = new AbortController();
+    const left = wait('left', ending.signal);
+    const stays = wait('stays');
+    ending.abort();
+    expect(await left).to.equal(null);
+    await letGo();
+    expect(await stays).to.equal('stays');
+    expect(done).to.deep.equal(['stays']);
+  });
+
+  it('passes its slot on when its signal aborts just as a slot is free', async () => {
+    const { done, wait, letGo } = setUp();
+    const ending = new AbortController();
+    const left = wait('left', ending.signal);
+    const stays = wait('stays');
+    await letGo().then(() => {
+      ending.abort();
+    });
+    await Promise.all([left, stays]);
+    expect(done).to.include('stays');
+    expect(await wait('later')).to.equal('later');
+  });
+
+  it('does not begin when its signal aborted before', async () => {
+    const slots = new Semaphore(1);
+    expect(await slots.run(() => Promise.resolve('work'), AbortSignal.abort())).to.equal(null);
+    expect(await slots.run(() => Promise.resolve('work'), never)).to.equal('work');
+  });
+
+  it('passes its slot on when it fails', async () => {
+    const slots = new Semaphore(1);
+    const failed = await slots
+      .run(() => Promise.reject(new Error('no')), never)
+      .catch((error: unknown) => String(error));
+    expect(failed).to.equal('Error: no');
+    expect(await slots.run(() => Promise.resolve('work'), never)).to.equal('work');
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SingleFlight } from '../../../../infra/concurrency/single-flight.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
-/** Reads that end when they are told to, numbered in the order in which they began. */
+/** Reads that end when the test says so, numbered in the order in which they began. */
 function reads() {
   const ends: { readonly resolve: (value: number) => void; readonly reject: (error: Error) => void }[] = [];
   const read = (): Promise<number> =>
@@ -15,8 +15,8 @@ function reads() {
   return { ends, end, read };
 }
 
-describe('reads that are joined', () => {
-  it('tell nobody what was read before it was asked', async () => {
+describe('single flight', () => {
+  it('answers with a read that began after the question', async () => {
     const { ends, end, read } = reads();
     const joined = new SingleFlight<number>();
     const first = joined.ask('a', read);
@@ -34,10 +34,10 @@ describe('reads that are joined', () => {
     expect(await last).to.equal(2);
     const alone = joined.ask('a', read);
     end(3);
-    expect(await alone, 'at once, nobody else being there').to.equal(3);
+    expect(await alone, 'at once, no other read being under way').to.equal(3);
   });
 
-  it('keep different things apart', async () => {
+  it('keeps keys apart', async () => {
     const { end, read } = reads();
     const joined = new SingleFlight<number>();
     const both = Promise.all([joined.ask('a', read), joined.ask('b', read)]);
@@ -46,7 +46,7 @@ describe('reads that are joined', () => {
     expect(await both).to.deep.equal([0, 1]);
   });
 
-  it('fail for those who share the failed one, and for nobody after', async () => {
+  it('fails for the callers that share the failed read, and for none after', async () => {
     const { ends, end, read } = reads();
     const joined = new SingleFlight<number>();
     const first = rejection(joined.ask('a', read));
@@ -56,5 +56,17 @@ describe('reads that are joined', () => {
     await Promise.resolve();
     end(1);
     expect(await second).to.equal(1);
+  });
+
+  it('shares the read under way with callers that join it', async () => {
+    const { ends, end, read } = reads();
+    const flight = new SingleFlight<number>();
+    const both = Promise.all([flight.join('a', read), flight.join('a', read)]);
+    expect(ends.length).to.equal(1);
+    end(0);
+    expect(await both).to.deep.equal([0, 0]);
+    const later = flight.join('a', read);
+    end(1);
+    expect(await later).to.equal(1);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { BackgroundSync } from '../../../../infra/mail-sync/background-sync.ts';
 import type { MailboxSync } from '../../../../infra/mail-sync/mailbox-sync.ts';
 import { SYNC_TIMES } from '../../../../infra/mail-sync/sync-times.ts';
-import { Turns } from '../../../../infra/mail-sync/turns.ts';
+import { Semaphore } from '../../../../infra/concurrency/semaphore.ts';
 import type { ImapConnection } from '../../../../infra/mail/imap-connection.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 
@@ -10,7 +10,7 @@ const STEP_MS = 5;
 const INBOX = { number: 1, path: 'INBOX' };
 
 /** A mailbox whose first pass never comes to its end: each step takes a while. */
-function endless(turns: Turns, turnMs: number) {
+function endless(turns: Semaphore, turnMs: number) {
   const seen = { logins: 0, steps: 0 };
   const sync = {
     mailboxId: 'mbx_1',
@@ -47,7 +47,7 @@ function endless(turns: Turns, turnMs: number) {
 
 describe('the work on the folders of many mailboxes', () => {
   it('goes round, also while none of them comes to its end', async () => {
-    const turns = new Turns(1);
+    const turns = new Semaphore(1);
     const all = Array.from({ length: 3 }, () => endless(turns, 20));
     for (const { background } of all) await background.start();
     await systemClock.sleep(500);
@@ -58,7 +58,7 @@ describe('the work on the folders of many mailboxes', () => {
   });
 
   it('stays on its connection where nobody waits', async () => {
-    const { background, seen } = endless(new Turns(2), 20);
+    const { background, seen } = endless(new Semaphore(2), 20);
     await background.start();
     await systemClock.sleep(200);
     await background.end();
@@ -67,7 +67,7 @@ describe('the work on the folders of many mailboxes', () => {
   });
 
   it('ends at once where it waits for its turn, and does not log in', async () => {
-    const turns = new Turns(1);
+    const turns = new Semaphore(1);
     const [first, second] = [endless(turns, 60_000), endless(turns, 60_000)];
     await first.background.start();
     await second.background.start();

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import type { EventStore, SubscriptionItem } from '../../../../commands/ports/event-store.ts';
 import { FeedFollower } from '../../../../infra/waiting/feed-follower.ts';
-import { SharedRead } from '../../../../infra/waiting/shared-read.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { monitorInbox } from '../../../../read-api/waiting/monitor-inbox.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
@@ -107,37 +106,5 @@ describe('the follower of the feed', () => {
     const { changes } = await feed.changesAfter(world.mailboxId, { position: after[1] ?? -1n, index: null });
     expect(changes.map(({ uid }) => uid)).to.deep.equal([7]);
     await feed.close();
-  });
-});
-
-describe('a shared read', () => {
-  it('gives each who asks an answer that was read after it asked, and reads no more often than needed', async () => {
-    let reads = 0;
-    const waiting: ((value: number) => void)[] = [];
-    const shared = new SharedRead(() => {
-      reads += 1;
-      return new Promise<number>((resolve) => waiting.push(resolve));
-    });
-    const first = shared.ask();
-    const later = [shared.ask(), shared.ask(), shared.ask()];
-    expect(reads).to.equal(1);
-    waiting[0]?.(1);
-    expect(await first).to.equal(1);
-    await eventually(() => reads === 2);
-    const latest = shared.ask();
-    waiting[1]?.(2);
-    expect(await Promise.all(later)).to.deep.equal([2, 2, 2]);
-    await eventually(() => reads === 3);
-    waiting[2]?.(3);
-    expect(await latest).to.equal(3);
-  });
-
-  it('tells a failure to whom it befell and reads again for the others', async () => {
-    const answers = [Promise.reject(new Error('away')), Promise.resolve(5)];
-    const shared = new SharedRead(() => answers.shift() ?? Promise.resolve(0));
-    const first = shared.ask();
-    const second = shared.ask();
-    expect(await first.catch((error: unknown) => String(error))).to.equal('Error: away');
-    expect(await second).to.equal(5);
   });
 });
