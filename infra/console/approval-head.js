@@ -19,7 +19,7 @@ export function headingOf(approval, names) {
     summaryOf(approval),
     h(
       'p',
-      { class: 'check-meta' },
+      { class: 'approval-meta' },
       badge(status),
       h(
         'span',

@@ -27,15 +27,15 @@ const LAGS_AT_MOST_MS = 30_000;
  * @param {ViewContext} context
  * @param {string} id
  */
-export async function checkView(context, id) {
-  const check = new Check(context, id);
-  const cursor = await check.cursor();
-  await check.load();
-  void check.follow(cursor);
-  return { title: check.title, content: check.content };
+export async function approvalView(context, id) {
+  const page = new ApprovalPage(context, id);
+  const cursor = await page.cursor();
+  await page.load();
+  void page.follow(cursor);
+  return { title: page.title, content: page.content };
 }
 
-class Check {
+class ApprovalPage {
   /** @type {ViewContext} */
   #context;
   /** @type {string} */
@@ -47,10 +47,10 @@ class Check {
   #turn = 0;
   #trailLags = false;
   #problem = h('div');
-  #head = h('div', { class: 'check-head' });
-  #about = h('div', { class: 'check-about' });
-  #decision = h('aside', { class: 'check-decision', 'aria-label': 'Decision' });
-  #trail = h('div', { class: 'check-trail' });
+  #head = h('div', { class: 'approval-head' });
+  #about = h('div', { class: 'approval-about' });
+  #decision = h('aside', { class: 'approval-decision', 'aria-label': 'Decision' });
+  #trail = h('div', { class: 'approval-trail' });
   /** @type {Map<Element, string>} */
   #drawn = new Map();
 
@@ -72,7 +72,7 @@ class Check {
       h('p', { class: 'back' }, h('a', { href: '#/approvals' }, '← Approvals')),
       this.#problem,
       this.#head,
-      h('div', { class: 'check-page' }, this.#about, this.#decision, this.#trail),
+      h('div', { class: 'approval-page' }, this.#about, this.#decision, this.#trail),
     ];
   }
 

@@ -1,6 +1,6 @@
 /** What is odd about an approval, the worst first: on its page, in its row, and where it is confirmed. */
 import { h, icon } from './dom.js';
-import { checkField } from './fields.js';
+import { tickField } from './fields.js';
 import { foreign } from './foreign-text.js';
 import { counted } from './wording.js';
 
@@ -59,5 +59,5 @@ export function secondLook(warnings) {
     serious === 1
       ? 'I have looked at the serious warning'
       : `I have looked at the ${String(serious)} serious warnings`;
-  return checkField('looked', label);
+  return tickField('looked', label);
 }

@@ -96,7 +96,7 @@ export function newPasswordFields(name, label) {
  * @param {string} name
  * @param {string} label
  */
-export const checkField = (name, label) =>
+export const tickField = (name, label) =>
   h(
     'label',
     { class: 'tick' },

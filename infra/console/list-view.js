@@ -39,13 +39,13 @@ const LARGEST_PAGE = 200;
  * @param {URLSearchParams} chosen
  */
 export async function listView(context, chosen) {
-  const list = new CheckList(context, chosen);
+  const list = new ApprovalList(context, chosen);
   await list.refresh();
   list.keepFresh();
   return { title: 'Approvals', content: list.content };
 }
 
-class CheckList {
+class ApprovalList {
   /** @type {ViewContext} */
   #context;
   /** @type {keyof typeof SHOWS} */
@@ -57,7 +57,7 @@ class CheckList {
   /** @type {string | null} */
   #next = null;
   #shown = '';
-  #rows = h('ul', { class: 'checks', 'aria-label': 'Approvals' });
+  #rows = h('ul', { class: 'approvals', 'aria-label': 'Approvals' });
   #below = h('div', { class: 'below' });
   #problem = h('div');
 

@@ -1,6 +1,6 @@
 /** The approver's page: which view the address asks for, and what stands around every view. */
 import { ApiError, askForStepUpWith } from './api.js';
-import { checkView } from './approval-view.js';
+import { approvalView } from './approval-view.js';
 import { closeDialogs } from './dialog.js';
 import { h, icon } from './dom.js';
 import { errorNotice, mayPass } from './error-notice.js';
@@ -111,7 +111,7 @@ async function viewFor(signal) {
   const context = { names, signal, announce };
   const [path = '', query] = location.hash.slice(1).split('?');
   const [, id] = /^\/approvals\/(chk_[0-9a-z]+)$/.exec(path) ?? [];
-  if (id !== undefined) return await checkView(context, id);
+  if (id !== undefined) return await approvalView(context, id);
   if (path === '' || path === '/' || path === '/approvals')
     return await listView(context, new URLSearchParams(query));
   throw new ApiError('no_such_page', 'There is no such page here.');

@@ -1,4 +1,4 @@
-/** What is different in a send since the check before it: the two manifests compared, and the two texts line by line. */
+/** The differences between a send and its previous approval request: the manifests field by field, the texts line by line. */
 import { z } from 'zod';
 import { escapeText } from '../../commands/html/html-markup.ts';
 import type { Markup } from '../../commands/ports/markup.ts';

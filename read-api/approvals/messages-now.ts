@@ -1,4 +1,4 @@
-/** The messages of a check as they lie in the mailbox now. */
+/** The messages of an approval as they are in the mailbox now. */
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
@@ -7,7 +7,7 @@ import { isSameMessage } from '../../commands/messages/actions-manifest.ts';
 import type { ActionsManifest } from '../../commands/operations/manifest.ts';
 import type { MessageNow } from './render-actions.ts';
 
-/** One look at the mail server, the messages in the manifest's order. Null when it could not be asked: the preview says so. */
+/** One fetch, in the order of the manifest. Null when the mail server is unreachable: the preview says so. */
 export async function messagesNow(
   { mail, locators, log }: Pick<Ports, 'mail' | 'locators' | 'log'>,
   mailbox: MailboxEntry,
@@ -26,12 +26,12 @@ export async function messagesNow(
     });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    log.warn('the messages of a check could not be looked at', { mailbox_id: mailbox.id, code: error.code });
+    log.warn('approval preview: messages not readable', { mailbox_id: mailbox.id, code: error.code });
     return null;
   }
 }
 
-/** Null when the folder is none of the mailbox any more. */
+/** Null when the mailbox no longer has the folder. */
 function placeOf(mailbox: MailboxEntry, locators: Ports['locators'], messageId: string): MessageRef | null {
   const place = locators.openMessage(messageId);
   const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);

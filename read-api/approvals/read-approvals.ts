@@ -1,4 +1,4 @@
-/** GET /approvals, /approvals/:approval_id and its preview: what waits, who decided, and how its commit went. */
+/** GET /approvals, /approvals/:approval_id and /approvals/:approval_id/preview. */
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { Approval } from '../../commands/operations/approval-payload.ts';
@@ -28,11 +28,11 @@ const readOnly = { effect: 'read', access, tool: null, idempotency: { kind: 'non
 export const listApprovals = defineCapability<ListInput, ApprovalCollection>({
   ...readOnly,
   name: 'list_approvals',
-  title: 'List checks',
+  title: 'List approvals',
   summary:
-    'Checks, newest first: yours, your agents’, those on mailboxes you may read, and those you may decide.',
+    'Approvals, newest first: yours, your agents’, those on mailboxes you may read, and those you may decide.',
   description:
-    'Operations that wait for people or waited, newest first; role "approver" tells what waits for your vote.',
+    'Operations that wait or waited for a decision, newest first; role "approver" returns those that wait for your vote.',
   rest: { method: 'get', path: '/approvals' },
   input: ListInput,
   output: ApprovalCollection,
@@ -52,9 +52,9 @@ type GetInput = z.output<typeof GetInput>;
 export const getApproval = defineCapability<GetInput, Approval>({
   ...readOnly,
   name: 'get_approval',
-  title: 'Get a check',
-  summary: 'One check: what would run, who asked and why, the votes, and how its commit went.',
-  description: 'One check with its manifest; as_of shows it as it was.',
+  title: 'Get an approval',
+  summary: 'One approval: what would run, who requested it and why, the votes, and the result of its commit.',
+  description: 'One approval with its manifest; as_of returns it as it was at that time.',
   rest: { method: 'get', path: '/approvals/:approval_id' },
   input: GetInput,
   output: Approval,
@@ -67,8 +67,8 @@ type PreviewInput = z.output<typeof PreviewInput>;
 export const previewApproval = defineCapability<PreviewInput, ApprovalPreview>({
   ...readOnly,
   name: 'preview_approval',
-  title: 'Preview a check',
-  summary: 'What an approver is shown: the manifest, its hash, and the same for people to read.',
+  title: 'Preview an approval',
+  summary: 'What an approver sees: the manifest, its hash, and both rendered for people.',
   description: 'Everything that would happen and nothing else, as text and as HTML for a sandboxed frame.',
   rest: { method: 'get', path: '/approvals/:approval_id/preview' },
   input: PreviewInput,

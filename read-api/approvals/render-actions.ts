@@ -1,4 +1,4 @@
-/** What a check of message actions will do, in words, and the messages it will do it to as they are now. Pure. */
+/** The preview of message actions: what they will do, and the messages as they are now. */
 import { counted } from '../../commands/values/counted.ts';
 import type { Address } from '../../commands/mail/message.ts';
 import type { Domains } from '../../commands/policy/address-look.ts';

@@ -1,4 +1,4 @@
-/** What a person is shown of a check, written twice from one description: as HTML for a sandboxed frame and as text. */
+/** The preview of an approval, rendered twice from one description: as HTML for a sandboxed frame and as text. */
 import { escapeText } from '../../commands/html/html-markup.ts';
 import { asHtml, asText, type VisibleOptions, visiblePieces } from '../../commands/html/visible-text.ts';
 import { PREVIEW_STYLE } from './render-style.ts';
@@ -33,7 +33,7 @@ export interface PreviewDocument {
   readonly blocks: readonly Block[];
 }
 
-/** Which check it is of, and of what content. */
+/** The approval it shows, and the hash of its content. */
 export interface PreviewOf {
   readonly approvalId: string;
   readonly contentHash: string;

@@ -1,4 +1,4 @@
-/** The check a request is about, for whoever may see it (`contract.md` 3). */
+/** The approval that a request names, for a caller who may see it (`contract.md` 3). */
 import { z } from 'zod';
 import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
@@ -15,7 +15,7 @@ export interface RequestedApproval {
   readonly sight: Sight;
 }
 
-/** Throws `not_found` for what is no check, and for one the caller may not see; `store_unavailable`. */
+/** Throws `not_found` for an unknown id and for an approval the caller may not see; `store_unavailable`. */
 export async function requestedApproval(
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
   approvalId: string,

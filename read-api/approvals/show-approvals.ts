@@ -1,4 +1,4 @@
-/** Checks as they are answered: from their own streams one by one, from the read model as lists. */
+/** Approvals as the API returns them: single ones from their streams, lists from the read model. */
 import { z } from 'zod';
 import { operationsVisibleTo, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
@@ -21,13 +21,13 @@ import {
 import { loadAsOf, momentAsOf } from '../paging/as-of.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageLimit, shownPage } from '../paging/page.ts';
 import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
-import { recordLook, recordSeen } from './record-seen.ts';
+import { recordPreview, recordSeen } from './record-seen.ts';
 import { requestedApproval } from './requested-approval.ts';
 
 export const ApprovalCollection = collectionOf(ListedApproval);
 export type ApprovalCollection = z.output<typeof ApprovalCollection>;
 
-/** The check now or at an earlier moment. Throws `not_found`, also for a moment before it. */
+/** The approval now or at an earlier moment. Throws `not_found`, also for a moment before it. */
 export async function showApproval(context: Context, approvalId: string, asOf?: string): Promise<Approval> {
   const { ports } = context;
   const moment = momentAsOf(ports.clock, asOf);
@@ -47,16 +47,16 @@ interface Shown {
   readonly asOf: Date | null;
 }
 
-/** With the check that took its place, where one did. */
+/** Names the approval that superseded it, if there is one. */
 async function payloadOf({ caller, ports }: Context, { asOf, ...shown }: Shown): Promise<Approval> {
   const supersededBy = await findSuccessor(ports.sql, approvalIdOf(shown.operationId), asOf);
   return await approvalPayload(ports, { ...shown, supersededBy, viewerId: caller.principal.id });
 }
 
-/** What an approver is shown; it may hold what a message says, so it is recorded as a read of it. */
+/** The preview may contain text of a message, so it is recorded as a read of that message. */
 export async function showPreview(context: Context, approvalId: string): Promise<ApprovalPreview> {
   const { operationId, state } = await requestedApproval(context, approvalId);
-  await recordLook(context, [{ id: operationId, state }]);
+  await recordPreview(context, [{ id: operationId, state }]);
   return await approvalPreview(context, state, approvalId);
 }
 

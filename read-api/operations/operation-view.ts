@@ -24,8 +24,8 @@ import { openManifest } from '../../commands/operations/manifest.ts';
 export const OperationStateField = z
   .enum(OPERATION_STATES)
   .describe(
-    'waiting: for a decision or a commit; running: not every item has an outcome yet; unknown: nobody can tell of one; ' +
-      'failed: none was done; not_run: its check ended first; else completed.',
+    'waiting: for a decision or a commit; running: some items have no outcome yet; unknown: the outcome of an item is ' +
+      'unknown; failed: no item succeeded; not_run: its approval ended first; else completed.',
   );
 
 const common = {
@@ -56,7 +56,7 @@ export const Operation = OperationReply.omit({ preview: true, draft: true, origi
   error: z
     .object({ code: z.string(), message: z.string(), smtp_status: z.int().nullable() })
     .optional()
-    .describe('Of a send: why it failed, or that nobody can tell.'),
+    .describe('Of a send: why it failed, or that the outcome is unknown.'),
   events: z.array(AuditLine).describe('Its lines of the audit trail, oldest first.'),
 });
 export type Operation = z.output<typeof Operation>;
@@ -76,8 +76,7 @@ export const listed = (row: OperationRow): OperationListed => ({
 });
 
 /**
- * The operation as its own stream tells it. Of one that was submitted. `now`: the moment its check is looked at. Throws
- * `store_unavailable`.
+ * A submitted operation, from its own stream, with the status of its approval at `now`. Throws `store_unavailable`.
  */
 export async function described(
   ports: { readonly personal: Pick<PersonalData, 'open'> },

@@ -42,10 +42,10 @@ export const listOperations = defineCapability<ListInput, z.output<typeof Operat
   name: 'list_operations',
   title: 'List operations',
   summary:
-    'Changes of mail and sends, newest first: yours, your agents’, those on mailboxes you may read or whose checks you may decide.',
+    'Changes of mail and sends, newest first: yours, your agents’, those on mailboxes you may read or whose approvals you may decide.',
   description:
     'Operations on messages and sends of drafts, newest first. state is waiting (for a decision or a commit), running, ' +
-    'completed, failed, unknown or not_run (its check ended first); what is unknown is looked up by itself and never repeated.',
+    'completed, failed, unknown or not_run (its approval ended first). Unknown outcomes are reconciled automatically; the action is never repeated.',
   effect: 'read',
   access: { any: SCOPES_TO_SEE_OPERATIONS },
   rest: { method: 'get', path: '/operations' },
@@ -78,7 +78,7 @@ type RowKey = NonNullable<OperationPage['before']>;
 
 const keyOf = ({ createdAt, id }: OperationRow): RowKey => ({ createdAt: createdAt.toISOString(), id });
 
-/** Only a grant bound to folder roles may show less than the query knows; its stream tells where the operation lies. */
+/** Only a grant bound to folder roles may show less than the query knows; its stream names the folder. */
 async function isShown({ caller, ports }: Context, { id, mailboxId }: OperationRow): Promise<boolean> {
   if ((caller.mailboxes.get(mailboxId)?.folderRoles ?? null) === null) return true;
   const { state } = await loadAggregate(ports.events, operation, id);
@@ -88,9 +88,9 @@ async function isShown({ caller, ports }: Context, { id, mailboxId }: OperationR
 export const getOperation = defineCapability<z.output<typeof GetInput>, Operation>({
   name: 'get_operation',
   title: 'Get an operation',
-  summary: 'One operation: each result, where it stands, and its lines of the audit trail.',
+  summary: 'One operation: its state, each result, and its lines of the audit trail.',
   description:
-    'One operation as it stands now. A send names its draft, error tells why it failed; approval is its check.',
+    'One operation in its current state. For a send, draft_id names its draft and error says why it failed.',
   effect: 'read',
   access: { any: SCOPES_TO_SEE_OPERATIONS },
   rest: { method: 'get', path: '/operations/:operation_id' },

@@ -1,4 +1,4 @@
-/** A check for whoever waits: its stream is read once for all who look at the same time, and shown once. */
+/** An approval for waiting requests: concurrent waits share one read of its stream and one rendering. */
 import { streamOf } from '../../commands/kernel/decide-and-append.ts';
 import { type PastFact, readEvent } from '../../commands/values/event.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -17,13 +17,13 @@ export interface ShownApproval {
   readonly bytes: number;
 }
 
-/** Of one operation: as it stands, and where its check's status changed. */
+/** One operation: its current state, and where the status of its approval changed. */
 export class ApprovalNews {
   readonly #operationId: string;
   readonly state: OperationState;
-  /** Places of the events that changed the status, oldest first; being asked for is no change. */
+  /** Positions of the events that changed the status, oldest first; the request itself is no change. */
   readonly changes: readonly Position[];
-  /** By status: the rest of it is the same for everybody. */
+  /** By status: everything else is the same for every caller. */
   readonly #shown = new Map<string, Promise<ShownApproval>>();
 
   constructor(operationId: string, state: OperationState, changes: readonly Position[]) {
@@ -32,10 +32,10 @@ export class ApprovalNews {
     this.changes = changes;
   }
 
-  /** As it is answered, with the status of this moment and the check that took its place by then. */
+  /** The payload with the status at `now` and the approval that superseded this one by then. */
   shown(ports: Ports, now: Date): Promise<ShownApproval> {
     const status = approvalStatusOf(this.state, now) ?? '';
-    // Which one took its place is known a little later than that one did.
+    // The read model learns of the successor a little later, so this is not cached.
     if (status === 'superseded') return this.#showSuperseded(ports, now);
     const known = this.#shown.get(status);
     if (known) return known;
@@ -60,16 +60,16 @@ export class ApprovalNews {
 }
 
 interface Reading {
-  /** The stream was read when the feed had come so far. */
+  /** How far the feed was when the stream was read. */
   readonly from: Position;
   readonly news: Promise<ApprovalNews>;
 }
 
-/** What is being read, by operation. */
+/** Reads under way, by operation. */
 const readings = new WeakMap<EventStore, Map<string, Reading>>();
 
-/** The check of an operation with everything up to a place of the feed that was reached. Throws `store_unavailable`. */
-export function checkNews(
+/** The approval of an operation with everything up to a position that the feed has reached. Throws `store_unavailable`. */
+export function loadApprovalNews(
   { events }: Pick<Ports, 'events'>,
   operationId: string,
   upTo: Position,
@@ -101,7 +101,7 @@ async function readNews(events: EventStore, operationId: string): Promise<Approv
   return new ApprovalNews(operationId, state, changes);
 }
 
-/** What policy granted was granted in the answer to whoever asked. */
+/** A grant by policy is no change: the requester's own answer reported it. */
 function isChange(
   before: OperationState,
   after: OperationState,

@@ -1,4 +1,4 @@
-/** Waiting for what people decide, and for what becomes of it: checks whose status changes. */
+/** Waits for approvals whose status changes: decisions, expiry, commits. */
 import { z } from 'zod';
 import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Caller } from '../../commands/kernel/access.ts';
@@ -9,7 +9,7 @@ import type { ListedApproval } from '../../commands/operations/approval-payload.
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
 import { recordSeen } from '../approvals/record-seen.ts';
-import { type ApprovalNews, checkNews } from './approval-news.ts';
+import { type ApprovalNews, loadApprovalNews } from './approval-news.ts';
 import type { Found, Moments, WaitSource } from './wait-for.ts';
 
 const MAX_APPROVALS = 50;
@@ -27,8 +27,8 @@ export interface AwaitedApprovals {
 }
 
 /**
- * Each of them counts whenever its status changes, also when its time passes and nobody writes that down. Throws `not_found`
- * when one of them is none, or none the caller may see.
+ * Matches each change of status, also an expiry that no event has recorded yet. Throws `not_found` when one of the ids is no
+ * approval, or none the caller may see.
  */
 export function approvalsThat(
   context: Context,
@@ -41,11 +41,11 @@ export function approvalsThat(
     ids,
     dueAt: () => due,
     find: async (after, caller, moments) => {
-      // Read before the streams: what one of them holds beyond is told by the feed in a moment, and counts then.
+      // Read before the streams: a later event of one of them reaches the feed soon and counts then.
       const upTo = context.ports.feed.reached;
-      const checks = await loadVisible({ ...context, caller }, { ids, mailboxId, upTo });
-      due = firstExpiry(checks, moments.now);
-      return await toldOf({ ...context, caller }, checks, { after, upTo, ...moments });
+      const approvals = await loadVisible({ ...context, caller }, { ids, mailboxId, upTo });
+      due = firstExpiry(approvals, moments.now);
+      return await matchesOf({ ...context, caller }, approvals, { after, upTo, ...moments });
     },
   };
 }
@@ -68,7 +68,7 @@ async function loadVisible(
 ): Promise<readonly AwaitedApproval[]> {
   return await Promise.all(
     ids.map(async (id) => {
-      const news = await checkNews(ports, id, upTo);
+      const news = await loadApprovalNews(ports, id, upTo);
       const sight = await sightOf({ caller, ports }, news.state);
       const isElsewhere = mailboxId !== null && news.state.mailboxId !== mailboxId;
       if (sight === null || isElsewhere || news.state.approval === null) throw notFound('approval');
@@ -77,66 +77,66 @@ async function loadVisible(
   );
 }
 
-/** When the next of them expires by the clock; null when none will. */
-function firstExpiry(checks: readonly AwaitedApproval[], now: Date): Date | null {
-  const ahead = checks
+/** When the next of them expires; null when none will. */
+function firstExpiry(approvals: readonly AwaitedApproval[], now: Date): Date | null {
+  const ahead = approvals
     .flatMap(({ news }) => expiryOf(news.state) ?? [])
     .filter((at) => at > now)
     .map((at) => at.getTime());
   return ahead.length === 0 ? null : new Date(Math.min(...ahead));
 }
 
-/** When the clock alone ends it; null for one that has ended or is being committed. */
+/** When it expires; null for one that has ended or is being committed. */
 const expiryOf = ({ approval }: OperationState): Date | null =>
   approval?.end === null && !approval.committing ? new Date(approval.expiresAt) : null;
 
-interface Stretch extends Moments {
+interface Range extends Moments {
   readonly after: FeedPlace;
   readonly upTo: bigint;
 }
 
-/** Whole items within the size of an answer, at least one; the rest is the next answer. */
-async function toldOf(
+/** As many whole items as fit into one answer, at least one; the rest follows in the next answer. */
+async function matchesOf(
   context: Context,
-  checks: readonly AwaitedApproval[],
-  stretch: Stretch,
+  approvals: readonly AwaitedApproval[],
+  range: Range,
 ): Promise<Found<ListedApproval>> {
-  const { upTo, now } = stretch;
-  const news = checks.flatMap((check) => newsOf(check, stretch) ?? []).toSorted(byPlace);
-  const shown = await Promise.all(news.map(({ check }) => check.news.shown(context.ports, now)));
+  const { upTo, now } = range;
+  const news = approvals.flatMap((approval) => newsOf(approval, range) ?? []).toSorted(byPlace);
+  const shown = await Promise.all(news.map(({ approval }) => approval.news.shown(context.ports, now)));
   const many = howManyFit(shown, (context.ports.server.limits.mcpResultBytes * 3) / 4);
-  const seen = news.slice(0, many).filter(({ check }) => check.sight === 'approver');
+  const seen = news.slice(0, many).filter(({ approval }) => approval.sight === 'approver');
   await recordSeen(
     context,
-    seen.map(({ check }) => ({ id: check.id, state: check.news.state })),
+    seen.map(({ approval }) => ({ id: approval.id, state: approval.news.state })),
   );
   const items = shown.slice(0, many).map(({ approval }) => approval);
   const next = news[many];
   if (next === undefined) return { items, upTo: { position: upTo, index: null }, more: false };
-  // What the clock did comes last, so where a change is left over none of it was told.
+  // Expiries come last, so none of them was returned when a change is left over.
   const isByClock = next.position === null;
   return {
     items,
     upTo: { position: isByClock ? upTo : next.position - 1n, index: null },
-    until: isByClock ? new Date(next.at.getTime() - 1) : stretch.since,
+    until: isByClock ? new Date(next.at.getTime() - 1) : range.since,
     more: true,
   };
 }
 
-/** What makes a check count: the last change of its stream, or the moment its time passed. */
+/** Why an approval matches: the last change in its stream, or its expiry. */
 type News =
-  | { readonly check: AwaitedApproval; readonly position: bigint; readonly at: null }
-  | { readonly check: AwaitedApproval; readonly position: null; readonly at: Date };
+  | { readonly approval: AwaitedApproval; readonly position: bigint; readonly at: null }
+  | { readonly approval: AwaitedApproval; readonly position: null; readonly at: Date };
 
-function newsOf(check: AwaitedApproval, { after, upTo, since, now }: Stretch): News | null {
-  const { state, changes } = check.news;
+function newsOf(approval: AwaitedApproval, { after, upTo, since, now }: Range): News | null {
+  const { state, changes } = approval.news;
   const position = changes.findLast((each) => each > after.position && each <= upTo);
-  if (position !== undefined) return { check, position, at: null };
+  if (position !== undefined) return { approval, position, at: null };
   const at = expiryAfter(state, after.position < 0n ? null : since);
-  return at !== null && at <= now ? { check, position: null, at } : null;
+  return at !== null && at <= now ? { approval, position: null, at } : null;
 }
 
-/** Also of one whose stream says by now that it expired. */
+/** Also for one whose stream has recorded the expiry by now. */
 function expiryAfter({ approval }: OperationState, since: Date | null): Date | null {
   if (approval === null || approval.committing || (approval.end ?? 'expired') !== 'expired') return null;
   const at = new Date(approval.expiresAt);

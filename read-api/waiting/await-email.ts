@@ -1,4 +1,4 @@
-/** email.await: wait for messages, for the decision about a check, or for operations to finish. */
+/** email.await: wait for messages, for a decision about an approval, or for operations to finish. */
 import { z } from 'zod';
 import { type Access, defineCapability } from '../../commands/kernel/capability.ts';
 import { GatewayError } from '../../commands/values/errors.ts';

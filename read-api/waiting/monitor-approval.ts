@@ -14,12 +14,12 @@ const access: Access<Input> = { any: ['approvals:read'] };
 export const monitorApproval = defineCapability<Input, AwaitReply<ListedApproval>>({
   name: 'monitor_approval',
   title: 'Monitor approval',
-  summary: 'Wait until the status of a check changes.',
+  summary: 'Wait until the status of an approval changes.',
   description:
-    'Waits, at most 50 seconds, until the status of one of the checks changes: decided, expired, committed. Returns status ' +
-    'matched with those checks, or timed_out with none, and a cursor: pass it to the next call, then nothing in between is ' +
-    'missed. Without a cursor a check that changed since it was asked for is told at once. People may take hours: call ' +
-    'again, or come back later.',
+    'Waits up to 50 seconds until the status of one of the approvals changes: decided, expired, committed. Returns status ' +
+    'matched with those approvals, or timed_out with none, and a cursor. Pass the cursor to the next call to miss nothing ' +
+    'in between. Without a cursor, an approval that changed since it was requested is returned at once. People may take ' +
+    'hours: call again, or come back later.',
   effect: 'read',
   access,
   rest: { method: 'post', path: '/approvals/monitor_approval' },

@@ -92,7 +92,7 @@ describe('the console before a vote on a send', function () {
 
   it(`names Bcc and everybody outside in the headline, the row and the question ${verifies('contract:18:console-confirmation')}`, async () => {
     const { page } = person;
-    expect(await page.locator('.check-head .summary').innerText()).to.contain(PEOPLE);
+    expect(await page.locator('.approval-head .summary').innerText()).to.contain(PEOPLE);
     await page.getByRole('button', { name: 'Approve…' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.locator('.summary').innerText()).to.contain(PEOPLE);
@@ -111,7 +111,7 @@ describe('the console before a vote on a send', function () {
     const { body: approval } = await gateway.rest('GET', `/approvals/${id}`);
     const told = approval.warnings as { severity: string; text: string }[];
     expect(told[0]?.severity).to.equal('high');
-    const texts = await page.locator('.check-about .warnings li').allInnerTexts();
+    const texts = await page.locator('.approval-about .warnings li').allInnerTexts();
     const order = ['Serious', 'Warning', 'Note'].map((word) =>
       texts.findIndex((text) => text.startsWith(word)),
     );
@@ -182,10 +182,10 @@ describe('the console before a vote on a send', function () {
     expect(titles.length).to.be.greaterThan(3);
     for (const each of titles) expect(each).to.match(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
     const sixMinutesAgo = new Date(Date.now() - 6 * 60_000).toISOString();
-    await page.locator('.check-meta time').evaluate((time, at) => {
+    await page.locator('.approval-meta time').evaluate((time, at) => {
       time.setAttribute('datetime', at);
     }, sixMinutesAgo);
-    await page.locator('.check-meta').getByText('6 min ago').waitFor();
+    await page.locator('.approval-meta').getByText('6 min ago').waitFor();
   });
 
   it(`says what to do about what cannot be shown, and shows it once it can be ${verifies('contract:18:console-errors')}`, async () => {

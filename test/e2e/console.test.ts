@@ -64,7 +64,7 @@ describe('the console', function () {
     return body.token as string;
   }
 
-  /** The agent asks to delete the next message for ever; resolves with the id of the check. */
+  /** The agent asks to delete the next message for ever; resolves with the id of the approval. */
   async function ask(fields: object = {}): Promise<string> {
     const { status, body } = await gateway.rest(
       'POST',
@@ -83,7 +83,7 @@ describe('the console', function () {
   const heading = (name: string | RegExp, level = 1): Promise<void> =>
     person.page.getByRole('heading', { name, level }).waitFor();
   const badge = (label: string): Promise<void> =>
-    person.page.locator('.check-head').getByText(label, { exact: true }).waitFor();
+    person.page.locator('.approval-head').getByText(label, { exact: true }).waitFor();
   /** As the approver sees it, in another session. */
   const approvalOf = async (id: string) => {
     beside ??= await signInWith(gateway.baseUrl, APPROVER);
@@ -128,7 +128,7 @@ describe('the console', function () {
     await page.keyboard.type(PERSON_PASSWORD);
     await page.keyboard.press('Enter');
     await heading('Delete 1 message permanently');
-    expect(await page.locator('.check-meta').innerText()).to.contain(
+    expect(await page.locator('.approval-meta').innerText()).to.contain(
       'requested by Agent on behalf of Olga Owner',
     );
     expect(await page.title()).to.equal('Delete 1 message permanently from “INBOX” – Mailbox Gateway');
@@ -206,7 +206,7 @@ describe('the console', function () {
     await confirm.click();
     await badge('Approved, not run yet');
     await page
-      .locator('.check-decision')
+      .locator('.approval-decision')
       .getByText(/^Agent to run it · 59 min/)
       .waitFor();
     const run = await gateway.rest(

@@ -25,7 +25,7 @@ function patched(before: string, lines: ReturnType<typeof lineDiff>): string[] {
   return [...left, ...lines.filter(({ change }) => change === 'added').map(({ text }) => text)].sort();
 }
 
-describe('the changes since the check before', () => {
+describe('the changes since the previous request', () => {
   it('are none between two checks of the same content', async () => {
     expect(await changesBetween(markupWork, version({}, 'Hi'), version({}, 'Hi'))).to.deep.equal([]);
   });

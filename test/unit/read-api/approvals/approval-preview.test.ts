@@ -94,7 +94,7 @@ describe('the preview of a check', () => {
     expect(preview.html).to.include("default-src 'none'").and.to.include('Hello');
   });
 
-  it(`tells what is different from the check before it ${verifies('contract:9:preview')}`, async () => {
+  it(`tells what is different from the previous request ${verifies('contract:9:preview')}`, async () => {
     const rig = new SendRig();
     const draftId = await rig.startDraft();
     const first = await askedToSend(rig, 'opn_1', draftId);
@@ -108,7 +108,7 @@ describe('the preview of a check', () => {
         { what: 'subject', before: 'Version 1', after: 'Version 2' },
       ],
     });
-    expect(text).to.include('What changed since the check before\n|   Recipients:\n| - To: bob@example.org');
+    expect(text).to.include('What changed since the previous approval request\n|   Recipients:\n| - To: bob@example.org');
     expect(html).to.include('<div class="added">+ To: carol@example.org</div>');
     const earlier = await approvalPreview(rig, first.state, CHECK);
     expect(earlier.text, 'the text of that version, not of the one now').to.include('Subject: Version 1');

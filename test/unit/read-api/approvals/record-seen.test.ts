@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Context, ReadRecord } from '../../../../commands/kernel/capability.ts';
-import { recordLook, recordSeen } from '../../../../read-api/approvals/record-seen.ts';
+import { recordPreview, recordSeen } from '../../../../read-api/approvals/record-seen.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 
@@ -59,8 +59,8 @@ describe('a look at checks', () => {
 
   it('at a preview is recorded each time', async () => {
     const { context, reads } = looking('ses_5');
-    await recordLook(context, [seen('a')]);
-    await recordLook(context, [seen('a')]);
+    await recordPreview(context, [seen('a')]);
+    await recordPreview(context, [seen('a')]);
     expect(reads).to.have.length(2);
   });
 });
