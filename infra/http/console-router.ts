@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import express, { type Router } from 'express';
 import { GatewayError } from '../../commands/values/errors.ts';
-import { PREVIEW_STYLE } from '../../read-api/approvals/render-style.ts';
+import { PREVIEW_STYLE } from '../../read-api/approvals/preview/document.ts';
 import { type ConsoleFiles, readConsoleFiles } from './console-files.ts';
 import { refuseRequest } from './refuse-request.ts';
 

@@ -2,8 +2,8 @@
 import { readHtml } from '../../commands/html/read-html.ts';
 import { renderMarkup } from '../../commands/html/written-markup.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
-import { renderMailHtml } from '../../read-api/approvals/render-mail-html.ts';
-import { renderMailText } from '../../read-api/approvals/render-mail-text.ts';
+import { renderMailHtml } from '../../read-api/approvals/preview/mail-html.ts';
+import { renderMailText } from '../../read-api/approvals/preview/mail-text.ts';
 import type { MarkupRefused } from '../../commands/html/written-markup.ts';
 
 export const markupWork: Markup = {

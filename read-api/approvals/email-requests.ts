@@ -9,7 +9,7 @@ import { Approval } from '../../commands/operations/approval-payload.ts';
 import { APPROVAL_STATUSES } from '../../commands/operations/approval-status.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
 import { pageFields } from '../paging/page.ts';
-import { ApprovalPreview } from './approval-preview.ts';
+import { ApprovalPreview } from './preview/approval-preview.ts';
 import { ApprovalPart } from './read-approvals.ts';
 import { ApprovalCollection, showApproval, showApprovals, showPreview } from './show-approvals.ts';
 

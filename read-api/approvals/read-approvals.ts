@@ -6,8 +6,8 @@ import { APPROVAL_STATUSES } from '../../commands/operations/approval-status.ts'
 import { APPROVAL_PARTS } from '../../projections/approval-queries.ts';
 import { AsOfField } from '../paging/as-of.ts';
 import { mailboxFilter, pageFields } from '../paging/page.ts';
-import { ApprovalPreview } from './approval-preview.ts';
-import { ApprovalId } from './requested-approval.ts';
+import { ApprovalPreview } from './preview/approval-preview.ts';
+import { ApprovalId } from './approval-access.ts';
 import { ApprovalCollection, showApproval, showApprovals, showPreview } from './show-approvals.ts';
 
 export const ApprovalPart = z

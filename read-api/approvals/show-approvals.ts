@@ -20,9 +20,8 @@ import {
 } from '../../projections/approval-queries.ts';
 import { loadAsOf, momentAsOf } from '../paging/as-of.ts';
 import { collectionOf, decodeCursor, encodeCursor, pageLimit, shownPage } from '../paging/page.ts';
-import { type ApprovalPreview, approvalPreview } from './approval-preview.ts';
-import { recordPreview, recordSeen } from './record-seen.ts';
-import { requestedApproval } from './requested-approval.ts';
+import { type ApprovalPreview, approvalPreview } from './preview/approval-preview.ts';
+import { recordPreview, recordSeen, requestedApproval } from './approval-access.ts';
 
 export const ApprovalCollection = collectionOf(ListedApproval);
 export type ApprovalCollection = z.output<typeof ApprovalCollection>;

@@ -22,7 +22,7 @@ import { OperationReply } from '../../commands/operations/operation.ts';
 import { Agent } from '../../commands/organisation/add-agent.ts';
 import { Token } from '../../commands/organisation/manage-tokens.ts';
 import { OrgPolicy } from '../../commands/policy/put-policy.ts';
-import { ApprovalPreview } from '../approvals/approval-preview.ts';
+import { ApprovalPreview } from '../approvals/preview/approval-preview.ts';
 import { AuditLine } from '../audit/audit-line.ts';
 import { Body } from '../messages/message-body.ts';
 import { Message } from '../messages/message-view.ts';

@@ -5,7 +5,7 @@ import { type Loaded, loadAggregate } from '../../commands/kernel/decide-and-app
 import { notFound } from '../../commands/values/errors.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
 import { listAudit } from '../../projections/audit-queries.ts';
-import { recordSeen } from '../approvals/record-seen.ts';
+import { recordSeen } from '../approvals/approval-access.ts';
 import { type AuditLine, describeLine } from '../audit/audit-line.ts';
 import { described, type Operation } from './operation-view.ts';
 

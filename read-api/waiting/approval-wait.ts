@@ -8,7 +8,7 @@ import type { FeedPlace } from '../../commands/ports/change-feed.ts';
 import type { ListedApproval } from '../../commands/operations/approval-payload.ts';
 import { operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
-import { recordSeen } from '../approvals/record-seen.ts';
+import { recordSeen } from '../approvals/approval-access.ts';
 import { type ApprovalNews, loadApprovalNews } from './approval-news.ts';
 import type { Found, Moments, WaitSource } from './wait-for.ts';
 

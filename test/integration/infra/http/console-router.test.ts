@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
-import { PREVIEW_STYLE } from '../../../../read-api/approvals/render-style.ts';
+import { PREVIEW_STYLE } from '../../../../read-api/approvals/preview/document.ts';
 import { errorOf, type RestStage, startRestStage } from '../../../support/worlds/rest/rest-stage.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

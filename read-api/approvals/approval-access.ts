@@ -1,7 +1,12 @@
 /** Records approvals shown to approvers without a grant on the mailbox, as reads of it (`contract.md` 3 and 12). */
 import type { Context } from '../../commands/kernel/capability.ts';
-import { approvalIdOf } from '../../commands/operations/operation-id.ts';
+import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';
+import { z } from 'zod';
+import { type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
+import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
+import { notFound } from '../../commands/values/errors.ts';
+import { operation } from '../../commands/operations/operation.ts';
 
 export interface SeenOperation {
   readonly id: string;
@@ -42,4 +47,25 @@ export async function recordPreview(
       }),
     ),
   );
+}
+
+/** The approval that a request names, for a caller who may see it (`contract.md` 3). */
+export const ApprovalId = z.string().min(1).max(64).describe('chk_…');
+
+export interface RequestedApproval {
+  readonly operationId: string;
+  readonly state: OperationState;
+  readonly sight: Sight;
+}
+
+/** Throws `not_found` for an unknown id and for an approval the caller may not see; `store_unavailable`. */
+export async function requestedApproval(
+  { caller, ports }: Pick<Context, 'caller' | 'ports'>,
+  approvalId: string,
+): Promise<RequestedApproval> {
+  const operationId = operationOfApproval(approvalId);
+  const { state } = await loadAggregate(ports.events, operation, operationId);
+  const sight = await sightOf({ caller, ports }, state);
+  if (!approvalId.startsWith('chk_') || state.approval === null || sight === null) throw notFound('approval');
+  return { operationId, state, sight };
 }

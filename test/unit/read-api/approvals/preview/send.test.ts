@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { SendManifest } from '../../../../commands/operations/manifest.ts';
-import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
-import { sendWarnings } from '../../../../commands/sending/send-warnings.ts';
-import { type ApprovalWarning, worstFirst } from '../../../../commands/operations/approval-warnings.ts';
-import { domainsOf } from '../../../../commands/policy/address-look.ts';
-import { describeSend } from '../../../../read-api/approvals/render-send.ts';
-import { markupWork } from '../../../../infra/markup/markup-work.ts';
-import { verifies } from '../../../support/suite/verifies.ts';
-import { sendManifest } from '../../../support/samples/send-manifest.ts';
+import type { SendManifest } from '../../../../../commands/operations/manifest.ts';
+import { type Rendered, renderDocument } from '../../../../../read-api/approvals/preview/document.ts';
+import { sendWarnings } from '../../../../../commands/sending/send-warnings.ts';
+import { type ApprovalWarning, worstFirst } from '../../../../../commands/operations/approval-warnings.ts';
+import { domainsOf } from '../../../../../commands/policy/address-look.ts';
+import { describeSend } from '../../../../../read-api/approvals/preview/send.ts';
+import { markupWork } from '../../../../../infra/markup/markup-work.ts';
+import { verifies } from '../../../../support/suite/verifies.ts';
+import { sendManifest } from '../../../../support/samples/send-manifest.ts';
 
 const OF = { approvalId: 'chk_1', contentHash: 'c'.repeat(64) };
 

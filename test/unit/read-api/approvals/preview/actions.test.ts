@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import type { ActionsManifest } from '../../../../commands/operations/manifest.ts';
+import type { ActionsManifest } from '../../../../../commands/operations/manifest.ts';
 import {
   type ActionsContent,
   describeActions,
   type MessageNow,
   messageWarnings,
-} from '../../../../read-api/approvals/render-actions.ts';
-import { domainsOf } from '../../../../commands/policy/address-look.ts';
-import { type Rendered, renderDocument } from '../../../../read-api/approvals/render-document.ts';
+} from '../../../../../read-api/approvals/preview/actions.ts';
+import { domainsOf } from '../../../../../commands/policy/address-look.ts';
+import { type Rendered, renderDocument } from '../../../../../read-api/approvals/preview/document.ts';
 
 type Step = ActionsManifest['steps'][number];
 

@@ -1,30 +1,28 @@
 /** What an approver sees of an approval (`contract.md` 9): the manifest, and a rendering that mail content cannot spoof. */
 import { z } from 'zod';
-import type { Context } from '../../commands/kernel/capability.ts';
-import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
-import type { MailboxEntry } from '../../commands/ports/directory.ts';
-import { notFound } from '../../commands/values/errors.ts';
-import { withPrefix } from '../../commands/values/ids.ts';
-import { sendWarnings } from '../../commands/sending/send-warnings.ts';
-import { shownBody } from '../../commands/sending/build-send-manifest.ts';
-import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../commands/operations/approval-facts.ts';
+import type { Context } from '../../../commands/kernel/capability.ts';
+import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
+import type { MailboxEntry } from '../../../commands/ports/directory.ts';
+import { notFound } from '../../../commands/values/errors.ts';
+import { withPrefix } from '../../../commands/values/ids.ts';
+import { sendWarnings } from '../../../commands/sending/send-warnings.ts';
+import { shownBody } from '../../../commands/sending/build-send-manifest.ts';
+import { approvalFacts, ApprovalFacts, isOwnRequest } from '../../../commands/operations/approval-facts.ts';
 import {
   actionsWarnings,
   type ApprovalWarning,
   high,
   openWarnings,
-} from '../../commands/operations/approval-warnings.ts';
-import { approvalStatus, isOpen } from '../../commands/operations/approval-status.ts';
-import { Manifest, openManifest, type SendManifest } from '../../commands/operations/manifest.ts';
-import { operation, type OperationState } from '../../commands/operations/operation.ts';
-import { domainsOf } from '../../commands/policy/address-look.ts';
-import { policyInForce } from '../../commands/policy/decide-for-caller.ts';
-import { Change, changesBetween, renderChanges } from './approval-changes.ts';
-import { type FrozenSend, loadFrozenSend } from './frozen-send.ts';
-import { messagesNow } from './messages-now.ts';
-import { describeActions, messageWarnings } from './render-actions.ts';
-import { type PreviewDocument, renderDocument } from './render-document.ts';
-import { describeSend } from './render-send.ts';
+} from '../../../commands/operations/approval-warnings.ts';
+import { approvalStatus, isOpen } from '../../../commands/operations/approval-status.ts';
+import { Manifest, openManifest, type SendManifest } from '../../../commands/operations/manifest.ts';
+import { operation, type OperationState } from '../../../commands/operations/operation.ts';
+import { domainsOf } from '../../../commands/policy/address-look.ts';
+import { policyInForce } from '../../../commands/policy/decide-for-caller.ts';
+import { Change, changesBetween, renderChanges } from './changes.ts';
+import { describeSend, type FrozenSend, loadFrozenSend } from './send.ts';
+import { describeActions, messagesNow, messageWarnings } from './actions.ts';
+import { type PreviewDocument, renderDocument } from './document.ts';
 
 export const ApprovalPreview = z.object({
   ...ApprovalFacts.shape,

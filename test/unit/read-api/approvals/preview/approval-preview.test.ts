@@ -1,19 +1,19 @@
 import { expect } from 'chai';
-import { GatewayError } from '../../../../commands/values/errors.ts';
-import { foldFacts } from '../../../../commands/kernel/decide-and-append.ts';
-import { freezeMessage } from '../../../../commands/sending/freeze-draft.ts';
-import { buildSendManifest } from '../../../../commands/sending/build-send-manifest.ts';
-import { buildActionsManifest } from '../../../../commands/messages/actions-manifest.ts';
-import { contentHashOf, type Manifest, manifestText } from '../../../../commands/operations/manifest.ts';
+import { GatewayError } from '../../../../../commands/values/errors.ts';
+import { foldFacts } from '../../../../../commands/kernel/decide-and-append.ts';
+import { freezeMessage } from '../../../../../commands/sending/freeze-draft.ts';
+import { buildSendManifest } from '../../../../../commands/sending/build-send-manifest.ts';
+import { buildActionsManifest } from '../../../../../commands/messages/actions-manifest.ts';
+import { contentHashOf, type Manifest, manifestText } from '../../../../../commands/operations/manifest.ts';
 import {
   operation,
   type OperationFact,
   type OperationState,
-} from '../../../../commands/operations/operation.ts';
-import { approvalPreview } from '../../../../read-api/approvals/approval-preview.ts';
-import { happened, sampleAuthor } from '../../../support/samples/event-author.ts';
-import { SendRig } from '../../../support/worlds/send-rig.ts';
-import { verifies } from '../../../support/suite/verifies.ts';
+} from '../../../../../commands/operations/operation.ts';
+import { approvalPreview } from '../../../../../read-api/approvals/preview/approval-preview.ts';
+import { happened, sampleAuthor } from '../../../../support/samples/event-author.ts';
+import { SendRig } from '../../../../support/worlds/send-rig.ts';
+import { verifies } from '../../../../support/suite/verifies.ts';
 
 const CHECK = 'chk_1';
 
@@ -108,7 +108,9 @@ describe('the preview of a check', () => {
         { what: 'subject', before: 'Version 1', after: 'Version 2' },
       ],
     });
-    expect(text).to.include('What changed since the previous approval request\n|   Recipients:\n| - To: bob@example.org');
+    expect(text).to.include(
+      'What changed since the previous approval request\n|   Recipients:\n| - To: bob@example.org',
+    );
     expect(html).to.include('<div class="added">+ To: carol@example.org</div>');
     const earlier = await approvalPreview(rig, first.state, CHECK);
     expect(earlier.text, 'the text of that version, not of the one now').to.include('Subject: Version 1');

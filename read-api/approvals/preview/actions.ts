@@ -1,12 +1,15 @@
 /** The preview of message actions: what they will do, and the messages as they are now. */
-import { counted } from '../../commands/values/counted.ts';
-import type { Address } from '../../commands/mail/message.ts';
-import type { Domains } from '../../commands/policy/address-look.ts';
-import { type ApprovalWarning, high, medium } from '../../commands/operations/approval-warnings.ts';
-import { flagsTold } from '../../commands/operations/confirmation.ts';
-import type { ActionsManifest } from '../../commands/operations/manifest.ts';
-import { addressFact } from './render-address.ts';
-import { type Block, type Fact, fact, type PreviewDocument, type Row } from './render-document.ts';
+import { counted } from '../../../commands/values/counted.ts';
+import type { Address, FetchedMessage, MessageRef } from '../../../commands/mail/message.ts';
+import type { Domains } from '../../../commands/policy/address-look.ts';
+import { type ApprovalWarning, high, medium } from '../../../commands/operations/approval-warnings.ts';
+import { flagsTold } from '../../../commands/operations/confirmation.ts';
+import type { ActionsManifest } from '../../../commands/operations/manifest.ts';
+import { addressFact, type Block, type Fact, fact, type PreviewDocument, type Row } from './document.ts';
+import type { MailboxEntry } from '../../../commands/ports/directory.ts';
+import { GatewayError } from '../../../commands/values/errors.ts';
+import type { Ports } from '../../../commands/ports/ports.ts';
+import { isSameMessage } from '../../../commands/messages/actions-manifest.ts';
 
 /** A message of the manifest as it is found now; `replaced` = another one lies at its place. */
 export type MessageNow =
@@ -157,4 +160,46 @@ function messageFacts(
           ),
         ]),
   ];
+}
+
+/** One fetch, in the order of the manifest. Null when the mail server is unreachable: the preview says so. */
+export async function messagesNow(
+  { mail, locators, log }: Pick<Ports, 'mail' | 'locators' | 'log'>,
+  mailbox: MailboxEntry,
+  manifest: ActionsManifest,
+): Promise<readonly MessageNow[] | null> {
+  const places = manifest.items.map(({ message_id }) => placeOf(mailbox, locators, message_id));
+  const known = places.filter((place) => place !== null);
+  try {
+    const fetched = await mail.withMailbox(mailbox.id, 'interactive', (session) =>
+      session.fetch(known, 'envelope', null),
+    );
+    const found = new Map(known.map((place, at) => [place, fetched[at] ?? null]));
+    return manifest.items.map((item, at) => {
+      const place = places[at] ?? null;
+      return messageNow(manifest.nonce, item, place && (found.get(place) ?? null));
+    });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    log.warn('approval preview: messages not readable', { mailbox_id: mailbox.id, code: error.code });
+    return null;
+  }
+}
+
+/** Null when the mailbox no longer has the folder. */
+function placeOf(mailbox: MailboxEntry, locators: Ports['locators'], messageId: string): MessageRef | null {
+  const place = locators.openMessage(messageId);
+  const folder = mailbox.folders.find(({ number }) => number === place?.folderNumber);
+  if (place?.mailboxNumber !== mailbox.number || !folder) return null;
+  return { folder, uidValidity: place.uidValidity, uid: place.uid };
+}
+
+function messageNow(
+  nonce: string,
+  item: ActionsManifest['items'][number],
+  found: FetchedMessage | null,
+): MessageNow {
+  if (found === null) return { state: 'gone' };
+  const { from, subject, sentAt } = found;
+  return { state: isSameMessage(nonce, item, found) ? 'same' : 'replaced', from, subject, sentAt };
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Context, ReadRecord } from '../../../../commands/kernel/capability.ts';
-import { recordPreview, recordSeen } from '../../../../read-api/approvals/record-seen.ts';
+import { recordPreview, recordSeen } from '../../../../read-api/approvals/approval-access.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 

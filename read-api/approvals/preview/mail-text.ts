@@ -1,6 +1,6 @@
 /** The text of a mail made visible: whatever a screen hides is marked, and so are names of hosts that look like others. */
-import type { ShownBody } from '../../commands/ports/markup.ts';
-import { lookAtDomain } from '../../commands/mail/look-alikes.ts';
+import type { ShownBody } from '../../../commands/ports/markup.ts';
+import { lookAtDomain } from '../../../commands/mail/look-alikes.ts';
 import {
   asHtml,
   asText,
@@ -8,7 +8,7 @@ import {
   type Piece,
   type VisibleOptions,
   visiblePieces,
-} from '../../commands/html/visible-text.ts';
+} from '../../../commands/html/visible-text.ts';
 
 /** Host names as mail programs make links of them, with or without a scheme. */
 const HOST_LIKE = /(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu;

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { markupWork } from '../../../../infra/markup/markup-work.ts';
+import { markupWork } from '../../../../../infra/markup/markup-work.ts';
 import {
   changesBetween,
+  lineDiff,
   renderChanges,
   type SendVersion,
-} from '../../../../read-api/approvals/approval-changes.ts';
-import { lineDiff } from '../../../../read-api/approvals/line-diff.ts';
-import { sendManifest } from '../../../support/samples/send-manifest.ts';
+} from '../../../../../read-api/approvals/preview/changes.ts';
+import { sendManifest } from '../../../../support/samples/send-manifest.ts';
 
 const version = (
   headers: Parameters<typeof sendManifest>[0],
