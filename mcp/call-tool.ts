@@ -79,7 +79,7 @@ async function run(toolbox: Toolbox, tool: Tool, call: ToolCall): Promise<ToolAn
   const { outcome, json, fits } = await invokeWithin(tool, input, limits.mcpResultBytes, (asked) =>
     invoke(toolbox, tool, call, { input: asked, idempotencyKey }),
   );
-  if (!fits) toolbox.ports.log.warn('a tool result is longer than its limit', { tool: tool.name });
+  if (!fits) toolbox.ports.log.warn('mcp: tool result exceeds its limit', { tool: tool.name });
   return {
     result: answerResult(json, { textBlock: mcpTextBlock }, notesOf(outcome)),
     position: outcome.position,
@@ -131,7 +131,7 @@ function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown):
   if (issues.length > 0 && !call.revision.argumentErrorsAsResults) throw invalidParams(tool, issues);
   if (error instanceof GatewayError && ERROR_TABLE[error.code].channel === 'http') throw error;
   if (!(error instanceof GatewayError || error instanceof InvalidArguments)) {
-    ports.log.error('a tool failed', { tool: tool.name, request_id: call.requestId, error: describe(error) });
+    ports.log.error('mcp: tool failed', { tool: tool.name, request_id: call.requestId, error: describe(error) });
   }
   const told = issues.length > 0 ? invalidRequest(tool, issues) : error;
   const result = errorResult(told, call.requestId, { textBlock: ports.server.mcpTextBlock });

@@ -125,7 +125,7 @@ export class JsonRpcMethods {
     if (error instanceof GatewayError) {
       return createJSONRPCErrorResponse(id, INTERNAL_ERROR, error.message, error);
     }
-    this.#options.toolbox.ports.log.error('an MCP method failed', { error: String(error) });
+    this.#options.toolbox.ports.log.error('mcp: method failed', { error: String(error) });
     return createJSONRPCErrorResponse(id, INTERNAL_ERROR, 'Internal error');
   }
 

@@ -99,7 +99,7 @@ class McpEndpoint {
       // Gone, or answered meanwhile by the listener: the body broke off or came too slowly.
       if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError || error instanceof EnvelopeRefusal)) {
-        log.error('a request to /mcp failed', { request_id: requestId, error: String(error) });
+        log.error('mcp: request failed', { request_id: requestId, error: String(error) });
       }
       if (!response.headersSent) sendRefusal(response, error, requestId);
     }

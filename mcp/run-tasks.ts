@@ -78,11 +78,11 @@ export class TaskRuns {
       const end = await this.#endOf(run, gone);
       await this.#store(run.owner, id, end);
     } catch (error) {
-      log.error('the outcome of a task could not be stored', { task_id: id, error: String(error) });
+      log.error('mcp task: outcome not stored', { task_id: id, error: String(error) });
     }
     await this.#ports.tasks.release(id).catch((error: unknown) => {
       // It runs out by itself.
-      log.warn('the lease of a task could not be given up', { task_id: id, error: String(error) });
+      log.warn('mcp task: lease not released', { task_id: id, error: String(error) });
     });
   }
 

@@ -38,7 +38,7 @@ export async function unknownSession(
   } catch (error) {
     // The store is away: the client still learns that it has to start anew.
     ports.accessLog.countRefusal(refusal.code, 'store-away');
-    ports.log.warn('a refused MCP session could not be recorded', { error: String(error) });
+    ports.log.warn('access log: refused MCP session not recorded', { error: String(error) });
   }
   return refusal;
 }

@@ -95,7 +95,7 @@ function noteFailure(context: PublicContext, person: Member | null): void {
     }
     recordFailure(context, person).catch((error: unknown) => {
       ports.accessLog.countRefusal(code, 'store-away');
-      ports.log.warn('a failed sign-in could not be recorded', { error: String(error) });
+      ports.log.warn('access log: failed sign-in not recorded', { error: String(error) });
     });
   });
 }

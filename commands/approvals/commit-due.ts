@@ -27,7 +27,7 @@ export async function commitDue(
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const { code } = error;
-    ports.log.info('a commit by the gateway itself did not run', { operation_id: due.operationId, code });
+    ports.log.info('approval: automatic commit did not run', { operation_id: due.operationId, code });
     return !ERROR_TABLE[code].retryable;
   }
 }

@@ -112,7 +112,7 @@ async function atMost(
 ): Promise<void> {
   const timer = new AbortController();
   const told = work.catch((error: unknown) => {
-    log.error('a commit after its last vote met a defect', { error: String(error) });
+    log.error('approval: internal error in the commit after the last vote', { error: String(error) });
   });
   await Promise.race([told, clock.sleep(milliseconds, timer.signal)]);
   timer.abort();

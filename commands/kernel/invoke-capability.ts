@@ -126,7 +126,7 @@ function checkOutput(capability: Capability, output: unknown, ports: Ports): unk
   if (parsed.success) {
     for (const part of kept) checked.add(part);
   } else {
-    ports.log.error('answer breaks its schema', {
+    ports.log.error('capability: response does not match its schema', {
       capability: capability.name,
       paths: parsed.error.issues.map((issue) => issue.path.map(String).join('.')),
     });
@@ -179,7 +179,7 @@ async function recordRefusal(invocation: Invocation, error: unknown): Promise<vo
   } catch (failure) {
     // The store is away: the caller still gets the refusal, and the metric tells that a line is missing.
     ports.accessLog.countRefusal(error.code, 'store-away');
-    ports.log.warn('a refusal could not be recorded', { type: entry.type, error: String(failure) });
+    ports.log.warn('access log: refusal not recorded', { type: entry.type, error: String(failure) });
   }
 }
 

@@ -128,7 +128,7 @@ async function recordRefusal(
     await ports.accessLog.record(refusalEntry(author, ports.clock.now(), refusal));
   } catch (failure) {
     ports.accessLog.countRefusal(code, 'store-away');
-    ports.log.warn('a refusal could not be recorded', { code, error: String(failure) });
+    ports.log.warn('access log: refusal not recorded', { code, error: String(failure) });
   }
 }
 

@@ -75,7 +75,7 @@ async function look(
   } catch (error) {
     const since = clock.now().getTime() - Date.parse(state.intendedAt ?? '');
     if (state.results !== null || !(since >= LOOKED_FOR_MS)) throw error;
-    log.warn('an operation could not be looked up for a day', { operationId, error: String(error) });
+    log.warn('operation: not reconciled for a day', { operationId, error: String(error) });
     return unresolvedItems(state);
   }
 }

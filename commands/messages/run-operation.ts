@@ -147,6 +147,6 @@ async function appendOutcomes(
 /** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */
 function inPeace({ log }: Runner, work: Promise<void>): void {
   work.catch((error: unknown) => {
-    log.warn('the end of an operation could not be noted', { error: String(error) });
+    log.warn('operation: end not recorded', { error: String(error) });
   });
 }

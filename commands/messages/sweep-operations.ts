@@ -42,8 +42,8 @@ async function settleIfPossible(ports: Ports, unsettled: Unsettled): Promise<End
   } catch (error) {
     const { operationId } = unsettled;
     if (error instanceof GatewayError)
-      ports.log.warn('an operation could not be looked up yet', { operationId, code: error.code });
-    else ports.log.error('looking up an operation met a defect', { operationId, error: String(error) });
+      ports.log.warn('operation: reconciliation postponed', { operationId, code: error.code });
+    else ports.log.error('operation: internal error in reconciliation', { operationId, error: String(error) });
     return 'left';
   }
 }

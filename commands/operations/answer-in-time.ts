@@ -24,7 +24,7 @@ export async function answerInTime(
     timer.abort();
   }
   work.catch((error: unknown) => {
-    ports.log.error('an operation failed after its caller had been answered', {
+    ports.log.error('operation: failed after its caller was answered', {
       operationId,
       error: String(error),
     });

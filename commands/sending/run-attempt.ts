@@ -71,13 +71,13 @@ async function exchange(ports: Ports, author: Author, attempt: Attempt): Promise
   } catch (error) {
     if (error instanceof WrongExpectedRevision) return { kind: 'overtaken' };
     if (isAltered(error)) {
-      ports.log.error('a frozen message was altered; it is not sent', { draft_id: attempt.draftId });
+      ports.log.error('send: frozen message altered, not sent', { draft_id: attempt.draftId });
       return { kind: 'failed', facts: ALTERED };
     }
     if (error instanceof SubmissionFailure) return { kind: 'failed', facts: error.facts };
     // Not a byte of the message is out: what failed here was ours.
     if (!(error instanceof LeaseLost) && !(error instanceof GatewayError))
-      ports.log.error('a send met a defect', { draft_id: attempt.draftId, error: String(error) });
+      ports.log.error('send: internal error', { draft_id: attempt.draftId, error: String(error) });
     return { kind: 'failed', facts: ownFailure(error, progress.phase) };
   } finally {
     progress.submission?.close();

@@ -106,7 +106,7 @@ async function leased(
 /** Nobody waits for this, and no answer depends on it: a lease that could not be given up runs out by itself. */
 function giveUp({ ports }: Context, operationId: string, lease: HeldLease): void {
   lease.release().catch((error: unknown) => {
-    ports.log.warn('a lease could not be given up', { operation_id: operationId, error: String(error) });
+    ports.log.warn('send: lease not released', { operation_id: operationId, error: String(error) });
   });
 }
 

@@ -175,7 +175,7 @@ async function lookIfPossible<T>(ports: Ports, isDue: boolean, look: () => Promi
     return await look();
   } catch (error) {
     if (!isDue || !(error instanceof GatewayError) || error.code === 'store_unavailable') throw error;
-    ports.log.warn('Sent could not be looked at for a send', { code: error.code });
+    ports.log.warn('send: Sent folder unavailable', { code: error.code });
     return null;
   }
 }

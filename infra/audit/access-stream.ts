@@ -74,7 +74,7 @@ class OwnAccessStream implements AccessStream {
   start(): void {
     this.#timer = setInterval(() => {
       this.flushCounts().catch((error: unknown) => {
-        this.#options.log.warn('counted refusals could not be stored yet', { error: String(error) });
+        this.#options.log.warn('access log: counted refusals not stored yet', { error: String(error) });
       });
     }, COUNTS_EVERY_MS).unref();
   }
@@ -107,7 +107,7 @@ class OwnAccessStream implements AccessStream {
     try {
       await this.#flushCounts(this.#counts.takeAll());
     } catch (error) {
-      this.#options.log.error('counted refusals were lost', { error: String(error) });
+      this.#options.log.error('access log: counted refusals lost', { error: String(error) });
     }
     this.#closed = true;
     await this.#appending;

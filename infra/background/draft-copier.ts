@@ -37,7 +37,7 @@ export async function runDraftCopier(ports: Ports, signal: AbortSignal): Promise
         await keepDraftCopy(ports, copies, draftId, lease);
         backoff.clear(draftId);
       } catch (error) {
-        ports.log.info('a draft could not be copied to its mailbox', {
+        ports.log.info('draft copy: not stored in the mailbox', {
           draft_id: draftId,
           error: String(error),
         });

@@ -55,7 +55,7 @@ export class Lane {
     try {
       return await work();
     } catch (error) {
-      this.#log.warn('a check could not be gone on with yet', {
+      this.#log.warn('approval: retry scheduled', {
         operation_id: operationId,
         error: String(error),
       });

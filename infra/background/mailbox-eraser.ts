@@ -10,6 +10,6 @@ export async function runMailboxEraser(ports: Ports, signal: AbortSignal): Promi
   const loop = { name: 'mailbox-eraser', everyMs: LOOK_EVERY_MS, clock: ports.clock, log: ports.log, signal };
   await repeat(loop, async () => {
     for (const id of await eraseDueMailboxes(ports))
-      ports.log.info('a removed mailbox was erased', { mailbox_id: id });
+      ports.log.info('mailbox: erased after removal', { mailbox_id: id });
   });
 }

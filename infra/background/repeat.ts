@@ -18,7 +18,7 @@ export async function repeat(
     try {
       await work();
     } catch (error) {
-      log.warn('a background pass failed', { loop: name, error: String(error) });
+      log.warn('background: pass failed', { loop: name, error: String(error) });
     }
     await clock.sleep(everyMs, signal);
   }

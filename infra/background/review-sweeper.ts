@@ -31,7 +31,7 @@ async function isSettled(ports: Ports, review: LeftReview): Promise<boolean> {
     await settleReview(ports, review);
     return true;
   } catch (error) {
-    ports.log.warn('a draft and its check could not be brought together yet', {
+    ports.log.warn('draft review: retry scheduled', {
       operation_id: review.operationId,
       error: String(error),
     });

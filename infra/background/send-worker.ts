@@ -57,7 +57,7 @@ async function goOn(ports: Ports, send: DueSend): Promise<boolean> {
     return draft !== null && !isLookedFor(draft);
   } catch (error) {
     const code = error instanceof GatewayError ? error.code : 'internal_error';
-    ports.log.warn('a send could not be gone on with yet', {
+    ports.log.warn('send: retry scheduled', {
       operation_id: operationId,
       code,
       error: String(error),

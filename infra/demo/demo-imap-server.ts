@@ -96,7 +96,7 @@ class Saver {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#running = this.#running.then(this.#save).catch((error: unknown) => {
-      this.#log.error('the demo mail could not be saved', { error: String(error) });
+      this.#log.error('demo mail: not saved', { error: String(error) });
     });
     return this.#running;
   }

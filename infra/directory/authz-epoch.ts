@@ -64,7 +64,7 @@ export async function watchAuthzEpoch(options: AuthzEpochOptions): Promise<Authz
     reading = true;
     read()
       .catch((error: unknown) => {
-        log.warn('the epoch of the directory could not be read', { error: String(error) });
+        log.warn('directory: epoch not read', { error: String(error) });
       })
       .finally(() => {
         reading = false;
@@ -120,7 +120,7 @@ async function setBackBeyondEnd({ sql, log, endOfLog }: AuthzEpochOptions): Prom
   if (epoch <= end) return epoch;
   const positions = [String(end), String(epoch)];
   log.error(
-    'the event log ends before the newest answered change of rights: what was granted or revoked after its backup is lost',
+    'directory: the log ends before the newest change of rights, later changes are lost',
     { epoch: String(epoch), end: String(end) },
   );
   await sql.query('update work.authz_epoch set position = $1 where position = $2', positions);

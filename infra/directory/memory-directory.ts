@@ -161,7 +161,7 @@ class FollowingDirectory implements DirectoryCopy {
       try {
         await this.#followOnce(onCaughtUp);
       } catch (error) {
-        log.warn('the directory is followed again', { error: String(error) });
+        log.warn('directory: subscribed again', { error: String(error) });
         await clock.sleep(RESUBSCRIBE_AFTER_MS, signal);
       }
     }
@@ -270,7 +270,7 @@ class FollowingDirectory implements DirectoryCopy {
   #deny(stored: StoredEvent, error: unknown): void {
     const denial = denialBy(stored);
     this.#put(denial);
-    this.#options.log.error('an event of the directory could not be applied: what it names is denied', {
+    this.#options.log.error('directory: event not applied, what it names is denied', {
       event_id: stored.id,
       type: stored.type,
       denied: [...denial.put.map(({ value }) => value.id), ...denial.remove.map(({ id }) => id)],

@@ -148,7 +148,7 @@ export class AppendQueue {
     }
     const failure = classifyFailure(error);
     if (failure === 'refused') throw error;
-    reportFailure(this.#options.log, 'append is sent again', { stream }, error);
+    reportFailure(this.#options.log, 'append', { stream }, error);
     if (failure === 'denied') throw storeUnavailable(error);
     return failure;
   }

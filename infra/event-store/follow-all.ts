@@ -59,7 +59,7 @@ export async function* followAll(
         throw new CheckpointNotInLog(last, `is refused (${String(error)})`);
       // Another log is told of once, by whoever compares.
       if (!(error instanceof LogReplaced))
-        reportFailure(parts.log, 'subscription is opened again', { from: String(last) }, error);
+        reportFailure(parts.log, 'subscribe', { from: String(last) }, error);
       await progress.backoff.pause(signal);
     }
   }

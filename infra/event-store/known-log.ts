@@ -105,13 +105,12 @@ export class KnownLog {
   async compare(): Promise<void> {
     const difference = await this.#findDifference();
     if (difference !== null && this.#difference === null) {
-      this.#log.error(
-        'The event store holds another log than before: it was replaced or restored from an older backup. Writes are refused; ' +
-          'stop every gateway and restore event store and database of the same time.',
-        { difference },
-      );
+      this.#log.error('event store: replaced or restored from an older backup, writes are refused', {
+        difference,
+        advice: 'Stop every gateway and restore event store and database of the same time.',
+      });
     } else if (difference === null && this.#difference !== null) {
-      this.#log.info('the event store holds the known log again');
+      this.#log.info('event store: known log is back');
     }
     this.#difference = difference;
     this.refuseOther();

@@ -21,7 +21,7 @@ export function guardSharedAppendCall(call: Duplex, log: Log): Duplex {
     try {
       for (const deliver of listeners) deliver(reply);
     } catch (error) {
-      log.warn('an answer to no pending append was dropped', { error: String(error) });
+      log.warn('event store: answer without a pending append dropped', { error: String(error) });
     }
   });
   const write = call.write.bind(call) as (message: unknown) => boolean;

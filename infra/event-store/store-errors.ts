@@ -54,12 +54,10 @@ export function classifyFailure(error: unknown): StoreFailure {
 }
 
 /** Says at level error what an operator has to do when the store does not know or not trust the gateway. */
-export function reportFailure(log: Log, text: string, fields: Record<string, unknown>, error: unknown): void {
-  const line = { ...fields, error: String(error) };
-  if (!isDenial(error)) log.warn(text, line);
-  else {
-    log.error(DENIAL, line);
-  }
+export function reportFailure(log: Log, call: string, fields: Record<string, unknown>, error: unknown): void {
+  const line = { call, ...fields, error: String(error) };
+  if (isDenial(error)) log.error('event store: access denied', { ...line, advice: DENIAL });
+  else log.warn('event store: retrying', line);
 }
 
 /** The store answers, and has no room: nothing was written. */

@@ -137,7 +137,7 @@ export class StreamReader {
         const failure = classifyFailure(error);
         if (failure === 'refused' || error instanceof TypeError) throw error;
         if (failure === 'again-elsewhere') this.#connections.discard(connection);
-        reportFailure(this.#options.log, 'read is tried again', {}, error);
+        reportFailure(this.#options.log, 'read', {}, error);
         if (isDenial(error)) throw storeUnavailable(error);
         cause = error;
       } finally {

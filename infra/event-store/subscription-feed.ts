@@ -171,14 +171,13 @@ export class SubscriptionFeed {
   #leaveOut({ position }: StoredEvent): void {
     const line = { position: String(position), after: String(this.#place?.commit) };
     this.#repeated += 1;
-    if (this.#repeated < MOST_REPEATED) this.#log.warn('an event that came again was left out', line);
+    if (this.#repeated < MOST_REPEATED) this.#log.warn('subscription: repeated event skipped', line);
     if (this.#repeated !== MOST_REPEATED) return;
     this.#setDeaf(true);
-    this.#log.error(
-      'The event store sends nothing but events from before the place that is followed from: this gateway sees no change. ' +
-        'Restart it; if that does not help, compare the event store with the database.',
-      line,
-    );
+    this.#log.error('subscription: only old events arrive, changes are missed', {
+      ...line,
+      advice: 'Restart this process. If that does not help, compare the event store with the database.',
+    });
   }
 
   #serverFilter(filter: EventFilter | undefined): Filter {

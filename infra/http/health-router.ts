@@ -16,7 +16,7 @@ export function healthRouter(checks: Checks, log: Log, withinMs = CHECK_WITHIN_M
   const router = express.Router();
   const failing = new Set<string>();
   const judged = ({ ok, facts, problem }: Result, name: string): object => {
-    if (!ok && !failing.has(name)) log.warn('this process is not ready', { check: name, problem });
+    if (!ok && !failing.has(name)) log.warn('readiness: check failed', { check: name, problem });
     if (ok) failing.delete(name);
     else failing.add(name);
     return { ok, ...facts };

@@ -134,7 +134,7 @@ function limitConnections(
   server.on('drop', () => {
     if (performance.now() - toldAt < TOLD_EVERY_MS) return;
     toldAt = performance.now();
-    log.warn('connections are turned away: MAX_CONNECTIONS are open', { max_connections: maxConnections });
+    log.warn('http: connection limit reached', { max_connections: maxConnections });
   });
 }
 

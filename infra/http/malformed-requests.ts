@@ -58,5 +58,5 @@ function refuseHead(socket: Duplex, code: string | undefined, { log, metrics }: 
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
   metrics.requestDone({ face: 'other', capability: 'none', status: error.status, seconds: 0 });
   const remote = 'remoteAddress' in socket ? socket.remoteAddress : undefined;
-  log.info('request', { status: error.status, problem: code, request_id: requestId, remote });
+  log.info('http: request', { status: error.status, problem: code, request_id: requestId, remote });
 }

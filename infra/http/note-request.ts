@@ -29,7 +29,7 @@ export function noteRequest(
     const capability = reached ?? 'none';
     metrics.requestDone({ face, capability, status, seconds: milliseconds / 1_000 });
     if (path.startsWith('/health/') && status < 500) return;
-    log.info('request', {
+    log.info('http: request', {
       method: request.method,
       path,
       capability,

@@ -121,7 +121,7 @@ export class BackgroundSync {
     this.#failures += 1;
     this.#notBefore = performance.now() + pauseAfter(this.#failures, times.unreachable);
     const { code } = error;
-    sync.ports.log.info('the work on folders goes on later', { mailbox_id: sync.mailboxId, code });
+    sync.ports.log.info('mailbox sync: postponed', { mailbox_id: sync.mailboxId, code });
   }
 
   async #work(): Promise<void> {
@@ -215,7 +215,7 @@ export class BackgroundSync {
       await sync.mirrorOf(folder).then((mirror) => mirror?.highestModseq ?? null),
     );
     if (mended === null || mended === 0) return;
-    sync.ports.log.warn('the copy of a folder was not as on the mail server, and was mended', {
+    sync.ports.log.warn('mailbox sync: mirror differed from the mail server, repaired', {
       mailbox_id: sync.mailboxId,
       folder: folder.number,
       messages: mended,
@@ -245,7 +245,7 @@ export class BackgroundSync {
 
   #noteRefusal({ number: folder }: FolderRef, { details }: GatewayError): void {
     const { ports, mailboxId: mailbox_id } = this.#options.sync;
-    ports.log.warn('a folder is not opened', { mailbox_id, folder, code: details['server_code'] });
+    ports.log.warn('mailbox sync: folder not opened', { mailbox_id, folder, code: details['server_code'] });
   }
 
   #isDue(number: number): boolean {

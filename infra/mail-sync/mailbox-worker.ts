@@ -207,8 +207,8 @@ export class MailboxWorker {
     const { code = null, details = {} } = error instanceof GatewayError ? error : {};
     this.#failures += 1;
     const fields = { mailbox_id: this.#sync.mailboxId, failures: this.#failures };
-    if (code === null) ports.log.error('the work on a mailbox failed', { ...fields, error: String(error) });
-    else ports.log.info('a mailbox is connected again later', { ...fields, code });
+    if (code === null) ports.log.error('mailbox worker: internal error', { ...fields, error: String(error) });
+    else ports.log.info('mailbox worker: reconnect scheduled', { ...fields, code });
     const pauses =
       code === 'mailbox_auth_failed'
         ? times.refused

@@ -253,7 +253,7 @@ export class ImapGateway implements MailPort {
       this.#refusals.set(mailboxId, { until, error });
     }
     const { code, details } = error;
-    this.#options.log.warn('a mailbox could not be reached', {
+    this.#options.log.warn('imap: mailbox unreachable', {
       mailbox_id: mailboxId,
       code,
       reason: details['reason'],

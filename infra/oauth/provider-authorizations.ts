@@ -77,7 +77,7 @@ export function createProviderAuthorizations(options: ProviderAuthorizationsOpti
       try {
         return await clients.of(provider).revoke(refreshToken);
       } catch (error) {
-        log.warn('a provider could not be told that its token is not used any more', {
+        log.warn('oauth: token not revoked at the provider', {
           provider,
           error: String(error),
         });

@@ -61,7 +61,7 @@ export function startLeases(
   };
   const timer = setInterval(() => {
     renew().catch((error: unknown) => {
-      log.warn('Leases could not be renewed', { held: held.size, error: String(error) });
+      log.warn('leases: not renewed', { held: held.size, error: String(error) });
     });
   }, renewEveryMs).unref();
 

@@ -20,7 +20,7 @@ export async function listen(options: ListenOptions, signal: AbortSignal): Promi
     try {
       await listenOnce(options, signal);
     } catch (error) {
-      log.warn('listening to the database failed and is tried again', { channel, error: String(error) });
+      log.warn('postgres listen: failed, retrying', { channel, error: String(error) });
     }
     await clock.sleep(AGAIN_AFTER_MS, signal);
   }

@@ -55,7 +55,7 @@ export class PostgresMcpSessions implements McpSessions {
     this.#clock = clock;
     this.#sweeper = setInterval(() => {
       this.deleteExpired().catch((error: unknown) => {
-        log.warn('Expired MCP sessions could not be deleted', { error: String(error) });
+        log.warn('mcp session: expired sessions not deleted', { error: String(error) });
       });
     }, SWEEP_EVERY_MS).unref();
   }

@@ -47,7 +47,7 @@ export class PostgresMcpTasks implements McpTasks {
     this.#leases = leases;
     this.#sweeper = setInterval(() => {
       this.deleteExpired().catch((error: unknown) => {
-        log.warn('Expired MCP tasks could not be deleted', { error: String(error) });
+        log.warn('mcp task: expired tasks not deleted', { error: String(error) });
       });
     }, SWEEP_EVERY_MS).unref();
   }

@@ -46,7 +46,7 @@ export function openPool(options: PoolOptions): pg.Pool {
   pool.on('error', (error) => {
     // The pool is done before its connections are: the server may be quicker to end them.
     if (pool.ending) return;
-    options.log.warn('A database connection was lost while idle', { error: error.message });
+    options.log.warn('postgres pool: idle connection lost', { error: error.message });
   });
   return pool;
 }

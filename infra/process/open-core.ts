@@ -199,7 +199,7 @@ function openMail(
   // A state that cannot be written now is written at the next sign of it.
   const note = (mailboxId: string, written: Promise<void>): void => {
     written.catch((error: unknown) => {
-      log.warn('a mailbox state could not be recorded', { mailbox_id: mailboxId, error: String(error) });
+      log.warn('mailbox: state not recorded', { mailbox_id: mailboxId, error: String(error) });
     });
   };
   const mail = new ImapGateway({

@@ -36,7 +36,7 @@ export class StoreSpace {
   readonly noteFull = (error: DiskFull): void => {
     if (this.#isFull) return;
     this.#isFull = true;
-    this.#options.log.error('there is no space left for the database or the event store: writes fail', {
+    this.#options.log.error('store space: exhausted, writes fail', {
       error: String(error.cause),
     });
   };
@@ -58,7 +58,7 @@ export class StoreSpace {
   async #ask(): Promise<void> {
     await this.#options.sql.transaction((inside) => inside.query(PROBE));
     this.#isFull = false;
-    this.#options.log.info('there is space for the database and the event store again');
+    this.#options.log.info('store space: available again');
   }
 
   async #watch<T>(asked: Promise<T>): Promise<T> {

@@ -28,12 +28,12 @@ export async function whenReached(
       if (!(error instanceof GatewayError) || error.code !== 'store_unavailable') throw error;
       if (performance.now() - toldAt >= TOLD_EVERY_MS) {
         toldAt = performance.now();
-        log.warn(`The ${store} is away; this process waits for it`, { store, error: String(error.cause) });
+        log.warn('startup: waiting for a store', { store, error: String(error.cause) });
       }
     }
     await backoff.pause(ending);
   }
-  if (toldAt > 0) log.info(`the ${store} answers`, { store });
+  if (toldAt > 0) log.info('startup: store available', { store });
 }
 
 /** Does the work, or throws the signal's reason as soon as it aborts. */

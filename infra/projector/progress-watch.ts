@@ -54,7 +54,7 @@ export class ProgressWatch {
         isKnown = true;
       } catch (error) {
         // Said once: whatever is away is reported by its own part as well.
-        if (isKnown) log.warn('how far the read models are cannot be seen', { error: String(error) });
+        if (isKnown) log.warn('projector: progress unknown', { error: String(error) });
         isKnown = false;
       }
     }

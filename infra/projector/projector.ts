@@ -131,8 +131,8 @@ class RunningProjector implements Projector {
         await this.#leadOrFollow(signal);
       } catch (error) {
         const line = { error: String(error), failures: failures + 1 };
-        if (error instanceof CheckpointAheadOfLog) log.error('the read models are stopped', line);
-        else log.warn('the projector starts again', line);
+        if (error instanceof CheckpointAheadOfLog) log.error('projector: stopped, checkpoint ahead of the log', line);
+        else log.warn('projector: restarting', line);
       }
       // A long run means that the trouble before it was over.
       if (performance.now() - startedAt > 2 * PAUSES.mostMs) failures = 0;
@@ -207,7 +207,7 @@ class RunningProjector implements Projector {
       },
       parked: ({ projection, event, error }) => {
         this.#options.metrics?.eventParked(projection.name);
-        this.#options.log.error('an event was parked: a read model cannot apply it', {
+        this.#options.log.error('projector: event parked', {
           projection: checkpointKey(projection),
           event_id: event.id,
           type: event.type,
@@ -243,7 +243,7 @@ class RunningProjector implements Projector {
         await clock.sleep(LOOK_EVERY_MS, this.#ending.signal);
       }
     } catch (error) {
-      log.warn('the checkpoints could not be read', { error: String(error) });
+      log.warn('projector: checkpoints not read', { error: String(error) });
     } finally {
       this.#looking = false;
     }

@@ -56,7 +56,7 @@ export class StalledLeader {
     const keys = stalled.map(([key]) => key);
     const ended = await this.#parts.sql.query(END_SESSIONS, [keys.map(lockNumber), STALLED_AFTER_MS]);
     if (ended.length === 0) return;
-    this.#parts.log.warn('the leader of the read models stands still, its session was ended', {
+    this.#parts.log.warn('projector: leader stalled, session ended', {
       projections: keys,
       sessions: ended.length,
     });

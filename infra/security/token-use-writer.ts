@@ -44,7 +44,7 @@ export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
   };
   const writeOrWarn = (): Promise<void> =>
     write().catch((error: unknown) => {
-      log.warn('the last use of tokens could not be written', {
+      log.warn('token use: not written', {
         tokens: unwritten.size,
         error: String(error),
       });

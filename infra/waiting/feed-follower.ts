@@ -106,7 +106,7 @@ export class FeedFollower implements ChangeFeed {
       try {
         await this.#followOnce(signal);
       } catch (error) {
-        log.warn('the feed is followed again, from the end of the log', { error: String(error) });
+        log.warn('feed: subscribed again from the end of the log', { error: String(error) });
         await clock.sleep(FOLLOW_AGAIN_AFTER_MS, signal);
         await this.#startOver().catch(() => undefined); // the store is away: tried again with the subscription
       }
@@ -136,7 +136,7 @@ export class FeedFollower implements ChangeFeed {
     try {
       return changesOf(event, locators);
     } catch (error) {
-      log.error('an event of a feed cannot be read: nobody who waits is told of it', {
+      log.error('feed: event unreadable, waits miss it', {
         event_id: event.id,
         error: String(error),
       });

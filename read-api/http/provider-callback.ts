@@ -69,7 +69,7 @@ function refuse(ports: Ports, source: string, response: Response, error: unknown
   const requestId = String(response.getHeader('Request-Id'));
   if (!(error instanceof GatewayError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    ports.log.error('a request failed', { request_id: requestId, error: text });
+    ports.log.error('http: request failed', { request_id: requestId, error: text });
   } else if (error.code === 'not_found' || error.code === 'origin_not_allowed') {
     ports.accessLog.countRefusal(error.code, source);
   }

@@ -36,7 +36,7 @@ export async function recordRefusal(
     await accessLog.record(refusalEntry(authorOf(request), clock.now(), refusal));
   } catch (failure) {
     accessLog.countRefusal(error.code, 'store-away');
-    log.warn('a refusal could not be recorded', { code: error.code, error: String(failure) });
+    log.warn('access log: refusal not recorded', { code: error.code, error: String(failure) });
   }
 }
 

@@ -70,7 +70,7 @@ function guard({ ports, door }: RestOptions, handle: Handle) {
       if (error instanceof ClientGone || response.writableEnded) return;
       if (!(error instanceof GatewayError)) {
         const fields = { request_id: requestId, path: request.path, error: stackOf(error) };
-        ports.log.error('a request failed', fields);
+        ports.log.error('http: request failed', fields);
       }
       if (!response.headersSent) sendError(response, error, requestId);
       // What was begun cannot be taken back: the client has to see that it did not end well.

@@ -99,7 +99,7 @@ export class EventLog {
 
   #lost(error: unknown): void {
     if (this.#stopped.signal.aborted || this.#reopening) return;
-    this.#options.log.warn('event log writer lost its session', { error: String(error) });
+    this.#options.log.warn('event node: writer lost its session', { error: String(error) });
     this.#reopening = this.#reopen(this.#writer.detach()).finally(() => {
       this.#reopening = null;
     });
@@ -120,7 +120,7 @@ export class EventLog {
         if (error instanceof WriterLockHeld && error.epoch > this.#epoch) this.#options.onOvertaken();
         // Once per reason: another writer may stay for ever.
         if (String(error) !== told) {
-          this.#options.log.warn('event log writer cannot write yet', { error: String(error) });
+          this.#options.log.warn('event node: writer not ready', { error: String(error) });
         }
         told = String(error);
         await delay(waitMs, undefined, { signal }).catch(() => undefined);

@@ -21,7 +21,7 @@ export function readCall(eventLog: EventLog, calls: OpenCalls, log: Log) {
         if (answers.gone) return;
         if (isCallError(error)) call.emit('error', error);
         else {
-          log.warn('event node could not read', { error: String(error) });
+          log.warn('event node: read failed', { error: String(error) });
           call.emit('error', notReady());
         }
       },

@@ -27,7 +27,7 @@ export async function keepRunning(
         server = await launch(port);
         return;
       } catch (error) {
-        log.error('the embedded Postgres does not start again', { error: String(error) });
+        log.error('embedded postgres: restart failed', { error: String(error) });
         await backoff.pause(stopping.signal);
       }
     }
@@ -36,7 +36,7 @@ export async function keepRunning(
     for (;;) {
       await server.gone;
       if (stopping.signal.aborted) return;
-      log.error('the embedded Postgres ended by itself and is started again', { port });
+      log.error('embedded postgres: ended unexpectedly, restarting', { port });
       await again();
     }
   };

@@ -39,7 +39,7 @@ export async function stopOrphan(cluster: string, log: Log): Promise<void> {
     await rm(join(cluster, 'postmaster.pid'), { force: true });
     return;
   }
-  log.warn('Stopping the Postgres that an earlier run left behind', { pid: file.pid });
+  log.warn('embedded postgres: stopping the server of an earlier run', { pid: file.pid });
   const ended = async (): Promise<boolean> => (await lookUpProcess(file.pid))?.startedAt !== facts.startedAt;
   for (const [signal, seconds] of [
     ['SIGINT', 10],

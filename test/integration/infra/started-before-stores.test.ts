@@ -49,7 +49,7 @@ describe('a gateway that is started before its stores', function () {
     return answer.status;
   };
   const waits = (which: string): RegExp =>
-    new RegExp(`"The ${which} is away; this process waits for it"`, 'g');
+    new RegExp(`"startup: waiting for a store","store":"${which}"`, 'g');
 
   it(`is live, not ready, says so once, and serves when the event store is there ${verifies('contract:20:start-waits')}`, async () => {
     const started = spawn({});
@@ -62,7 +62,7 @@ describe('a gateway that is started before its stores', function () {
     await started.ready();
     expect(await statusOf('/api/v1/identity')).to.equal(401);
     expect(started.errors.match(waits('event store'))).to.have.length(1);
-    expect(started.errors).not.to.include('read is tried again');
+    expect(started.errors).not.to.include('event store: retrying');
     await started.stop();
     expect(await started.ended()).to.equal(0);
   });

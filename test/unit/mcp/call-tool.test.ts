@@ -155,7 +155,7 @@ describe('tools/call', () => {
     const { structuredContent } = await result('note_fail', { code: 'anything' });
     expect(structuredContent.error?.code).to.equal('internal_error');
     expect(JSON.stringify(structuredContent)).to.not.contain('secret');
-    expect(logged).to.deep.equal(['a tool failed']);
+    expect(logged).to.deep.equal(['mcp: tool failed']);
   });
 
   it('answers a key that only this input needs as a tool result', async () => {

@@ -79,7 +79,7 @@ describe('the HTTP server', () => {
 
   it('writes one line per request, with what finds it again and without what is secret', async () => {
     const answer = await stage.call('GET', '/notes/n?text=swordfish');
-    const lines = stage.lines.filter(({ message }) => message === 'request');
+    const lines = stage.lines.filter(({ message }) => message === 'http: request');
     expect(lines).to.have.length(1);
     expect(lines[0]?.fields).to.deep.include({
       method: 'GET',

@@ -56,7 +56,7 @@ describe('postgresSql', function () {
     const lost = once(short, 'error');
     await sql.query('select pg_terminate_backend($1)', [one?.pid]);
     await lost;
-    expect(lines).to.deep.equal(['A database connection was lost while idle']);
+    expect(lines).to.deep.equal(['postgres pool: idle connection lost']);
     // As `pg` tells of a server that stops while the pool says goodbye.
     const ended = short.end();
     short.emit('error', new Error('terminating connection due to administrator command'));

@@ -235,7 +235,7 @@ describe('invoking a capability', () => {
       log: { ...gateway.ports.log, error: (line: string) => lines.push(line) },
     });
     expect((await gateway.invoke(capability, {})).output).to.deep.equal({ ok: 'yes' });
-    expect(lines).to.deep.equal(['answer breaks its schema']);
+    expect(lines).to.deep.equal(['capability: response does not match its schema']);
   });
 
   it('checks items that come again once, and what is around them every time', async () => {
