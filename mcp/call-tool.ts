@@ -131,7 +131,11 @@ function failed({ ports }: Toolbox, tool: Tool, call: ToolCall, error: unknown):
   if (issues.length > 0 && !call.revision.argumentErrorsAsResults) throw invalidParams(tool, issues);
   if (error instanceof GatewayError && ERROR_TABLE[error.code].channel === 'http') throw error;
   if (!(error instanceof GatewayError || error instanceof InvalidArguments)) {
-    ports.log.error('mcp: tool failed', { tool: tool.name, request_id: call.requestId, error: describe(error) });
+    ports.log.error('mcp: tool failed', {
+      tool: tool.name,
+      request_id: call.requestId,
+      error: describe(error),
+    });
   }
   const told = issues.length > 0 ? invalidRequest(tool, issues) : error;
   const result = errorResult(told, call.requestId, { textBlock: ports.server.mcpTextBlock });
@@ -183,5 +187,5 @@ function sentenceOf(tool: Tool, issues: readonly ArgumentIssue[]): string {
   const list = issues
     .slice(0, MAX_NAMED_ISSUES)
     .map(({ path, message }) => `${path === '' ? 'arguments' : path}: ${message}`);
-  return `Invalid arguments for ${tool.name}: ${list.join('; ')}. Mend them and call again; nothing was done.`;
+  return `Invalid arguments for ${tool.name}: ${list.join('; ')}. Correct them and call again; nothing was done.`;
 }

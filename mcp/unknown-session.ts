@@ -11,10 +11,7 @@ export async function unknownSession(
   { caller, client }: AuthenticatedRequest,
   requestId: string,
 ): Promise<GatewayError> {
-  const refusal = new GatewayError(
-    'session_not_found',
-    'There is no such MCP session (any more); send initialize again.',
-  );
+  const refusal = new GatewayError('session_not_found', 'Unknown or expired MCP session; send initialize.');
   const author = {
     orgId: caller.org.id,
     actor: {

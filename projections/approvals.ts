@@ -168,7 +168,7 @@ const checkIdOf = (operationId: string): string => withPrefix('chk', operationId
 
 function rowOf(id: string, state: OperationState): Row {
   const { submitted, mailboxId, approval } = state;
-  if (submitted === null || approval === null) throw new Error(`operation ${id} waits for nobody`);
+  if (submitted === null || approval === null) throw new Error(`operation ${id} has no approval`);
   return {
     id: checkIdOf(id),
     org_id: submitted.orgId,

@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
     'its tool hint and its effect disagree',
     ({ tool, effect }) => (tool?.hints.readOnly ?? effect === 'read') !== (effect === 'read'),
   ],
-  ['nobody could ever call it', ({ access }) => typeof access !== 'string' && access.any.length === 0],
+  ['no caller could ever use it', ({ access }) => typeof access !== 'string' && access.any.length === 0],
 ];
 
 const problemsOf = (capability: Capability): readonly string[] =>

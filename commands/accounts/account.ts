@@ -21,7 +21,7 @@ export const EmailReserved = defineEvent({
 
 export const PasswordSet = defineEvent({
   type: 'PasswordSet',
-  summary: 'A person got a password, or another one. Its hash lies in the vault, never in an event.',
+  summary: 'A person got a new password. Its hash is stored in the vault, never in an event.',
   data: z.object({ by: z.enum(['setup', 'link', 'change']) }),
 });
 

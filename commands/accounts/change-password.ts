@@ -21,7 +21,7 @@ export const resetPassword = definePublicRoute<z.output<typeof ResetInput>, Noth
   summary: 'Sets a password with the token of a one-time link.',
   description:
     'Uses the token of a one-time link up and sets the password of the person it was made for. Every session of that person ' +
-    'ends; nobody is signed in by it.',
+    'ends; this does not sign in.',
   rest: { method: 'post', path: '/auth/password/reset', status: 204 },
   input: ResetInput,
   output: Nothing,

@@ -25,8 +25,8 @@ export const createSessionToken = defineCapability<Input, SessionToken>({
   summary: 'Makes a JWT of at most ten minutes from this session.',
   description:
     'Makes a JWT for MCP or for REST with scopes you hold. It ends with the session at the latest, is refused as soon as the ' +
-    'session ends, acts on your behalf (delegated), never decides approvals and makes no tokens. What wants a fresh password of ' +
-    'the session wants it with this token too.',
+    'session ends, acts on your behalf (delegated), never decides approvals and makes no tokens. What needs a fresh password in ' +
+    'the session needs it with this token too.',
   effect: 'write',
   access: 'stepped-up-session',
   rest: { method: 'post', path: '/auth/session/token' },

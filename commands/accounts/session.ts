@@ -96,7 +96,7 @@ export function stepUp(state: SessionState, now: Date): readonly Fact<SessionEve
     throw new GatewayError('token_revoked', 'This session is over; sign in again.');
   }
   if (Date.parse(state.expiresAt) <= now.getTime()) {
-    throw new GatewayError('token_expired', 'This session has run out; sign in again.');
+    throw new GatewayError('token_expired', 'This session has expired; sign in again.');
   }
   return [{ type: 'SessionSteppedUp', data: { user_id: state.userId, until: after(now, STEP_UP_MS) } }];
 }

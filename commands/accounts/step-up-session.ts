@@ -14,7 +14,7 @@ type SteppedUp = z.output<typeof SteppedUp>;
 export const stepUpSession = defineCapability<z.output<typeof Input>, SteppedUp>({
   name: 'step_up',
   title: 'Confirm the password',
-  summary: 'Gives the password again, for what wants it fresh.',
+  summary: 'Enters the password again, for calls that need a fresh one.',
   description:
     'For 15 minutes this session may decide approvals, set the policy, issue tokens and change credentials, as far as your ' +
     'role goes. Signing in counts as the first time.',

@@ -11,17 +11,17 @@ import { holdsOn } from './operation-sight.ts';
 
 const Input = z.strictObject({
   approval_id: ApprovalId,
-  reason: z.string().min(1).max(1_000).optional().describe('Kept with the check.'),
+  reason: z.string().min(1).max(1_000).optional().describe('Kept with the approval.'),
 });
 export type CancelInput = z.output<typeof Input>;
 
 export const cancelApproval = defineCapability<CancelInput, Approval>({
   name: 'cancel_approval',
   title: 'Cancel approval',
-  summary: 'Withdraw a check; nothing of it will run.',
+  summary: 'Withdraw an approval; nothing of it will run.',
   description:
-    'Withdraw a check that waits for a decision or for its commit. Nothing of it will run, and a draft can be edited ' +
-    'again. approval_not_pending: it is too late, it was decided, is being run or has run; see its status.',
+    'Withdraw an approval that waits for a decision or for its commit. Nothing of it will run, and its draft can be edited ' +
+    'again. approval_not_pending: too late, it was already decided or run; see its status.',
   effect: 'write',
   // A person without a grant (any more) is judged by the check.
   access: { any: ['approvals:cancel'], freeInSession: true },
@@ -75,6 +75,6 @@ function assertMayCancel({ caller }: Context, { mailboxId, requesterId, behindId
     throw new GatewayError('insufficient_scope', message, { details });
   }
   if (principal.id === requesterId || principal.id === behindId || actor === 'person') return;
-  const message = 'A check is withdrawn by whoever asked for it, or by a person.';
+  const message = 'Only the requester or a person may withdraw an approval.';
   throw new GatewayError('insufficient_scope', message, { details });
 }

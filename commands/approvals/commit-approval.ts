@@ -18,20 +18,20 @@ const Input = z.strictObject({
     .string()
     .max(64)
     .optional()
-    .describe('Refuse with version_conflict when the check is about other content.'),
+    .describe('Refuse with version_conflict when the approval has another content_hash.'),
 });
 export type CommitInput = z.output<typeof Input>;
 
 export const commitApproval = defineCapability<CommitInput, OperationReply>({
   name: 'approval_commit',
   title: 'Commit approval',
-  summary: 'Run what a check is about, exactly as it was approved.',
+  summary: 'Run an approval, exactly as it was approved.',
   description:
-    'Run a check whose status is pending_commit: the very messages or the very mail that was approved, and nothing else. ' +
-    'Everything is looked at again first: approval_pending = nobody decided yet; approval_expired, approval_invalidated, ' +
-    'selection_changed = nothing ran and nothing will, ask anew. mailbox_unavailable = nothing ran, commit again later. ' +
-    'completed: see results. With approval.commit_at it runs by itself then, and cancel_approval stops it; once it has begun, ' +
-    'the answer tells how it goes.',
+    'Run an approval with status pending_commit: exactly the messages or the mail that was approved, nothing else. ' +
+    'Everything is revalidated first. approval_pending: not decided yet. approval_expired, approval_invalidated, ' +
+    'selection_changed: nothing ran and nothing will, make a new request. mailbox_unavailable: nothing ran, commit again later. ' +
+    'completed: see results. With approval.commit_at it runs automatically then, and cancel_approval stops it; once it has begun, ' +
+    'the response shows its progress.',
   effect: 'write',
   access: { any: ['approvals:commit'] },
   rest: { method: 'post', path: '/approvals/:approval_id/approval_commit' },
@@ -117,6 +117,6 @@ function assertMayCommit({ caller }: Context, { mailboxId, requesterId }: FoundA
     throw new GatewayError('insufficient_scope', message, { details });
   }
   if (caller.principal.id === requesterId || caller.actor === 'person') return;
-  const message = 'A check is committed by whoever asked for it, or by a person who is signed in.';
+  const message = 'Only the requester or a signed-in person may commit an approval.';
   throw new GatewayError('insufficient_scope', message, { details });
 }

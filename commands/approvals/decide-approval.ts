@@ -16,7 +16,7 @@ const Input = z
   .strictObject({
     approval_id: ApprovalId,
     decision: z.enum(['approve', 'reject']),
-    content_hash: z.string().min(1).max(64).describe('Of what was looked at: see the preview.'),
+    content_hash: z.string().min(1).max(64).describe('The content_hash shown in the preview.'),
     reason: z.string().min(1).max(1_000).optional().describe('A rejection needs one.'),
   })
   .refine(({ decision, reason }) => decision === 'approve' || reason !== undefined, {
@@ -28,9 +28,9 @@ type Input = z.output<typeof Input>;
 export const decideApproval = defineCapability<Input, Approval>({
   name: 'decide_approval',
   title: 'Decide approval',
-  summary: 'Approve or reject a check, as a person who is signed in.',
+  summary: 'Approve or reject an approval, as a signed-in person.',
   description:
-    'A vote counts once per person and hash; one rejection ends the check. With the last approval it can be committed, or ' +
+    'A vote counts once per person and hash; one rejection ends the approval. After the last vote it can be committed, or ' +
     'is committed at once where its policy says so; a commit that fails then takes nothing back from the vote.',
   effect: 'write',
   access: { any: ['approvals:decide'] },

@@ -10,7 +10,7 @@ import { operationOfApproval } from '../operations/operation-id.ts';
 import { sightOf } from './operation-sight.ts';
 import { type Approval, approvalPayload } from '../operations/approval-payload.ts';
 
-export const ApprovalId = z.string().max(64).describe('The chk_ id of a check.');
+export const ApprovalId = z.string().max(64).describe('The chk_ id of an approval.');
 
 export interface FoundApproval {
   readonly operationId: string;

@@ -7,7 +7,7 @@ import type { Action } from '../messages/actions.ts';
 import { OperationReply } from '../operations/operation.ts';
 import { submitOperation } from '../messages/submit-operation.ts';
 
-const Reason = z.string().min(1).max(1_000).describe('Why; whoever decides reads it.');
+const Reason = z.string().min(1).max(1_000).describe('The reason, shown to the approvers.');
 const common = {
   mailbox_id: MailboxIdParameter,
   message_ids: MessageIds,
@@ -32,7 +32,7 @@ interface Wish<Input extends Common> {
 
 const THEN =
   'Nothing runs yet. pending_commit: approval_commit runs it. awaiting_approval: a person has to approve first; ' +
-  'monitor_approval tells when. policy_denied: it cannot be had.';
+  'monitor_approval waits for it. policy_denied: not permitted, do not retry.';
 
 const defineWish = <Input extends Common>(wish: Wish<Input>): CapabilityDefinition<Input, OperationReply> =>
   defineCapability({
@@ -91,8 +91,8 @@ export const wantsToCopy = defineWish({
 export const wantsToExpunge = defineWish({
   name: 'wants_to_expunge',
   title: 'Prepare to expunge',
-  summary: 'Prepare messages to be removed for good.',
-  what: 'Prepare to remove messages from the mail server for good: nobody can bring them back. To throw them away use trash.',
+  summary: 'Prepare messages to be deleted permanently.',
+  what: 'Prepare to delete messages from the mail server permanently; they cannot be restored. To move them to the trash, use trash.',
   scope: 'messages:expunge',
   input: z.strictObject({ ...common, reason: Reason }),
   action: () => ({ type: 'expunge' }),

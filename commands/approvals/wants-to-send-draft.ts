@@ -11,8 +11,8 @@ export const wantsToSendDraft = defineCapability({
   summary: 'Prepare a draft to be sent.',
   description:
     'Fix a draft exactly as it would be sent; nothing goes out yet. awaiting_approval: a person has to approve first, ' +
-    'monitor_approval tells when. pending_commit: approval_commit sends it. Editing the draft ends the check, so ask ' +
-    'again afterwards. approval_pending: a check of this draft is open already. policy_denied: it cannot be had.',
+    'monitor_approval waits for it. pending_commit: approval_commit sends it. Editing the draft ends the approval, so ask ' +
+    'again afterwards. approval_pending: this draft already has an open approval. policy_denied: not permitted, do not retry.',
   effect: 'write',
   access: { any: ['drafts:send'] },
   rest: { method: 'post', path: '/drafts/:draft_id/wants_to_send_draft' },
@@ -23,7 +23,7 @@ export const wantsToSendDraft = defineCapability({
   idempotency: { kind: 'operation', required: () => true },
   input: z.strictObject({
     draft_id: DraftId,
-    reason: z.string().min(1).max(1_000).optional().describe('Why; whoever decides reads it.'),
+    reason: z.string().min(1).max(1_000).optional().describe('The reason, shown to the approvers.'),
     expected_version: z
       .int()
       .min(1)

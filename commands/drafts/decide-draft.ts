@@ -27,13 +27,9 @@ export function assertEditable({ status }: DraftState): void {
 }
 
 const locked = (status: DraftStatus): GatewayError =>
-  new GatewayError(
-    'draft_locked',
-    `The draft is ${status.replace('_', ' ')}; it cannot be changed any more.`,
-    {
-      details: { status },
-    },
-  );
+  new GatewayError('draft_locked', `The draft is ${status.replace('_', ' ')}; it can no longer be changed.`, {
+    details: { status },
+  });
 
 /** The draft a change rests on. */
 export interface Expected {

@@ -117,7 +117,7 @@ export type Release = (typeof RELEASES)[number];
 export const DraftReleased = defineEvent({
   type: 'DraftReleased',
   publicName: 'draft.released',
-  summary: 'The check of a draft ended and nothing was sent: the draft is open again.',
+  summary: 'The approval of a draft ended and nothing was sent: the draft is open again.',
   data: z.object({ operation_id: z.string(), why: z.enum(RELEASES) }),
 });
 

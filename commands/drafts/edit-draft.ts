@@ -155,7 +155,7 @@ export const editDraftCapability = defineCapability<EditDraftInput, Draft>({
   summary: 'Replaces recipients, subject, body and attachments of a draft.',
   description:
     'Replace everything a draft says; what is not named is gone, quoted text included. To change single fields use ' +
-    'patch_draft. expected_version makes sure nobody changed it meanwhile. A draft under review goes back to open.',
+    'patch_draft. With expected_version it is refused if the draft changed meanwhile. A draft under review becomes open again.',
   effect: 'write',
   access: { any: ['drafts:write'] },
   rest: { method: 'post', path: '/drafts/:draft_id/edit_draft' },
@@ -177,7 +177,7 @@ export const patchDraftCapability = defineCapability<PatchDraftInput, Draft>({
   summary: 'Changes single fields of a draft.',
   description:
     'Change only the fields you name; null clears one. A body given as text, html or markdown replaces the whole body. ' +
-    'attachments takes {"add": […], "remove": [ids]}. expected_version makes sure nobody changed it meanwhile.',
+    'attachments takes {"add": […], "remove": [ids]}. With expected_version it is refused if the draft changed meanwhile.',
   effect: 'write',
   access: { any: ['drafts:write'] },
   rest: { method: 'post', path: '/drafts/:draft_id/patch_draft' },

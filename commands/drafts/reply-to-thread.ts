@@ -55,7 +55,7 @@ export async function replyToThread(context: Context, input: ReplyInput, admit: 
 const nobodyToAnswer = (skipped: readonly SkippedRecipient[]): GatewayError =>
   new GatewayError(
     'invalid_request',
-    'The message names nobody an answer can go to; say with to_add who shall have it.',
+    'The message has no address that a reply can go to; add recipients with to_add.',
     { details: { skipped_recipients: skipped } },
   );
 

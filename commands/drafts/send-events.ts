@@ -44,7 +44,7 @@ export const SendDataBegun = defineEvent({
 
 export const SendPostponed = defineEvent({
   type: 'SendPostponed',
-  summary: 'An attempt surely sent nothing and may succeed later: the same bytes are tried again.',
+  summary: 'An attempt certainly sent nothing and may succeed later: the same bytes are retried.',
   data: z.object({
     operation_id: z.string(),
     attempt: z.int(),
@@ -78,7 +78,7 @@ export const DraftSent = defineEvent({
 export const DraftSendFailed = defineEvent({
   type: 'DraftSendFailed',
   publicName: 'draft.send_failed',
-  summary: 'The message was surely not sent and will not be tried again; the draft can be edited.',
+  summary: 'The message was certainly not sent and will not be retried; the draft can be edited.',
   data: z.object({
     operation_id: z.string(),
     attempt: z.int(),
@@ -95,14 +95,14 @@ export const DraftSendUnknown = defineEvent({
   type: 'DraftSendUnknown',
   publicName: 'draft.send_unknown',
   summary:
-    'Nobody can tell whether the message was sent; it is looked for in Sent and never sent again blindly.',
+    'It is unknown whether the message was sent; the gateway looks for it in Sent and never sends it again blindly.',
   data: z.object({ operation_id: z.string(), attempt: z.int() }),
 });
 
 export const SentCopyFiled = defineEvent({
   type: 'SentCopyFiled',
   summary:
-    'A copy lies in the Sent folder: put there by the gateway, or found there because the server files it.',
+    'A copy is in the Sent folder: stored there by the gateway, or found there because the server files it.',
   data: z.object({
     operation_id: z.string(),
     filed_by: z.enum(['gateway', 'server']),

@@ -54,7 +54,7 @@ async function textOf(markup: Markup, { text }: FetchedMessage): Promise<string>
   if (text.isMissing) {
     throw new GatewayError(
       'mailbox_unavailable',
-      'The mail server did not give the text of this message, asked twice; try again.',
+      'The mail server did not return the text of this message, in two attempts; try again.',
       { retryAfterSeconds: RETRY_SECONDS },
     );
   }
@@ -119,7 +119,7 @@ function leftOut(addresses: readonly Address[]): readonly SkippedRecipient[] {
   if (skipped.length <= MOST_LEFT_OUT) return skipped;
   throw new GatewayError(
     'invalid_request',
-    `The message names ${String(skipped.length)} addresses that no answer can go to, more than a draft can tell; answer its sender alone, or start a draft.`,
+    `The message names ${String(skipped.length)} addresses that a reply cannot go to, more than a draft can list; reply to its sender only, or start a draft.`,
     { details: { skipped_recipients: skipped.slice(0, MOST_LEFT_OUT) } },
   );
 }

@@ -35,7 +35,7 @@ export const actOnEmail = defineCapability<Input, OperationReply>({
   description:
     'message_actions changes messages named by ids from email_query, or by folder and filter; the others write a ' +
     'draft, and draft_send sends one, once. authorization.mode "preview" shows what would happen and changes nothing. ' +
-    'awaiting_approval: a person decides, email_await tells when; then one with commit_at runs by itself, any other when ' +
+    'awaiting_approval: a person decides, email_await waits for it; then one with commit_at runs automatically, any other when ' +
     'email_requests commits it. Always read status and each result: ids change when a message moves (new_message_id). Example: ' +
     '{"operation":{"type":"message_actions","select":{"message_ids":["msg_…"]},"actions":[{"type":"archive"}]},' +
     '"idempotency_key":"archive-1"}',

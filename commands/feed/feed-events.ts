@@ -65,7 +65,7 @@ export const FolderIndexed = defineEvent({
 export const FolderReset = defineEvent({
   type: 'FolderReset',
   publicName: 'mailbox.sync_reset',
-  summary: 'The mail server numbered the messages of a folder anew (UIDVALIDITY): old ids are stale.',
+  summary: 'The mail server changed the UIDVALIDITY of a folder: old ids are stale.',
   data: z.object({
     mailbox_id: z.string(),
     folder: z.int().min(1),

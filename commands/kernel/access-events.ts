@@ -8,7 +8,7 @@ import type { AccessEntry } from '../ports/ports.ts';
 export const BodiesRead = defineEvent({
   type: 'BodiesRead',
   summary:
-    'Message bodies, raw messages, attachments, drafts or checks were handed out; one event per request and mailbox.',
+    'Message bodies, raw messages, attachments, drafts or approvals were read; one event per request and mailbox.',
   data: z.object({
     mailbox_id: z.string(),
     message_ids: z.array(z.string()),
@@ -49,7 +49,7 @@ export const RequestRefused = defineEvent({
 export const PolicyDenied = defineEvent({
   type: 'PolicyDenied',
   publicName: 'policy.denied',
-  summary: 'A rule of the policy denied what a known caller asked for.',
+  summary: 'A rule of the policy denied the request of a known caller.',
   data: z.object({ ...refused, code: z.literal('policy_denied'), policy: DecidingRule }),
 });
 

@@ -190,7 +190,7 @@ export async function decideAndAppend<State, D extends EventDefinition>(
       if (!(error instanceof WrongExpectedRevision)) throw error;
     }
   }
-  throw new GatewayError('overloaded', 'Many writers change this object at once; try again.');
+  throw new GatewayError('overloaded', 'Many writers are changing this object; try again.');
 }
 
 /** The state after facts just appended, without reading them back. */

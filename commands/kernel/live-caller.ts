@@ -23,7 +23,7 @@ export function callerBehind(state: DirectoryState, token: TokenEntry, now: Date
 export function assertSessionLive({ endedAt, expiresAt }: SessionEntry, now: Date): void {
   if (endedAt !== null) throw sessionOver();
   if (Date.parse(expiresAt) <= now.getTime()) {
-    throw new GatewayError('token_expired', 'This session has run out; sign in again.');
+    throw new GatewayError('token_expired', 'This session has expired; sign in again.');
   }
 }
 

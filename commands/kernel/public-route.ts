@@ -59,7 +59,7 @@ export async function invokePublicRoute(
   context: PublicContext,
 ): Promise<unknown> {
   if (!context.ports.directory.isCurrent) {
-    throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
+    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
   }
   return (await route.handle(parseInput(route.input, input), context)) as unknown;
 }

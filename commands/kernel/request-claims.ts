@@ -208,7 +208,7 @@ async function replaySettled<Output>(claim: Claim, work: Work<Output>): Promise<
   if (claim.settled?.outcome === 'error') throw await replayedError(work.personal, claim.settled.error);
   const output = await work.replay(claim);
   if (output !== null) return output;
-  throw new GatewayError('not_found', 'What this Idempotency-Key made no longer exists.');
+  throw new GatewayError('not_found', 'The result of this Idempotency-Key no longer exists.');
 }
 
 /** A defect, what may pass by itself or be mended, and what turns out later are none: the next request with the key goes on. */

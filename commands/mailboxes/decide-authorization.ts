@@ -35,7 +35,7 @@ export function authorizeProvider(
 const otherHosts = (): GatewayError =>
   new GatewayError(
     'conflict',
-    'The mailbox got other mail servers since the authorization was asked for; ask again.',
+    'The mail servers of the mailbox changed since the authorization was requested; request it again.',
   );
 
 /** Nothing new for a mailbox that waits for its authorization. Throws `not_found`, `conflict` without a provider. */

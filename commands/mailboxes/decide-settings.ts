@@ -132,7 +132,7 @@ export const needsCredentials = (): GatewayError => {
 function restore(state: MailboxRecord, now: Date): readonly MailboxFact[] {
   if (state.state !== 'removed') return [];
   if (state.eraseAt !== null && Date.parse(state.eraseAt) <= now.getTime()) {
-    throw new GatewayError('conflict', 'This mailbox is being erased and cannot be restored any more.');
+    throw new GatewayError('conflict', 'This mailbox is being erased and can no longer be restored.');
   }
   return [{ type: 'MailboxRestored', data: {} }];
 }

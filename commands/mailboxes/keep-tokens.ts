@@ -20,7 +20,7 @@ export function assertStillAllowed(
   const now = clock.now();
   const caller = callerBy(directory.state, requester.tokenId, now);
   if (caller === null) {
-    throw new GatewayError('insufficient_scope', 'Who asked for this may not do so any more.', {
+    throw new GatewayError('insufficient_scope', 'The requester may no longer do this.', {
       details: { required: ['mailboxes:manage'] },
     });
   }

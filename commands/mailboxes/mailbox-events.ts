@@ -48,7 +48,7 @@ export const MailboxChanged = defineEvent({
 
 export const MailboxCredentialsStored = defineEvent({
   type: 'MailboxCredentialsStored',
-  summary: 'Credentials of a mailbox were stored; the secret itself lies encrypted outside the log.',
+  summary: 'Credentials of a mailbox were stored; the secret itself is stored encrypted, outside the log.',
   data: z.object({}),
 });
 
@@ -61,7 +61,7 @@ export const MailboxProviderAuthorized = defineEvent({
 export const MailboxProviderAuthorizationWithdrawn = defineEvent({
   type: 'MailboxProviderAuthorizationWithdrawn',
   summary:
-    "A mailbox's authorization was ended and its tokens erased; `revoked` tells whether the provider knows.",
+    "A mailbox's authorization was ended and its tokens erased; `revoked` says whether the provider was informed.",
   data: z.object({ provider: z.string(), revoked: z.boolean() }),
 });
 
@@ -74,7 +74,7 @@ export const MailboxConnectionStarted = defineEvent({
 export const MailboxSyncStarted = defineEvent({
   type: 'MailboxSyncStarted',
   summary:
-    'A mailbox answers, its server offers these capabilities; the first pass over its folders goes on.',
+    'A mailbox answers, its server offers these capabilities; the first pass over its folders continues.',
   data: z.object({ capabilities: z.array(z.string()) }),
 });
 
@@ -88,7 +88,7 @@ export const MailboxConnected = defineEvent({
 export const MailboxConnectionFailed = defineEvent({
   type: 'MailboxConnectionFailed',
   publicName: 'mailbox.connection_failed',
-  summary: 'The mail server could not be reached; it is tried again with growing pauses.',
+  summary: 'The mail server could not be reached; it is retried with growing pauses.',
   data: z.object({ reason: z.string() }),
 });
 
@@ -101,7 +101,7 @@ export const MailboxAuthFailed = defineEvent({
 
 export const MailboxDegraded = defineEvent({
   type: 'MailboxDegraded',
-  summary: 'A mailbox can be used, but its server holds the gateway back: what it tells comes late.',
+  summary: 'A mailbox can be used, but its server throttles the gateway: changes arrive late.',
   data: z.object({ reason: z.string() }),
 });
 
@@ -164,7 +164,7 @@ export const FolderRenamed = defineEvent({
 
 export const FolderRolesDetected = defineEvent({
   type: 'FolderRolesDetected',
-  summary: 'Roles of folders as the mail server or their names tell them.',
+  summary: 'Roles of folders, from the mail server or from their names.',
   data: z.object({ roles: z.partialRecord(folderRole, z.int()) }),
 });
 

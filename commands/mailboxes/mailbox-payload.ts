@@ -89,7 +89,7 @@ type PayloadPorts = Pick<Ports, 'locators' | 'server' | 'clock' | 'mirrorVersion
 /** The mailbox as the directory and its worker know it. Throws `store_unavailable`. */
 export async function describeMailbox(ports: PayloadPorts, entry: MailboxEntry): Promise<Mailbox> {
   const [described] = await describeMailboxes(ports, [entry]);
-  if (!described) throw new Error('one mailbox was asked for');
+  if (!described) throw new Error('one mailbox was requested');
   return described;
 }
 

@@ -54,7 +54,7 @@ export const putFolderRoles = defineCapability<Input, FolderRoleMap>({
   summary: 'Maps roles such as archive or trash to folders, or creates the folder.',
   description:
     'Maps each role named to a folder id, to null (none), or to {"create": "Archive"}, which makes the folder on the mail ' +
-    'server where it is missing. A mapping wins over what the server tells. It changes what grants with folder_roles reach, so it ' +
+    'server where it is missing. A mapping takes precedence over the server. It changes what grants with folder_roles reach, so it ' +
     'needs mailboxes:grants too, in a session a fresh password, and a grant without folder_roles.',
   effect: 'write',
   access: {
@@ -138,6 +138,6 @@ function numberAt(folders: readonly FolderEntry[], path: string): number {
   if (folder) return folder.number;
   throw new GatewayError(
     'provider_rejected',
-    'The mail server put the new folder elsewhere (a prefix such as "INBOX." may be needed); look at folders/list.',
+    'The mail server put the new folder elsewhere (a prefix such as "INBOX." may be needed); see folders/list.',
   );
 }

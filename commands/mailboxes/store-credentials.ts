@@ -20,7 +20,7 @@ export const putCredentials = defineCapability<Input, Nothing>({
   name: 'put_mailbox_credentials',
   title: 'Store credentials',
   summary: 'Stores new credentials of a mailbox; they can never be read again.',
-  description: 'Stores new credentials for the hosts as they are and connects the mailbox anew.',
+  description: 'Stores new credentials for the current hosts and reconnects the mailbox.',
   effect: 'write',
   access: { any: ['mailboxes:manage'], mailbox: ({ mailbox_id }) => mailbox_id, steppedUp: true },
   rest: { method: 'put', path: '/mailboxes/:mailbox_id/credentials', status: 204 },

@@ -32,7 +32,7 @@ type ConnectionTest = z.output<typeof ConnectionTest>;
 export const testConnection = defineCapability<Input, ConnectionTest>({
   name: 'test_mailbox_connection',
   title: 'Test a connection',
-  summary: 'Signs in to the IMAP and SMTP hosts and tells how far it came.',
+  summary: 'Logs in to the IMAP and SMTP hosts and returns the result of each step.',
   description:
     'Signs in once to the stored hosts, or to those sent. Stored credentials only go to the host and port they were ' +
     'stored for; other hosts need `auth`. Changes nothing, also not the state of the mailbox.',

@@ -79,7 +79,7 @@ export function checkActions(actions: readonly Action[]): void {
     if (takesAway(action) && index < actions.length - 1) {
       throw invalid(
         path,
-        `A relocating action (${action.type}) must be the last: afterwards the message is not there any more.`,
+        `A relocating action (${action.type}) must be the last: afterwards the message is no longer there.`,
       );
     }
   });

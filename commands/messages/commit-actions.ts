@@ -128,7 +128,7 @@ function changed(gone: readonly string[], folders = 0): Executed {
   const what = folders > 0 ? 'A destination folder is' : `${String(gone.length)} of the messages are`;
   const refusal = new GatewayError(
     'selection_changed',
-    `${what} not what was approved any more. Nothing was done; ask for it anew.`,
+    `${what} no longer what was approved. Nothing was done; make a new request.`,
     { details: { message_ids: gone, folders, reason: 'targets_gone' } },
   );
   return { end: 'invalid', reason: 'targets_gone', refusal };
@@ -184,7 +184,7 @@ async function executeOn(mail: MailSession, ports: Ports, { ready, refs, begun }
 const overtaken = (): GatewayError =>
   new GatewayError(
     'provider_timeout',
-    'The commit took too long and is being looked up; ask for its operation.',
+    'The commit took too long and is being reconciled; read its operation.',
     {
       retryAfterSeconds: 5,
     },

@@ -15,12 +15,12 @@ interface Later {
 
 type Verdict = Pick<ItemResult, 'outcome' | 'new_message_id' | 'error'>;
 
-const STALE = { code: 'message_stale', message: 'The message was not there any more.' };
+const STALE = { code: 'message_stale', message: 'The message was no longer there.' };
 const NOT_DONE: Verdict = {
   outcome: 'failed',
   error: {
     code: 'mailbox_unavailable',
-    message: 'The connection broke before this was done; it may be asked again.',
+    message: 'The connection broke before this was done; it may be requested again.',
   },
 };
 const ONLY_COPIED: Verdict = {

@@ -19,7 +19,7 @@ export async function fixActions(
 ): Promise<Pick<ApprovalRequest, 'manifest' | 'action' | 'cardinality' | 'warnings'>> {
   const present = targets.filter(({ stale }) => !stale);
   if (present.length === 0) {
-    const message = 'None of these messages is at its place any more; query again for their new ids.';
+    const message = 'None of these messages is in its place; query again for their new ids.';
     throw new GatewayError('message_stale', message);
   }
   const fixed = { operationId, mailbox, steps, targets: present, faces: await facesOf(mail, present) };

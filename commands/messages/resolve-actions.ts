@@ -22,7 +22,7 @@ export function unknownItems({ results }: Pick<OperationState, 'results'>): read
   if (results === null) {
     throw new GatewayError(
       'conflict',
-      'The operation has no outcome yet; what it leaves open is looked up by itself first.',
+      'The operation has no outcome yet; it is reconciled automatically first.',
     );
   }
   const unknown = results.filter(({ outcome }) => outcome === 'unknown');

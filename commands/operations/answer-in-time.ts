@@ -36,8 +36,8 @@ export async function answerInTime(
 }
 
 function slowness(operationId: string | null, { idempotencyKey }: Context['request']): string {
-  if (operationId === null) return 'The mail server is slow; nothing is changed. Ask again.';
+  if (operationId === null) return 'The mail server is slow; nothing was changed. Try again.';
   return idempotencyKey === null
-    ? 'The mail server is slow; the work goes on, and the audit trail will show its outcome.'
-    : 'The mail server is slow; the work goes on: ask again with the same Idempotency-Key.';
+    ? 'The mail server is slow; the operation continues, and the audit trail will show its outcome.'
+    : 'The mail server is slow; the operation continues: repeat the request with the same Idempotency-Key.';
 }

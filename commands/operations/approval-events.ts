@@ -26,7 +26,7 @@ export type ApprovalTerms = z.output<typeof ApprovalTerms>;
 export const ApprovalRequested = defineEvent({
   type: 'ApprovalRequested',
   publicName: 'approval.requested',
-  summary: 'An operation waits: what would happen is fixed in a manifest, and nothing else can be run.',
+  summary: 'An operation waits: a manifest fixes what would happen, and nothing else can run.',
   data: z.object({
     /** A single action's type, `message_actions` for several, `send_draft` for a send. */
     action: z.string(),
@@ -63,7 +63,7 @@ export const ApprovalVoteCast = defineEvent({
 export const ApprovalGranted = defineEvent({
   type: 'ApprovalGranted',
   publicName: 'approval.granted',
-  summary: 'Everybody who has to has approved, or policy wanted nobody; it can be committed.',
+  summary: 'The quorum is complete, or policy requires none; it can be committed.',
   data: z.object({
     by: z.enum(['policy', 'quorum']),
     /** The first commit begins before this. */
@@ -73,7 +73,8 @@ export const ApprovalGranted = defineEvent({
 
 export const CommitScheduled = defineEvent({
   type: 'CommitScheduled',
-  summary: 'The gateway commits the check by itself at the time named; until then it can be cancelled.',
+  summary:
+    'The gateway commits the approval automatically at the given time; until then it can be cancelled.',
   data: z.object({
     commit_at: instant,
     why: z.enum(['auto_commit', 'undo', 'retry']),
@@ -82,7 +83,7 @@ export const CommitScheduled = defineEvent({
 
 export const CommitStarted = defineEvent({
   type: 'CommitStarted',
-  summary: 'Everything was checked again and holds: the manifest is about to be executed.',
+  summary: 'Everything was revalidated: the manifest is about to be executed.',
   data: z.object({
     /** Counts from 1. */
     attempt: z.int().min(1),
@@ -94,7 +95,7 @@ export const CommitStarted = defineEvent({
 
 export const CommitAttemptFailed = defineEvent({
   type: 'CommitAttemptFailed',
-  summary: 'A commit surely had no effect and may succeed later; the approval holds on.',
+  summary: 'A commit certainly had no effect and may succeed later; the approval stays valid.',
   data: z.object({
     attempt: z.int().min(1),
     error: z.object({ code: z.string(), message: z.string() }),
@@ -113,14 +114,14 @@ export const ApprovalRejected = defineEvent({
 export const ApprovalCancelled = defineEvent({
   type: 'ApprovalCancelled',
   publicName: 'approval.cancelled',
-  summary: 'The check was withdrawn before anything ran.',
+  summary: 'The approval was withdrawn before anything ran.',
   data: z.object({ reason: sealedText.nullable() }),
 });
 
 export const ApprovalExpired = defineEvent({
   type: 'ApprovalExpired',
   publicName: 'approval.expired',
-  summary: 'Nobody decided or committed in time. Silence is "no".',
+  summary: 'Not decided or committed in time. Silence is "no".',
   data: z.object({
     /** When it expired; the event may be written later. */
     expired_at: instant,
@@ -130,7 +131,7 @@ export const ApprovalExpired = defineEvent({
 export const ApprovalSuperseded = defineEvent({
   type: 'ApprovalSuperseded',
   publicName: 'approval.superseded',
-  summary: 'The draft was edited: what was to be approved is not what would be sent any more.',
+  summary: 'The draft was edited: the approved content is no longer what would be sent.',
   data: z.object({ draft_version: z.int() }),
 });
 
@@ -149,7 +150,7 @@ export type Invalidation = (typeof INVALIDATIONS)[number];
 export const ApprovalInvalidated = defineEvent({
   type: 'ApprovalInvalidated',
   publicName: 'approval.invalidated',
-  summary: 'What the check rested on is gone: it can never be committed.',
+  summary: 'What the approval depended on is gone: it can never be committed.',
   data: z.object({
     reason: z.enum(INVALIDATIONS),
     /** What policy says now, where that is why. */
@@ -160,14 +161,14 @@ export const ApprovalInvalidated = defineEvent({
 export const ApprovalCommitted = defineEvent({
   type: 'ApprovalCommitted',
   publicName: 'approval.committed',
-  summary: 'What was approved was executed; the outcomes stand beside this.',
+  summary: 'What was approved was executed; the outcomes are in the same append.',
   data: z.object({ attempt: z.int().min(1) }),
 });
 
 export const ApprovalCommitFailed = defineEvent({
   type: 'ApprovalCommitFailed',
   publicName: 'approval.commit_failed',
-  summary: 'The commit failed for good; the outcomes beside this say why.',
+  summary: 'The commit failed permanently; the outcomes in the same append say why.',
   data: z.object({ attempt: z.int().min(1) }),
 });
 

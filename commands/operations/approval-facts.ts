@@ -9,15 +9,17 @@ import { personBehind } from './eligible-approvers.ts';
 import type { Manifest } from './manifest.ts';
 
 export const ApprovalFacts = z.object({
-  confirmation: Confirmation.nullable().describe('What is confirmed; null once the mailbox was erased.'),
+  confirmation: Confirmation.nullable().describe(
+    'What an approver confirms; null once the mailbox was erased.',
+  ),
   warnings: z
     .array(ApprovalWarning)
     .optional()
-    .describe('What was odd about it when it was asked for, the worst first; absent where nobody noted it.'),
+    .describe('Warnings at the time of the request, worst first; absent if none were recorded.'),
   own_request: z
     .boolean()
     .optional()
-    .describe('You are the person behind the request; absent where it is told to several at once.'),
+    .describe('You are the person behind the request; absent in reports to several callers.'),
 });
 export type ApprovalFacts = z.output<typeof ApprovalFacts>;
 

@@ -23,7 +23,7 @@ const VoteOfApproval = z.object({
   reason: z.string().nullable(),
   at: z.string(),
   content_hash: z.string(),
-  own_request: z.boolean().describe('It was asked for in this person’s name.'),
+  own_request: z.boolean().describe('Requested in this person’s name.'),
 });
 
 const Execution = z.object({
@@ -55,22 +55,24 @@ export const ListedApproval = z.object({
   quorum: z.object({
     required: z.int(),
     approved: z.int(),
-    approver_role: z.enum(APPROVER_ROLES).describe('The least role of who decides.'),
+    approver_role: z.enum(APPROVER_ROLES).describe('The minimum role of an approver.'),
     exclude_owner: z.boolean().describe('The person behind the request may not decide it.'),
   }),
   votes: z.array(VoteOfApproval),
   created_at: z.string(),
   expires_at: z.string().describe('When the time for the next step is over.'),
   commit_by: z.string().optional().describe('Once granted: when the time to commit is over.'),
-  commit_at: z.string().optional().describe('When the gateway commits by itself.'),
+  commit_at: z.string().optional().describe('When the gateway commits automatically.'),
   run_by: z
     .object({
-      id: z.string().describe('Whoever asked; a person with approvals:commit there may do it, too.'),
+      id: z
+        .string()
+        .describe('The requester; a person with approvals:commit on the mailbox may also commit.'),
       until: z.string().nullable().describe('Null until it is granted.'),
       within_seconds: z.int().describe('Of the last approval.'),
     })
     .optional()
-    .describe('Nothing runs it by itself: who has to commit it, and until when.'),
+    .describe('Not run automatically: who has to commit it, and until when.'),
   ended_at: z.string().optional(),
   cancel_reason: z.string().nullable().optional(),
   invalidated: z
@@ -80,7 +82,7 @@ export const ListedApproval = z.object({
     })
     .optional(),
   execution: Execution.optional().describe('Once a commit was begun.'),
-  superseded_by: z.string().optional().describe('The check that was asked for in its place.'),
+  superseded_by: z.string().optional().describe('The approval that replaced it.'),
   names: z
     .record(z.string(), z.string())
     .describe('Of the people, agents and the mailbox named here by id, as they are called now.'),
@@ -116,7 +118,7 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
   const { submitted, decided, mailboxId, approval } = state;
   const status = approvalStatusOf(state, now);
   if (!submitted || !decided || mailboxId === null || approval === null || status === null) {
-    throw new Error(`operation ${operationId} has no check`);
+    throw new Error(`operation ${operationId} has no approval`);
   }
   const open = (text: Sealed | null): Promise<string | null> =>
     text === null ? Promise.resolve(null) : personal.open(text);

@@ -36,7 +36,7 @@ export const ApprovalWarning = z.object({
   severity: z.enum(['high', 'medium', 'low']),
   text: z
     .string()
-    .describe('A sentence for people; what others wrote stands in it with everything invisible marked.'),
+    .describe('A sentence for people; text written by others is included with everything invisible marked.'),
 });
 export type ApprovalWarning = z.output<typeof ApprovalWarning>;
 
@@ -65,7 +65,7 @@ export function worstFirst(warnings: readonly ApprovalWarning[]): ApprovalWarnin
   );
 }
 
-export const OWN_REQUEST = medium('own_request', 'You, or an agent of yours, asked for this.');
+export const OWN_REQUEST = medium('own_request', 'You, or an agent of yours, requested this.');
 
 /** Of a change of messages, by itself. */
 export const actionsWarnings = ({ steps, items }: ActionsManifest): readonly ApprovalWarning[] =>
@@ -73,7 +73,7 @@ export const actionsWarnings = ({ steps, items }: ActionsManifest): readonly App
     ? [
         high(
           'permanent_deletion',
-          `${counted(items.length, 'message')} deleted permanently: nobody can bring them back.`,
+          `${counted(items.length, 'message')} deleted permanently and cannot be restored.`,
         ),
       ]
     : [];

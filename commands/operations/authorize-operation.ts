@@ -46,11 +46,11 @@ const THEN = 'then run it with email_requests, action commit.';
 
 const approvalRequired = ({ policy: { decision, ruleId } }: AskedMode): string =>
   decision === 'require'
-    ? `Policy rule ${ruleId} requires a person's approval, which mode execute asks nobody for. Nothing was done. Ask with email_act, authorization.mode request_approval; once it is approved, ${THEN}`
+    ? `Policy rule ${ruleId} requires a person's approval, which mode execute does not request. Nothing was done. Ask with email_act, authorization.mode request_approval; once it is approved, ${THEN}`
     : `This never runs at once. Nothing was done. Prepare it with email_act, authorization.mode prepare; ${THEN}`;
 
 function request({ mayRequest }: AskedMode, mode: ApprovalMode): Admission {
   if (mayRequest) return { request: mode };
-  const message = 'This has to be asked for, and this token lacks the scope approvals:request.';
+  const message = 'This needs an approval, and the token lacks the scope approvals:request.';
   throw new GatewayError('insufficient_scope', message, { details: { required: ['approvals:request'] } });
 }

@@ -30,7 +30,8 @@ export function castVote(state: OperationState, ballot: Ballot): readonly Operat
   const { approval } = state;
   const { now, voterId, decision, contentHash } = ballot;
   const status = approvalStatusOf(state, now);
-  if (approval === null || status === null) throw new Error('what has no check cannot be voted on');
+  if (approval === null || status === null)
+    throw new Error('an operation without an approval cannot be voted on');
   assertApprover(approval, ballot);
   assertContentHash(contentHash, approval.requested);
   const earlier = approval.votes.find(
@@ -53,7 +54,7 @@ function assertApprover({ terms }: ApprovalState, { role, voterId, behindId }: B
     throw new GatewayError('not_an_approver', message, { details: { approver_role: terms.approver_role } });
   }
   if (terms.exclude_owner && voterId === behindId) {
-    const message = 'Policy wants somebody else to decide what was asked for in your name.';
+    const message = 'Policy requires another person to decide what was requested in your name.';
     throw new GatewayError('self_approval_forbidden', message);
   }
 }

@@ -6,10 +6,8 @@ import { type Domains, lookAtAddress } from '../policy/address-look.ts';
 import type { ActionsManifest, Manifest, SendManifest } from './manifest.ts';
 
 export const Confirmation = z.object({
-  sentence: z
-    .string()
-    .describe('What would happen, with everybody who would get it, as text for a confirmation.'),
-  what: z.string().describe('The beginning of the sentence: what would happen, without who gets it.'),
+  sentence: z.string().describe('What would happen, with all recipients, as text for a confirmation.'),
+  what: z.string().describe('The beginning of the sentence: what would happen, without recipients.'),
   destructive: z.boolean().describe('It cannot be undone: messages are deleted permanently.'),
   recipients: z
     .array(

@@ -44,7 +44,7 @@ export const Draft = z.object({
   attachments: z.array(Attachment),
   in_reply_to: z.string().nullable(),
   content_hash: z.string(),
-  version: z.int().describe('Of what it says; counts its edits.'),
+  version: z.int().describe('Of its content; counts its edits.'),
   revision: z
     .int()
     .describe('Counts every change, of its status too. The ETag is "<version>.<revision>", as in "2.5".'),
@@ -66,7 +66,7 @@ export const Draft = z.object({
   skipped_recipients: z
     .array(SkippedRecipient)
     .optional()
-    .describe('Of an answer: addresses of the message that it does not go to.'),
+    .describe('Of a reply: addresses of the message that it does not go to.'),
   created_by: z.string(),
   created_at: z.string(),
   updated_at: z.string(),

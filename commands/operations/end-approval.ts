@@ -13,7 +13,7 @@ export function decideCancel(
   { reason, now }: { readonly reason: Sealed | null; readonly now: Date },
 ): readonly OperationFact[] {
   const status = approvalStatusOf(state, now);
-  if (status === null) throw new Error('what has no check cannot be withdrawn');
+  if (status === null) throw new Error('an operation without an approval cannot be withdrawn');
   if (status === 'cancelled') return [];
   if (!isOpen(status)) throw refusedIn(status);
   return [{ type: 'ApprovalCancelled', data: { reason } }];

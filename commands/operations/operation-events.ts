@@ -99,14 +99,13 @@ export const OperationDecided = defineEvent({
 
 export const ActionsIntended = defineEvent({
   type: 'ActionsIntended',
-  summary: 'The actions are about to be run; without an outcome they are looked up, never repeated.',
+  summary: 'The actions are about to run; without an outcome they are reconciled, never repeated.',
   data: z.object({ steps: z.array(ActionStep) }),
 });
 
 export const SendIntended = defineEvent({
   type: 'SendIntended',
-  summary:
-    'A draft is about to be sent in the version named; what becomes of it stands in the stream of the draft.',
+  summary: 'A draft is about to be sent in the given version; its outcome is in the stream of the draft.',
   data: z.object({
     mailbox_id: z.string(),
     draft_id: z.string(),
@@ -125,19 +124,19 @@ export type SendOutcome = z.output<typeof SendOutcome>;
 
 export const SendOutcomeRecorded = defineEvent({
   type: 'SendOutcomeRecorded',
-  summary: 'What became of a send, as the stream of its draft has it.',
+  summary: 'The outcome of a send, as recorded in the stream of its draft.',
   data: SendOutcome,
 });
 
 export const SendReconciled = defineEvent({
   type: 'SendReconciled',
-  summary: 'An unknown send was settled: a copy was found, or a person said what became of it.',
+  summary: 'An unknown send was settled: a copy was found, or a person resolved it.',
   data: SendOutcome,
 });
 
 export const OperationResolved = defineEvent({
   type: 'OperationResolved',
-  summary: 'A person said what became of what nobody could tell; the outcome that follows rests on it.',
+  summary: 'A person resolved an unknown outcome; the outcome that follows is based on it.',
   data: z.object({ outcome: z.enum(['done', 'not_done']), reason: sealedText }),
 });
 
@@ -149,7 +148,7 @@ export const ActionOutcomesRecorded = defineEvent({
 
 export const ActionsReconciled = defineEvent({
   type: 'ActionsReconciled',
-  summary: 'Unknown outcomes were settled by looking at source and target, or by what a person said.',
+  summary: 'Unknown outcomes were settled by reading source and target, or by a person.',
   data: z.object({ results: z.array(ItemResult) }),
 });
 

@@ -232,7 +232,7 @@ export const OperationReply = z.object({
   results: z.array(ReplyResult),
   summary: Summary.optional(),
   draft_id: z.string().optional(),
-  draft: Draft.optional().describe('The draft as it stands now.'),
+  draft: Draft.optional().describe('The current draft.'),
   approval: z
     .object({
       id: z.string(),
@@ -240,10 +240,10 @@ export const OperationReply = z.object({
       content_hash: z.string().describe('Names exactly what would run.'),
       expires_at: z.string(),
       commit_by: z.string().nullable().describe('Null until it is granted.'),
-      commit_at: z.string().optional().describe('When the gateway commits by itself.'),
+      commit_at: z.string().optional().describe('When the gateway commits automatically.'),
     })
     .optional()
-    .describe('The check, where the operation has one.'),
+    .describe('The approval, if the operation has one.'),
   preview: z
     .object({
       content_hash: z.string(),

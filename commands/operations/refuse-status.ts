@@ -4,20 +4,20 @@ import type { OperationReply } from './operation.ts';
 import type { ApprovalStatus, UnrunStatus } from './approval-status.ts';
 
 const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, message: string]>> = {
-  awaiting_approval: ['approval_pending', 'Nobody has approved this yet; monitor_approval tells when.'],
+  awaiting_approval: ['approval_pending', 'This is not approved yet; monitor_approval waits for it.'],
   pending_commit: ['approval_not_pending', 'This was approved already; it waits for its commit.'],
   committing: ['approval_not_pending', 'This is being committed at the moment.'],
   commit_unknown: [
     'approval_not_pending',
-    'This was committed; what became of it is not known yet and is being looked up.',
+    'This was committed; its outcome is not known yet and is being reconciled.',
   ],
   committed: ['approval_not_pending', 'This was committed already.'],
-  commit_failed: ['approval_not_pending', 'This was committed and failed for good; ask for it anew.'],
+  commit_failed: ['approval_not_pending', 'This was committed and failed permanently; make a new request.'],
   rejected: ['approval_not_pending', 'This was rejected.'],
   cancelled: ['approval_not_pending', 'This was withdrawn.'],
-  expired: ['approval_expired', 'The time to decide or to commit this is over; ask for it anew.'],
-  superseded: ['approval_invalidated', 'The draft was edited since; ask for it anew.'],
-  invalidated: ['approval_invalidated', 'What this rested on is gone; ask for it anew.'],
+  expired: ['approval_expired', 'The time to decide or to commit this is over; make a new request.'],
+  superseded: ['approval_invalidated', 'The draft was edited since; make a new request.'],
+  invalidated: ['approval_invalidated', 'Something this depended on has changed; make a new request.'],
 };
 
 /** The refusal of whatever the check's status does not allow. */
@@ -30,8 +30,8 @@ const ENDED: Readonly<Record<UnrunStatus, string>> = {
   rejected: 'The approval was rejected.',
   cancelled: 'The approval was withdrawn.',
   expired: 'The time to decide or to commit the approval is over.',
-  superseded: 'The draft was edited after the approval was asked for.',
-  invalidated: 'What the approval rested on is gone.',
+  superseded: 'The draft was edited after the approval was requested.',
+  invalidated: 'Something the approval depended on has changed.',
 };
 
 /** What a used key is told whose approval ended without running: one code for each end. `approval` is that of a reply. */
@@ -39,14 +39,14 @@ export function endedWithoutRunning(
   status: UnrunStatus,
   approval: NonNullable<OperationReply['approval']>,
 ): GatewayError {
-  const message = `${ENDED[status]} Nothing ran and nothing will; to ask again, take a fresh Idempotency-Key.`;
+  const message = `${ENDED[status]} Nothing ran and nothing will; a new request needs a fresh Idempotency-Key.`;
   return new GatewayError(`approval_${status}`, message, { details: { approval }, replayed: true });
 }
 
 /** Throws `version_conflict` when somebody means other content than the check has. */
 export function assertContentHash(given: string, { content_hash }: { readonly content_hash: string }): void {
   if (given === content_hash) return;
-  const message = 'This check is about other content than the hash names; look at its preview again.';
+  const message = 'The content_hash does not match this approval; read its preview again.';
   // The right hash is told by the preview alone: whoever votes has looked.
   throw new GatewayError('version_conflict', message);
 }

@@ -27,19 +27,19 @@ export interface Invalid {
 }
 
 const GONE: Readonly<Record<Invalidation, string>> = {
-  approver_gone: 'Somebody who approved this may not decide it any more.',
+  approver_gone: 'An approver of this may no longer decide it.',
   draft_discarded: 'The draft was discarded.',
-  grant_gone: 'Whoever asked for this may not do it any more.',
+  grant_gone: 'The requester may no longer do this.',
   mailbox_removed: 'The mailbox was removed.',
-  manifest_mismatch: 'What was approved cannot be read as it was approved.',
+  manifest_mismatch: 'The approved content can no longer be read.',
   policy_stricter: 'Policy is stricter now than when this was approved.',
-  requester_gone: 'Whoever asked for this is not of the organisation any more, or the token was revoked.',
-  targets_gone: 'A message or a folder is not what it was when this was asked for.',
+  requester_gone: 'The requester left the organisation, or the token was revoked.',
+  targets_gone: 'A message or a folder changed since the request.',
 };
 
 /** The refusal that goes with the end of a check. */
 export const invalidatedBy = (reason: Invalidation): GatewayError =>
-  new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; ask for it anew.`, {
+  new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; make a new request.`, {
     details: { status: 'invalidated', reason },
   });
 

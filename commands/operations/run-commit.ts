@@ -45,7 +45,7 @@ export async function runCommit<Content extends Manifest>(
     if (reply !== null) return reply;
     await ports.clock.sleep(PAUSE_MS * tries);
   }
-  throw new GatewayError('overloaded', 'Many writers change this check at once; try again.');
+  throw new GatewayError('overloaded', 'Many writers are changing this approval; try again.');
 }
 
 /** Throws what its status refuses, and `version_conflict` for another hash than the check's. */

@@ -20,7 +20,7 @@ export const QuotaTaken = defineEvent({
 
 export const QuotaGivenBack = defineEvent({
   type: 'QuotaGivenBack',
-  summary: 'A send that surely did not happen no longer counts.',
+  summary: 'A send that certainly did not happen no longer counts.',
   data: z.object({ operation_id: z.string() }),
 });
 

@@ -55,7 +55,7 @@ export async function addPerson(
 export async function personWith(ports: PersonPorts, email: string): Promise<string> {
   const { state } = await loadAggregate(ports.events, emailReservation, emailKey(ports, email));
   if (state.ownerId !== null) return state.ownerId;
-  throw new GatewayError('not_found', `Nobody has the address ${email} here.`);
+  throw new GatewayError('not_found', `No person has the address ${email} here.`);
 }
 
 /** What the browser opens to set a password; the token is behind the #, so that no server and no log on the way gets it. */

@@ -20,7 +20,7 @@ export const BootstrapStarted = defineEvent({
 
 export const BootstrapFinished = defineEvent({
   type: 'BootstrapFinished',
-  summary: 'The first organisation stands; there is no second bootstrap.',
+  summary: 'An organisation already exists; bootstrap runs only once.',
   data: z.object({}),
 });
 
@@ -61,7 +61,7 @@ export function startBootstrap(
   if (started.owner_key !== fresh.owner_key) {
     throw new GatewayError(
       'conflict',
-      'A bootstrap for another owner was cut off; run it again with that address.',
+      'A bootstrap for another owner was interrupted; run it again with that address.',
     );
   }
   const agentId = started.agent_id ?? fresh.agent_id;

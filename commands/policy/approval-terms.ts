@@ -22,7 +22,7 @@ export const defaultTerms = (): RequireEffect => PolicyEffect.parse({ decision: 
 
 /**
  * The terms of a check made in this mode: those of the rule, else the default ones. Where policy allows, somebody who
- * asks for approval gets one approver all the same, and what is only prepared waits for nobody's. An expunge in the
+ * asks for approval gets one approver all the same, and what is only prepared has no approval's. An expunge in the
  * default mode acts as `prepare`: pass that. Throws for a decision that denies: it makes no check.
  */
 export function termsFor(

@@ -135,7 +135,7 @@ export interface SendTimes {
   readonly giveUpAfterMs: number;
   /** A send that was cut off is judged no sooner: until then a copy of it may still turn up. */
   readonly judgeAfterMs: number;
-  /** How long a mail server gets to file the Sent copy by itself. */
+  /** How long the gateway waits for a mail server that files the Sent copy itself. */
   readonly ownCopyWithinMs: number;
 }
 

@@ -185,10 +185,6 @@ async function assertSent(
 
 /** This process slept past its lease; whoever found that goes on with the send. */
 const overtakenByOthers = (): GatewayError =>
-  new GatewayError(
-    'provider_timeout',
-    'The send took too long here and is gone on with; ask for its operation.',
-    {
-      retryAfterSeconds: 5,
-    },
-  );
+  new GatewayError('provider_timeout', 'The send is still running; read its operation.', {
+    retryAfterSeconds: 5,
+  });

@@ -122,7 +122,7 @@ async function changedMeanwhile({ ports }: Context, draftId: string): Promise<Ga
 
 function refusalOf({ status }: DraftState): GatewayError {
   if (status === 'in_review') {
-    return new GatewayError('approval_pending', 'Somebody else asked for a check of this draft first.');
+    return new GatewayError('approval_pending', 'Another request for the approval of this draft came first.');
   }
   return status === 'open' || status === 'send_failed'
     ? new GatewayError('version_conflict', 'The draft was edited meanwhile; read it again.')

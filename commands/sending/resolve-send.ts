@@ -33,4 +33,4 @@ export async function resolveSend(
 }
 
 const notUnknown = (): GatewayError =>
-  new GatewayError('conflict', 'Only a send of which nobody knows whether it happened can be resolved.');
+  new GatewayError('conflict', 'Only a send with an unknown outcome can be resolved.');

@@ -118,9 +118,13 @@ export function assertSendable({ state, mailbox }: LoadedDraft, operationId: str
   const { status } = state;
   const isOurs = operationId !== null && isFrozenFor(state, operationId);
   if (status === 'in_review' && !isOurs) {
-    throw new GatewayError('approval_pending', 'A check of this draft is open; commit or cancel it first.', {
-      details: { approval_id: checkOf(state) },
-    });
+    throw new GatewayError(
+      'approval_pending',
+      'An approval of this draft is open; commit or cancel it first.',
+      {
+        details: { approval_id: checkOf(state) },
+      },
+    );
   }
   if (status !== 'open' && status !== 'send_failed' && !isOurs) throw locked(status);
   assertSubmits(mailbox);
@@ -148,8 +152,8 @@ export const sendDraftCapability = defineCapability({
     'same key never sends twice and answers with what became of the first call. completed: the mail server took the ' +
     'message; draft.rejected names recipients it refused. approval_required: policy wants an approval first, ask with wants_to_send_draft. ' +
     'pending_commit: policy holds it back until draft.commit_at, and discard_draft ends it. provider_timeout ' +
-    'with retry_at: it is tried again by itself until then; discard_draft ends that. provider_rejected: it was not sent, ' +
-    'edit the draft and send it again. outcome_unknown: nobody knows yet whether it was sent; do not send it again, ask ' +
+    'with retry_at: it is retried automatically then; discard_draft ends that. provider_rejected: it was not sent, ' +
+    'edit the draft and send it again. outcome_unknown: not known yet whether it was sent; do not send it again, ask ' +
     'with the same key later.',
   effect: 'write',
   access: { any: ['drafts:send'] },

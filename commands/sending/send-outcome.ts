@@ -65,8 +65,8 @@ const FINAL = {
   provider_rejected: 'The mail server refuses the message; edit the draft and send it again.',
   mailbox_auth_failed:
     'The mail server refuses the stored credentials; store new ones and send the draft again.',
-  policy_denied: 'Policy does not allow this send any more; it was not sent.',
-  insufficient_scope: 'Whoever asked for this may not send from this mailbox any more; it was not sent.',
+  policy_denied: 'Policy no longer allows this send; it was not sent.',
+  insufficient_scope: 'The requester may no longer send from this mailbox; it was not sent.',
   payload_too_large: 'The message is larger than the mail server takes.',
   operation_unsupported: 'The mail server cannot send this message.',
   target_blocked:

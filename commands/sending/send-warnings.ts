@@ -131,7 +131,7 @@ function invisibleWarnings({ headers, attachments }: SendManifest): readonly App
     const found = texts.find(hasInvisible);
     return found === undefined
       ? []
-      : [high('invisible_characters', `Characters nobody sees in ${place}: ${visible(found)}`)];
+      : [high('invisible_characters', `Invisible characters in ${place}: ${visible(found)}`)];
   });
 }
 
@@ -139,7 +139,7 @@ function bodyWarnings(body: WarnedSend['body']): readonly ApprovalWarning[] {
   if (body === null) return [medium('content_unreadable', 'The text of this message was erased.')];
   if (body === 'altered') {
     const text =
-      'The stored text is not the one the approval was asked for, so it is not shown. It cannot be sent.';
+      'The stored text is not the one that the approval is for, so it is not shown. It cannot be sent.';
     return [high('content_altered', text)];
   }
   if (body === 'too_costly') {
@@ -174,7 +174,7 @@ const shownWarnings = ({ invisibleMarks, lookAlikeHosts }: ShownBody): readonly 
     ? [
         low(
           'invisible_characters',
-          `Characters nobody sees, or runs of blanks, at ${counted(invisibleMarks, 'place')} of the text, marked below.`,
+          `Invisible characters, or runs of blanks, at ${counted(invisibleMarks, 'place')} of the text, marked below.`,
         ),
       ]
     : []),

@@ -39,7 +39,7 @@ const Require = z.strictObject({
   decision: z.literal('require'),
   quorum: z.int().min(1).max(10).default(1).describe('Approvals wanted.'),
   approver_role: z.enum(APPROVER_ROLES).default('approver').describe('The least role an approver has.'),
-  exclude_owner: z.boolean().default(false).describe('Nobody approves a request made for him.'),
+  exclude_owner: z.boolean().default(false).describe('The person behind a request may not approve it.'),
   decision_ttl: z
     .int()
     .min(60)
@@ -82,9 +82,7 @@ const Domain = z
   .string()
   .max(255)
   .transform(wireForm)
-  .pipe(
-    z.string().refine(isDomain, 'Not a domain: write example.com, or *.example.com for what lies below it.'),
-  );
+  .pipe(z.string().refine(isDomain, 'Not a domain: write example.com, or *.example.com for its subdomains.'));
 
 const ContentType = z
   .string()
@@ -136,7 +134,7 @@ export const InternalDomains = z
   .array(Domain)
   .max(MAX_VALUES)
   .describe(
-    'Recipients here are inside: example.com is that domain alone, *.example.com what lies below it. None = all are outside.',
+    'Recipients in these domains are internal: example.com is that domain alone, *.example.com its subdomains. None = all are external.',
   );
 
 /** Fields of the sender's own that may go out. */

@@ -24,11 +24,11 @@ const USAGE = `Commands:
   npm run admin -- person reset ADDR
       Prints such a link for a person who is here already.
   npm run admin -- resolve opn_… done|not_done --reason TEXT
-      Settles what nobody could tell the outcome of, on your word.
+      Settles an unknown outcome, on your word.
   npm run admin -- parked
       Lists the events that a read model could not apply.
   npm run admin -- retry-parked [MODEL]
-      Tries them again in their place, which builds their read model anew.`;
+      Applies them again, by rebuilding their read model.`;
 
 interface Arguments {
   readonly config: Config;

@@ -10,7 +10,7 @@ import { runCommand, say } from './run-command.ts';
 
 const USAGE = `Usage:
   npm run backup -- DIR
-      Saves the embedded home (DATA_DIR) into the new folder DIR; the gateway may go on running.`;
+      Saves the embedded home (DATA_DIR) into the new folder DIR; the gateway may keep running.`;
 
 await runCommand(async ([folder, ...others], signal) => {
   if (folder === undefined || folder.startsWith('-') || others.length > 0) throw new Error(USAGE);
@@ -24,7 +24,7 @@ await runCommand(async ([folder, ...others], signal) => {
     say(`Saved ${config.dataDir} in ${target}, the log up to ${log.end}.`);
     const keyFile = existsSync(config.keyFile) ? config.keyFile : 'the key file of your gateways (KEY_FILE)';
     say(`The master key is not in it: keep a copy of ${keyFile} in another place.`);
-    say('Without that file nobody can open what was saved; with it, whoever has both can.');
+    say('Without that file the backup cannot be opened; anyone with both can open it.');
   } finally {
     await home.stop();
   }

@@ -45,4 +45,4 @@ export async function rebuildCommand(
 }
 
 const stillParked = ([name, count]: readonly [string, number]): string =>
-  `${name}: ${String(count)} ${count === 1 ? 'event is' : 'events are'} parked; "npm run admin -- parked" tells why.`;
+  `${name}: ${String(count)} ${count === 1 ? 'event is' : 'events are'} parked; "npm run admin -- parked" shows why.`;

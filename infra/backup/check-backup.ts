@@ -26,7 +26,7 @@ export async function checkBackup({ source, keyFile, migrations, signal }: Backu
   const known = await readMigrations(migrations);
   if (!known.some(({ name }) => name === manifest.schema)) {
     throw new Error(
-      `${join(source, MANIFEST)} tells of the database schema ${manifest.schema}, which this version does not know: restore it with gateway ${manifest.gateway_version} or a newer one.`,
+      `${join(source, MANIFEST)} names the database schema ${manifest.schema}, which this version does not know: restore it with gateway ${manifest.gateway_version} or a newer one.`,
     );
   }
   const keys = manifest.files.find(({ table }) => table === 'vault.gateway_key');

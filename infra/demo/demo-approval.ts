@@ -86,8 +86,7 @@ class McpAgent {
     const session = { 'mcp-session-id': this.#sessionId, 'mcp-protocol-version': '2025-11-25' };
     const response = await post(this.#facts, session, { id: this.#calls, method: 'tools/call', params });
     const { result } = Answer.parse(await response.json());
-    if (result.isError === true)
-      throw new Error(`The agent was told ${JSON.stringify(result.structuredContent)}`);
+    if (result.isError === true) throw new Error(`The agent got ${JSON.stringify(result.structuredContent)}`);
     return result.structuredContent;
   }
 }
@@ -103,7 +102,6 @@ async function post(facts: DemoFacts, headers: Record<string, string>, message: 
     },
     body: JSON.stringify({ jsonrpc: '2.0', ...message }),
   });
-  if (!response.ok)
-    throw new Error(`The agent was told ${String(response.status)}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`The agent got ${String(response.status)}: ${await response.text()}`);
   return response;
 }

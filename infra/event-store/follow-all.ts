@@ -74,7 +74,7 @@ interface Progress {
 
 async function refuseBeyondEnd(reader: StreamReader, from: Position): Promise<void> {
   const end = await reader.endPosition();
-  if (from > end) throw new CheckpointNotInLog(from, `lies beyond the end of the event log (${String(end)})`);
+  if (from > end) throw new CheckpointNotInLog(from, `is beyond the end of the event log (${String(end)})`);
 }
 
 /** Items of one subscription until it fails (throws) or the signal aborts. */

@@ -49,9 +49,7 @@ export class KnownLog {
   /** What keeps this store from being used, or null. */
   get trouble(): string | null {
     if (this.#difference !== null) return `the event store holds another log: ${this.#difference}`;
-    return this.#deaf.size > 0
-      ? 'a subscription is told nothing but events that were handed out before'
-      : null;
+    return this.#deaf.size > 0 ? 'a subscription receives only events that it received before' : null;
   }
 
   /** Throws `LogReplaced` while the log is known to be another one. */

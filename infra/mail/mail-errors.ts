@@ -50,7 +50,8 @@ export function connectError(error: unknown): GatewayError {
   }
   if (fields.authenticationFailed === true) {
     const code = typeof fields.serverResponseCode === 'string' ? fields.serverResponseCode : 'NO';
-    const message = 'The mail server let nobody log in just now (not a wrong password); try again later.';
+    const message =
+      'The mail server accepts no logins at the moment (not a wrong password); try again later.';
     return new GatewayError('mailbox_unavailable', message, {
       details: { reason: HELD_BACK, server_code: code },
       retryAfterSeconds: 30,

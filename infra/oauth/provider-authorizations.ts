@@ -101,6 +101,6 @@ const proofOf = ({ proof }: TakenAuthorization): Proof => proof as Proof;
 const nothingLasting = (): GatewayError =>
   new GatewayError(
     'mailbox_auth_failed',
-    'The provider gave no lasting permission (no refresh token); ask for the authorization again.',
+    'The provider gave no lasting permission (no refresh token); request the authorization again.',
     { details: { reason: 'no_refresh_token' } },
   );

@@ -5,7 +5,7 @@ import type { MailProvider } from '../../commands/ports/mail-logins.ts';
 export interface ProviderSettings {
   readonly clientId: string | null;
   readonly clientSecret: string | null;
-  /** Another issuer than the provider's own: a sovereign cloud, or one tenant. */
+  /** Issuer to use instead of the provider's own: a sovereign cloud, or one tenant. */
   readonly issuer: string | null;
 }
 

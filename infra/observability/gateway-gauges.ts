@@ -40,7 +40,7 @@ export function watchGateway(
   metrics.watchEach(
     {
       name: 'gateway_projector_lag_seconds',
-      help: 'Age of the oldest event not applied; while stores are away, at least since when nobody could look.',
+      help: 'Age of the oldest event not applied; while stores are unavailable, at least the time since then.',
       label: 'projection',
     },
     models(({ lagSeconds }) => lagSeconds),

@@ -64,22 +64,22 @@ function watchWork(metrics: Pick<Metrics, 'watch'>, { sql, clock }: WatchedStore
   number('gateway_approvals_waiting', 'Approvals that wait for people.', (work) => work.approvalsWaiting);
   number(
     'gateway_approvals_oldest_waiting_seconds',
-    'Since when the oldest of the approvals that wait was asked for; 0 = none waits.',
+    'Age of the oldest waiting approval; 0 = none waits.',
     (work) => work.oldestApprovalSeconds,
   );
   number(
     'gateway_approvals_expired_undecided',
-    'Approvals of the last 24 hours whose time ran out before enough people had decided.',
+    'Approvals of the last 24 hours that expired before enough people had decided.',
     (work) => work.approvalsExpired,
   );
   number(
     'gateway_operations_unknown',
-    'Operations whose outcome nobody knows; each one needs a person.',
+    'Operations with an unknown outcome; each one needs a person.',
     (work) => work.operationsUnknown,
   );
   number(
     'gateway_sends_waiting',
-    'Sends that the mail server did not take yet and that are tried again.',
+    'Sends that the mail server deferred and that are retried.',
     (work) => work.sendsWaiting,
   );
 }

@@ -10,7 +10,7 @@ const MOST_KEPT = 500;
 const SWEEP_EVERY_MS = 60_000;
 
 const CUT_OFF =
-  'The gateway process that ran it ended before it could tell the outcome. Call the tool again; a write with the same ' +
+  'The gateway process that ran it ended before the outcome was known. Call the tool again; a write with the same ' +
   'idempotency_key is not done twice.';
 
 const COLUMNS = 'task_id, tool, status, status_message, created_at, updated_at, ttl_ms';

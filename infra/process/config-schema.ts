@@ -66,7 +66,7 @@ function providerSettings(title: string, issuer: string) {
       .string()
       .optional()
       .register(settings, {
-        description: `Client id of the gateway at ${title}; its redirect address is BASE_URL/oauth/provider/callback.`,
+        description: `Client id of the gateway at ${title}. Its redirect address is BASE_URL/oauth/provider/callback.`,
         fallback,
       }),
     clientSecret: z
@@ -82,7 +82,7 @@ function providerSettings(title: string, issuer: string) {
       .refine(isIssuer, 'must be an https address without query, or an http one of this machine')
       .optional()
       .register(settings, {
-        description: `Another issuer than ${title}'s own, for one tenant or a sovereign cloud (OpenID Connect Discovery).`,
+        description: `Issuer to use instead of ${title}'s own, for one tenant or a sovereign cloud (OpenID Connect Discovery).`,
         fallback: issuer,
       }),
   };
@@ -97,16 +97,15 @@ export const Settings = z.strictObject({
     .transform((items) => new Set(items as Role[]))
     .default(new Set(ROLES))
     .register(settings, {
-      description:
-        'What this process does, of api, projector, mail and embedded (the stores), separated by commas.',
-      fallback: 'all of it',
+      description: 'Roles of this process, separated by commas: api, projector, mail, embedded (the stores).',
+      fallback: 'all',
     }),
   HOST: z.string().default('127.0.0.1').register(settings, {
     description: 'Address to listen on.',
     fallback: '127.0.0.1',
   }),
   PORT: port(0).default(3000).register(settings, {
-    description: 'Port of REST and MCP; 0 takes a free one.',
+    description: 'Port of REST and MCP; 0 chooses a free one.',
     fallback: '3000',
   }),
   BASE_URL: z
@@ -115,7 +114,7 @@ export const Settings = z.strictObject({
     .optional()
     .register(settings, {
       description:
-        'Address under which callers reach the gateway; it stands in every token, so all replicas share it.',
+        'Address at which callers reach the gateway. Every token contains it, so all replicas share it.',
       fallback: 'http://HOST:PORT',
     }),
   TRUSTED_PROXIES: list(
@@ -125,11 +124,11 @@ export const Settings = z.strictObject({
     .default([])
     .register(settings, {
       description:
-        "Networks (CIDR) of the proxies before the gateway, separated by commas: the right-most other address of Forwarded or X-Forwarded-For is the client's.",
-      fallback: "none: the client's address is that of the connection",
+        "Networks (CIDR) of the proxies in front of the gateway, separated by commas. The right-most other address in Forwarded or X-Forwarded-For is the client's.",
+      fallback: "none: the address of the connection is the client's",
     }),
   MAX_CONNECTIONS: limit(
-    'Connections open at once, more are closed at once. Of callers not known yet each holds 16 KiB of a body at most.',
+    'Maximum number of open connections; further ones are closed. Unauthenticated callers may send bodies of at most 16 KiB.',
     4_096,
   ),
   LOG_LEVEL: z
@@ -137,7 +136,7 @@ export const Settings = z.strictObject({
     .default('info')
     .register(settings, {
       description:
-        'What is logged: info has a line per request, warn what needs attention, error what failed.',
+        'Lowest level that is logged: info includes a line for each request, warn what needs attention, error what failed.',
       fallback: 'info',
     }),
   METRICS_HOST: z
@@ -146,7 +145,7 @@ export const Settings = z.strictObject({
     .default('127.0.0.1')
     .register(settings, {
       description:
-        'Address the Prometheus metrics are on, for METRICS_PORT. They need no sign-in: use a private network only.',
+        'Address to listen on for METRICS_PORT. Metrics need no authentication: use a private network only.',
       fallback: '127.0.0.1',
     }),
   METRICS_PORT: port(1).optional().register(settings, {
@@ -155,26 +154,26 @@ export const Settings = z.strictObject({
   }),
   DATA_DIR: z.string().default('.data').register(settings, {
     description:
-      'Folder of everything the gateway keeps on disk; one process with the role embedded per folder.',
+      'Folder for everything the gateway stores on disk; one process with the role embedded for each folder.',
     fallback: '.data',
   }),
   KEY_FILE: z.string().optional().register(settings, {
     description:
-      'File of the master key, the same for every process, made at the first start. Back it up apart from the database.',
+      'File of the master key, the same for every process. The first start creates it. Back it up apart from the database.',
     fallback: 'DATA_DIR/master.key',
   }),
   SHARED_KEYS_FILE: z.string().optional().register(settings, {
     description:
-      'JSON file with the keys that ids are made with, for installations that share them; set it before the first start.',
+      'JSON file with the keys of ids, for installations that share them. Set it before the first start.',
     fallback: 'keys of its own',
   }),
   DATABASE_URL: address(['postgres', 'postgresql']).optional().register(settings, {
-    description: 'Postgres server; may be a pooler.',
+    description: 'Postgres server, or a pooler in front of it.',
     fallback: 'the embedded Postgres of DATA_DIR',
     secret: true,
   }),
   DATABASE_DIRECT_URL: address(['postgres', 'postgresql']).optional().register(settings, {
-    description: 'The same server without a pooler between, for locks and LISTEN.',
+    description: 'The same server without the pooler, for locks and LISTEN.',
     fallback: 'DATABASE_URL',
     secret: true,
   }),
@@ -185,13 +184,14 @@ export const Settings = z.strictObject({
   }),
   STORE_PORT: port(0).optional().register(settings, {
     description:
-      'Loopback port where the embedded event node takes other processes, over TLS with the password in DATA_DIR/event-node; 0 takes a free one and keeps it.',
+      'Loopback port on which the embedded event node accepts other processes, over TLS with the password in DATA_DIR/event-node. 0 chooses a free one and keeps it.',
     fallback: '2113 with ROLES=embedded and in npm run store, else 0',
   }),
   ALLOWED_ORIGINS: list('must be origins such as https://app.example.com, separated by commas', isOrigin)
     .default([])
     .register(settings, {
-      description: "Origins that browsers may call from beside BASE_URL's own, separated by commas.",
+      description:
+        'Origins that browsers may call from, besides the origin of BASE_URL, separated by commas.',
       fallback: 'none',
     }),
   EGRESS_ALLOW_MAIL: list(
@@ -201,7 +201,7 @@ export const Settings = z.strictObject({
     .default([])
     .register(settings, {
       description:
-        'Networks that are not public and that mail servers may be in: CIDR[:port or :*], separated by commas.',
+        'Private networks in which mail servers are allowed: CIDR[:port or :*], separated by commas.',
       fallback: 'none: public addresses only',
     }),
   OAUTH_GOOGLE_CLIENT_ID: google.clientId,
@@ -211,41 +211,41 @@ export const Settings = z.strictObject({
   OAUTH_MICROSOFT_CLIENT_SECRET: microsoft.clientSecret,
   OAUTH_MICROSOFT_ISSUER: microsoft.issuer,
   MCP_TEXT_BLOCK: z.enum(['on', 'off'], 'must be on or off').default('on').register(settings, {
-    description: 'Whether MCP answers repeat their structured content as a text block.',
+    description: 'Whether MCP results repeat their structured content as a text block.',
     fallback: 'on',
   }),
   MAILBOX_NUMBER_BLOCK: wholeNumber(0, LAST_BLOCK).default(0).register(settings, {
     description:
-      'Block of 1,048,576 numbers that mailboxes are numbered from; installations that share keys take different ones.',
+      'Block of 1,048,576 mailbox numbers to use. Installations that share keys need different blocks.',
     fallback: '0',
   }),
-  LIMIT_READS_PER_MINUTE: limit('Reads of one token in a minute.', 600),
-  LIMIT_WRITES_PER_MINUTE: limit('Writes of one token in a minute.', 120),
-  LIMIT_CONCURRENT_REQUESTS: limit('Requests of one token at once.', 20),
-  LIMIT_CONCURRENT_WAITS: limit('Requests of one token that wait at once, counted apart.', 50),
+  LIMIT_READS_PER_MINUTE: limit('Reads of one token per minute.', 600),
+  LIMIT_WRITES_PER_MINUTE: limit('Writes of one token per minute.', 120),
+  LIMIT_CONCURRENT_REQUESTS: limit('Concurrent requests of one token.', 20),
+  LIMIT_CONCURRENT_WAITS: limit('Concurrent waits of one token, counted separately.', 50),
   LIMIT_PROVIDER_CONNECTIONS: limit('Connections to the mail server of one mailbox.', 4),
-  LEASE_SECONDS: limit(
-    'How long work of a process that died is left alone: mailboxes it looked after, operations it ran.',
-    30,
-  ),
+  LEASE_SECONDS: limit('How long the mailboxes and operations of a dead process stay reserved for it.', 30),
   LIMIT_JSON_BODY_BYTES: limit('Size of a JSON body in bytes.', 1_048_576),
   LIMIT_MCP_RESULT_BYTES: limit('Size of an MCP result in bytes.', 98_304),
-  LIMIT_AGENT_SENDS_PER_HOUR: limit('Mails an agent may send in an hour.', 30),
-  LIMIT_SIGN_INS_PER_MINUTE: limit('Passwords tried on one account, or from one address, in a minute.', 10),
+  LIMIT_AGENT_SENDS_PER_HOUR: limit('Mails an agent may send per hour.', 30),
+  LIMIT_SIGN_INS_PER_MINUTE: limit('Password attempts on one account, or from one address, per minute.', 10),
   SEND_RETRY_AFTER_SECONDS: list('must be whole numbers of seconds, separated by commas', isSeconds)
     .transform((items) => items.map(Number))
     .default([60, 300, 900, 1_800])
     .register(settings, {
       description:
-        'Pauses between attempts to send a mail that the mail server did not take yet; the last one repeats.',
+        'Pauses between attempts to send a mail that the mail server deferred; the last one repeats.',
       fallback: '60,300,900,1800',
     }),
-  SEND_GIVE_UP_AFTER_SECONDS: limit('How long such a mail is tried again.', 86_400),
+  SEND_GIVE_UP_AFTER_SECONDS: limit('How long such a mail is retried.', 86_400),
   SEND_JUDGE_AFTER_SECONDS: limit(
-    'How long a send whose process died is looked for in Sent before a person has to judge it.',
+    'How long the gateway looks in Sent for a send whose process died, before a person has to resolve it.',
     900,
   ),
-  SEND_OWN_COPY_WITHIN_SECONDS: limit('How long a mail server gets to file the Sent copy by itself.', 5),
+  SEND_OWN_COPY_WITHIN_SECONDS: limit(
+    'How long the gateway waits for a mail server that files the Sent copy itself.',
+    5,
+  ),
 });
 
 export type SettingName = keyof typeof Settings.shape;

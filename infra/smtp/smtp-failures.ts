@@ -95,7 +95,7 @@ export function loginFailure(error: unknown): SubmissionFailure {
         verdict: 'never',
         code: 'mailbox_auth_failed',
       })
-    : failure('The mail server let nobody log in just now; it is tried again.', error, {
+    : failure('The mail server accepts no logins at the moment; the send is retried.', error, {
         phase: 'connect',
         verdict: 'later',
         code: 'mailbox_unavailable',

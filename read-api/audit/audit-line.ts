@@ -36,7 +36,7 @@ export const AuditLine = z.object({
   data: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('Null where what was written is erased. Absent: of a mailbox that is not yours to look at.'),
+    .describe('Null if its texts were erased. Absent for a mailbox that you may not see.'),
   position: z.string(),
 });
 export type AuditLine = z.output<typeof AuditLine>;

@@ -127,7 +127,7 @@ export const listDrafts = defineCapability<ListInput, DraftPage>({
 export const readDraft = defineCapability<OneInput, Draft>({
   name: 'read_draft',
   title: 'Read a draft',
-  summary: 'One draft: recipients, subject, attachments and where it stands.',
+  summary: 'One draft: recipients, subject, attachments and status.',
   description: 'One draft without its body; as_of shows it as it was.',
   effect: 'read',
   access: { any: ['drafts:read'] },

@@ -39,7 +39,7 @@ const Input = z.strictObject({
     .optional()
     .describe('summary by default; threads: by conversation; count: only how many.'),
   ...bodyFields,
-  body_offset: BodyOffset.describe('Where the body of one message goes on.'),
+  body_offset: BodyOffset.describe('Where to continue in the body of one message.'),
 });
 type Input = z.output<typeof Input>;
 

@@ -61,7 +61,7 @@ export class Authenticator {
    */
   async callerOf(credentials: Credentials): Promise<Caller> {
     if (!this.#ports.directory.isCurrent) {
-      throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
+      throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
     }
     let presented: Presented | null = null;
     try {

@@ -31,7 +31,7 @@ const HEADERS = {
   'Retry-After': 'Seconds to wait before trying again.',
   'WWW-Authenticate': 'How to authenticate, and the scope that is lacking (RFC 6750).',
   Allow: 'The methods this path takes.',
-  Position: 'Where the newest event of this request lies; send it as If-Position to read what it wrote.',
+  Position: 'Position of the newest event of this request; send it as If-Position to read what it wrote.',
   Stale: '"true" when the read models did not reach If-Position within a second.',
   'Idempotency-Replayed': '"true" when this key was used before: the effect did not happen again.',
   ETag: 'Strong entity tag of the object; send it as If-Match.',

@@ -172,7 +172,7 @@ function contentOf({ rest, output }: Capability): Json {
 
 /** RFC 9110 14: what a `Range` that can be satisfied is answered with. */
 const rangeResponses = (content: Json): Json => ({
-  '206': { description: 'The range asked for; Content-Range says of how many bytes.', ...content },
+  '206': { description: 'The requested range; Content-Range has the total size.', ...content },
 });
 
 function responsesOf(capability: Capability): Json {

@@ -93,7 +93,7 @@ function stringsOf(fields: unknown): Readonly<Record<string, string>> {
 const malformed = (): GatewayError =>
   new GatewayError(
     'invalid_request',
-    'This is not what a mail provider answers; ask for a new authorization.',
+    'This is not the response of a mail provider; request a new authorization.',
   );
 
 const otherMethod = (): GatewayError =>

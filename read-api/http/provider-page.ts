@@ -58,7 +58,7 @@ const facts = ({ organisation, email, requester, provider, hosts }: Authorizatio
   [
     ['Mailbox', email],
     ['Organisation', organisation],
-    ['Asked for by', requester],
+    ['Requested by', requester],
     ['Account at', provider],
     ['Mail servers', hosts.join(', ')],
   ]
@@ -86,7 +86,7 @@ ${facts(summary)}
 ${inputs}
 <button type="submit">Connect the mailbox</button>
 </form>
-<p class="note">Nothing is connected yet. Nobody signs in to the gateway here: the mailbox is connected in the name of ${requester}.</p>`,
+<p class="note">Nothing is connected yet. This does not sign in to the gateway: the mailbox is connected in the name of ${requester}.</p>`,
   );
 }
 
@@ -113,6 +113,6 @@ export const refusalPage = (code: ErrorCode, message: string, requestId: string)
     'refused',
     titleOf(code),
     `<p>${foreign(message)}</p>
-<p>You can close this page. Whoever sent you here can ask for a new authorization.</p>
+<p>You can close this page. The person who sent you here can request a new authorization.</p>
 <p class="note">Request ${escaped(requestId)}</p>`,
   );

@@ -53,7 +53,7 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array, v
 /** The connection ended before the request did: there is nobody to answer. */
 export class ClientGone extends Error {
   constructor() {
-    super('the client went away before its request was complete');
+    super('the client disconnected before its request was complete');
     this.name = 'ClientGone';
   }
 }

@@ -21,7 +21,9 @@ const MailboxIdentity = z.object({
   server_defined: z.array(z.string()).describe('Filter keys the mail server evaluates by its own rules.'),
   requires_approval: z
     .array(z.string())
-    .describe('What policy lets this caller do only with approval; send: to somebody new outside.'),
+    .describe(
+      'Actions that policy allows this caller only with approval; send: to a new external recipient.',
+    ),
   limits: z
     .record(z.string(), z.number())
     .describe('sends_per_hour: what the grant here and the limits of agents allow; absent = any number.'),

@@ -60,8 +60,8 @@ export const getMailbox = defineCapability<GetInput, Mailbox>({
 export const getFolderRoles = defineCapability<GetInput, FolderRoleMap>({
   name: 'get_folder_roles',
   title: 'Get folder roles',
-  summary: 'Which folder plays which role; null where there is none.',
-  description: 'Role → folder id, as mapped by a person or as the server tells; null where there is none.',
+  summary: 'The folder of each role; null = no such folder.',
+  description: 'Role → folder id, from the mapping of a person or from the server; null = no such folder.',
   effect: 'read',
   access: { any: ['folders:read'], mailbox: ({ mailbox_id }) => mailbox_id },
   rest: { method: 'get', path: '/mailboxes/:mailbox_id/folder-roles' },

@@ -22,8 +22,7 @@ export const getMessage = defineCapability<Input, Message>({
   name: 'get_message',
   title: 'Read one message',
   summary: 'One message with all its headers, attachments and, on request, its body.',
-  description:
-    'One message by id: headers, attachments, security, and its body where include_body asks for it.',
+  description: 'One message by id: headers, attachments, security, and its body with include_body.',
   effect: 'read',
   access: { any: ['messages:read'], mailbox: (input) => input.mailbox_id, needs: bodyScopes },
   rest: { method: 'get', path: '/mailboxes/:mailbox_id/messages/:message_id' },

@@ -35,7 +35,7 @@ export const listFolders = defineCapability<Input, z.output<typeof Folders>>({
   title: 'List folders',
   summary: 'Folders of a mailbox with roles and counts.',
   description:
-    'Folders of one mailbox: id, path, role, counts. Use the id or role wherever a folder is asked for.',
+    'Folders of one mailbox: id, path, role, counts. Use the id or role wherever a folder is required.',
   effect: 'read',
   access: { any: ['folders:read'], mailbox: (input) => input.mailbox_id },
   rest: { method: 'get', path: '/mailboxes/:mailbox_id/folders/list' },

@@ -38,7 +38,7 @@ export const Warning = z.object({
       'hidden_text: characters that style hides, left out. small_text, faint_text: characters of less than 8 pixels, of a contrast under 2, marked ⟦…⟧. ' +
         'remote_content: resources not loaded. misleading_link: links whose text names another host. ' +
         'unreadable: the HTML takes too long to read, and nothing of it is shown. ' +
-        'not_parsed: parts of the message could not be told apart, the text is from its source. attached_text: no text of its own, ' +
+        'not_parsed: the message could not be parsed, the text is from its source. attached_text: no text of its own, ' +
         'this is of its reports or attached messages. text_missing: the mail server did not give one of several parts.',
     ),
   count: z.int().min(1),
@@ -126,7 +126,7 @@ export const BodyError = z.object({ code: z.string(), message: z.string() });
 const NOT_GIVEN: z.output<typeof BodyError> = {
   code: 'mailbox_unavailable',
   message:
-    'The mail server told of a text in this message and gave none of it, asked twice. Read it again later, or its raw source.',
+    'The mail server lists a text in this message but did not return it, in two attempts. Read it again later, or read the raw source.',
 };
 
 const UNREADABLE: z.output<typeof BodyError> = {

@@ -56,7 +56,7 @@ export const Message = z.object({
   also_in: z
     .array(Folder)
     .optional()
-    .describe('The other folders it lies in, where the mail server shows one message in several (Gmail).'),
+    .describe('The other folders of the message, if the mail server shows one message in several (Gmail).'),
   thread_id: z
     .string()
     .optional()

@@ -1,4 +1,4 @@
-/** The one message a route names: where it lies, and what is said when it is not there any more. */
+/** The one message a route names: where it lies, and what is said when it is no longer there. */
 import type { MailboxAccess } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';

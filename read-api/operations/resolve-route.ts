@@ -13,7 +13,7 @@ import { findOperation, type FoundOperation, showOperation } from './show-operat
 
 const Input = z.strictObject({
   operation_id: z.string().min(1).max(64),
-  outcome: z.enum(WORDS).describe('Of everything that is unknown: done, or not_done.'),
+  outcome: z.enum(WORDS).describe('For everything that is unknown: done or not_done.'),
   reason: z.string().trim().min(1).max(1_000).describe('How you know; kept in the audit trail.'),
 });
 type Input = z.output<typeof Input>;
@@ -21,9 +21,9 @@ type Input = z.output<typeof Input>;
 export const resolveOperation = defineCapability<Input, Operation>({
   name: 'resolve_operation',
   title: 'Resolve an operation',
-  summary: 'Say what became of an operation of which nobody could tell, as a person who is signed in.',
+  summary: 'Resolve an operation with an unknown outcome, as a signed-in person.',
   description:
-    'Settles what is unknown of an operation once you looked into the mailbox (for a send: Sent). Nothing is done in the ' +
+    'Settles the unknown outcomes of an operation after you inspected the mailbox (for a send: Sent). Nothing is done in the ' +
     'mailbox by it; a send that was not done can be sent again. conflict: nothing is unknown.',
   effect: 'write',
   access: 'stepped-up-session',
@@ -67,8 +67,7 @@ function assertMayResolve({ caller, ports }: Context, { state, sight }: FoundOpe
   const held = caller.mailboxes.get(mailboxId)?.scopes;
   const required = scopesNeeded(state).filter((scope) => held?.has(scope) !== true);
   if (required.length === 0) return;
-  const message =
-    'What became of it is said by whoever may do the same on that mailbox, or by an owner or admin.';
+  const message = 'Only an owner, an admin, or a person who may do the same on that mailbox can resolve it.';
   throw new GatewayError('insufficient_scope', message, { details: { required } });
 }
 

@@ -9,7 +9,7 @@ import type { EventStore } from '../../commands/ports/event-store.ts';
 
 /** The input field of every read that takes `?as_of=`. */
 export const AsOfField: z.ZodOptional<typeof InstantField> = InstantField.optional().describe(
-  'As it stood at this moment (RFC 3339); who may ask is decided as of now. Absent = now.',
+  'The state at this time (RFC 3339), under current rights. Absent = now.',
 );
 
 /** The moment asked for, null = now. Throws `invalid_request` for one that is still to come. */

@@ -58,7 +58,7 @@ type Simulation = z.output<typeof Simulation>;
 export const simulatePolicy = defineCapability<Input, Simulation>({
   name: 'simulate_policy',
   title: 'Simulate the policy',
-  summary: 'What policy would decide on a request, and by which rules; nothing runs.',
+  summary: 'What policy would decide about a request, and by which rules; nothing runs.',
   description:
     'Asks the policy in force, or one sent along, about an operation on a mailbox by a member or an agent. Answers the ' +
     'decision and which rule decided each action, recipient and attachment. Nothing is run, looked up in mail, or kept.',

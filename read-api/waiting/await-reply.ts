@@ -31,7 +31,7 @@ export const awaitReplyOf = <Item extends z.ZodType>(item: Item) =>
       .enum(['matched', 'timed_out'])
       .describe('timed_out is a normal answer: wait again with the cursor.'),
     items: z.array(item),
-    cursor: z.string().describe('Where the next wait goes on.'),
+    cursor: z.string().describe('Where the next wait continues.'),
   });
 
 export interface AwaitReply<Item> {

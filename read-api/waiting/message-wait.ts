@@ -42,7 +42,7 @@ function refuseServerLeaves(filter: Filter): void {
   if (keys.length === 0) return;
   throw new GatewayError(
     'filter_unsupported',
-    `${keys.join(' and ')} cannot be waited for: only the mail server could tell. Wait without, then query.`,
+    `${keys.join(' and ')} cannot be waited for: only the mail server can evaluate it. Wait without it, then query.`,
     { details: { unsupported: keys } },
   );
 }

@@ -159,7 +159,7 @@ export async function startOfAll(waiting: Waiting): Promise<Standing> {
 function callerNow({ access, input, context }: Waiting): Caller {
   const { directory, clock } = context.ports;
   if (!directory.isCurrent) {
-    throw new GatewayError('store_unavailable', 'It is not known now who may do what; try again.');
+    throw new GatewayError('store_unavailable', 'Access rights are being loaded; try again.');
   }
   const caller = callerStanding(directory.state, context.caller, clock.now());
   authorize(caller, directory.state, { access }, input);

@@ -13,9 +13,9 @@ function settingsDocument(): string {
   return [
     '# Settings',
     '',
-    'Everything is an environment variable. A wrong or misspelt one stops the start with one sentence each.',
+    'Settings are environment variables. Each invalid or misspelt one is reported in a sentence and stops the start.',
     '',
-    '| Variable | Meaning | When not set |',
+    '| Variable | Meaning | Default |',
     '|---|---|---|',
     ...rows,
     '',

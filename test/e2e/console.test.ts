@@ -367,7 +367,7 @@ describe('the console', function () {
     await heading('Approvals');
     const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
     await gateway.rest('POST', '/auth/logout', undefined, { token: bearer });
-    await page.getByRole('link', { name: 'Asked for by me' }).click();
+    await page.getByRole('link', { name: 'Requested by me' }).click();
     await page.getByText('Your session is over').waitFor();
     expect(await page.getByLabel('E-mail').inputValue()).to.equal(APPROVER);
     await page.getByLabel('Password').fill(PERSON_PASSWORD);

@@ -95,7 +95,7 @@ function sentenceOf(step: Step, messages: string, sources: string): string {
 export function messageWarnings(messages: ActionsContent['messages']): readonly ApprovalWarning[] {
   if (messages === null) {
     const text =
-      'The mail server could not be asked: what these messages are is not known now. Ask again later.';
+      'The mail server could not be reached: the current state of these messages is unknown. Try again later.';
     return [medium('messages_unknown', text)];
   }
   const count = (state: MessageNow['state']): number =>
@@ -107,7 +107,7 @@ export function messageWarnings(messages: ActionsContent['messages']): readonly 
       ? [
           medium(
             'message_gone',
-            `${are(gone)} no longer where this was asked for; nothing can be done there.`,
+            `${are(gone)} no longer where they were when this was requested; nothing can be done there.`,
           ),
         ]
       : []),
@@ -115,7 +115,7 @@ export function messageWarnings(messages: ActionsContent['messages']): readonly 
       ? [
           high(
             'message_replaced',
-            `At the place of ${counted(replaced, 'message')} lies another one now; it was not asked for.`,
+            `At the place of ${counted(replaced, 'message')} is another message now; it is not part of the request.`,
           ),
         ]
       : []),
@@ -143,13 +143,13 @@ function messageFacts(
   const place = `in ${quoted(folder)}`;
   const named = rfc_message_id === null ? place : `${place}, Message-ID ${short(rfc_message_id)}`;
   if (now === null) return [fact(named)];
-  if (now.state === 'gone') return [fact(named, { warnings: ['not there any more'] })];
+  if (now.state === 'gone') return [fact(named, { warnings: ['no longer there'] })];
   const [sender] = now.from;
   const date = now.sentAt === null ? [] : [now.sentAt.toISOString().slice(0, 16).replace('T', ' ') + ' UTC'];
   return [
     fact(now.subject === null ? 'without a subject' : short(now.subject), {
       notes: [...date, place],
-      warnings: now.state === 'replaced' ? ['not the message that was asked for'] : [],
+      warnings: now.state === 'replaced' ? ['not the requested message'] : [],
     }),
     ...(sender === undefined
       ? []

@@ -132,7 +132,7 @@ async function notedOnly(
 /** `gone` is expected once the approval has ended. */
 function keptWarnings(message: FrozenSend['message'], isPending: boolean): readonly ApprovalWarning[] {
   if (message === 'altered') {
-    const text = 'The stored message is not the one the approval was asked for. It cannot be sent.';
+    const text = 'The stored message is not the one that the approval is for. It cannot be sent.';
     return [high('content_altered', text)];
   }
   return message === 'gone' && isPending

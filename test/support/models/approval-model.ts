@@ -23,7 +23,7 @@ export interface ModelCheck {
   isDone: boolean;
   /** The grant it was asked for with was taken back, or given anew. */
   isGrantGone: boolean;
-  /** The message is not there any more, or the draft is not what it was. */
+  /** The message is no longer there, or the draft is not what it was. */
   isTargetGone: boolean;
   /** What was made of the draft since; null = nothing. */
   draft: 'open' | 'discarded' | null;

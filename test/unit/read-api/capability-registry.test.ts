@@ -75,7 +75,7 @@ describe('the capability registry', () => {
       { effect: 'write', rest: { method: 'post', path: '/notes/:note_id' } },
       'disagree',
     ],
-    ['access for nobody', { access: { any: [] } }, 'nobody could ever call it'],
+    ['access for nobody', { access: { any: [] } }, 'no caller could ever use it'],
     [
       'a body field that is none of its fields',
       { rest: { method: 'put', path: '/notes/:note_id', bodyField: 'text' } },

@@ -62,7 +62,7 @@ describe('a damaged backup', function () {
         gateway_version: '7.8.9',
       });
       expect(await backup.refusal(spoilt)).to.match(
-        /manifest\.json tells of the database schema 9999-future\.sql, which this version does not know: restore it with gateway 7\.8\.9/,
+        /manifest\.json names the database schema 9999-future\.sql, which this version does not know: restore it with gateway 7\.8\.9/,
       );
     });
 
