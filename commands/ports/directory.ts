@@ -1,6 +1,6 @@
 /**
  * Who may do what, as this process knows it: an in-memory copy of `read.directory`, followed by the process's own
- * subscription (docs/architecture.md#who-may-do-what). Read at each request, never from a token's claims.
+ * subscription (docs/architecture.md#rights). Read at each request, never from a token's claims.
  */
 import type { HostSettings } from './mail-port.ts';
 import type { FolderRole } from '../values/folder-roles.ts';

@@ -1,6 +1,6 @@
 /**
  * How a process knows that its copy of the directory is not outdated: whoever changes the directory writes the change's
- * position here before the change is answered, and every process reads it twice a second (docs/architecture.md#who-may-do-what). What is
+ * position here before the change is answered, and every process reads it twice a second (docs/architecture.md#rights). What is
  * read now was true when it was asked for, so an answer given before that moment is never missed.
  */
 import type { Log, Sql } from '../../commands/ports/ports.ts';

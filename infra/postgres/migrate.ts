@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What each is worth: docs/architecture.md#postgres-by-worth. */
+/** What each is worth: docs/architecture.md#postgres-by-importance. */
 const SCHEMAS = ['log', 'vault', 'work', 'mirror', 'read'];
 
 /** Any fixed number: whoever migrates this database takes this lock. */

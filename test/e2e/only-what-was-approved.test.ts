@@ -177,7 +177,7 @@ describe('what was approved, and nothing else', function () {
     );
     expect(altered).to.have.length(1);
     const { body } = await owner.rest('GET', `/approvals/${String(asked.approval.id)}/preview`);
-    expect(body.text).to.include('WARNING: The stored message is not the one the approval was asked for');
+    expect(body.text).to.include('WARNING: The stored message is not the one that the approval is for');
     await refusedFor(asked, 'approval_invalidated', 'manifest_mismatch');
     expect(relay.accepted.filter(({ raw }) => raw.includes(subject))).to.deep.equal([]);
   });

@@ -107,7 +107,7 @@ describe('MCP tasks in Postgres', function () {
     await leases[0].close();
     const failed = await there.find(OWNER, 'tsk_1');
     expect(failed).to.include({ status: 'failed' });
-    expect(failed?.statusMessage).to.match(/ended before it could tell the outcome/);
+    expect(failed?.statusMessage).to.match(/ended before the outcome was known/);
     // A process that was only paused comes too late.
     expect(await here.end(OWNER, 'tsk_1', DONE)).to.equal(null);
     expect(await here.list(OWNER, null, 10)).to.deep.equal([failed]);

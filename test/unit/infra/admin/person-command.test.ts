@@ -72,7 +72,7 @@ describe('admin person', () => {
     expect(await refusal({ ...ANN, email: 'ann' })).to.equal('ann is not an e-mail address.');
     expect(await refusal({ ...ANN, verb: 'remove' })).to.match(/^Say what to do with the person/);
     expect(await refusal({ ...ANN, verb: 'reset', email: 'x@example.com' })).to.match(
-      /^Nobody has the address/,
+      /^No person has the address/,
     );
     expect(await refusal({ ...ANN, org: 'org_0' })).to.match(/^Name the organisation with --org: org_/);
   });

@@ -95,11 +95,11 @@ describe('the preview of message actions', () => {
       items,
     );
     expect(mixed.text).to.include('WARNING: 1 message is no longer where');
-    expect(mixed.text).to.include('WARNING: At the place of 1 message lies another one now');
+    expect(mixed.text).to.include('WARNING: At the place of 1 message is another message now');
     expect(mixed.text).to.match(/Message 2: .*<2@example\.com> \[WARNING: no longer there\]/);
     expect(mixed.text).to.match(/Payroll .*\[WARNING: not the requested message\]/);
     const blind = render([{ action: 'expunge' }], null, items);
-    expect(blind.text).to.include('WARNING: The mail server could not be asked');
+    expect(blind.text).to.include('WARNING: The mail server could not be reached');
     expect(blind.text).to.include('Message 3: in “INBOX”, Message-ID <3@example.com>');
   });
 

@@ -170,10 +170,10 @@ describe('the preview of a check', () => {
     messages.set(3, { messageId: '<other@example.com>', flags: new Set() });
     expect(await look())
       .to.include('WARNING: 1 message is no longer where')
-      .and.to.include('lies another one now');
+      .and.to.include('is another message now');
     rig.parts.mail.failure = new GatewayError('mailbox_unavailable', 'away');
     expect(await look())
-      .to.include('WARNING: The mail server could not be asked')
+      .to.include('WARNING: The mail server could not be reached')
       .and.to.include('<1@example.com>');
   });
 });

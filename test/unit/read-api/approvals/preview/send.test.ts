@@ -234,7 +234,7 @@ describe('the preview of a send', () => {
 
   it('shows no text that is not the one to be sent, and says so', async () => {
     const altered = await render(sendManifest(), { body: 'altered' });
-    expect(altered.text).to.include('WARNING: The stored text is not the one the approval was asked for');
+    expect(altered.text).to.include('WARNING: The stored text is not the one that the approval is for');
     const erased = await render(sendManifest(), { body: null });
     expect(erased.text).to.include('was erased');
   });
