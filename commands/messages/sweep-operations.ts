@@ -43,7 +43,8 @@ async function settleIfPossible(ports: Ports, unsettled: Unsettled): Promise<End
     const { operationId } = unsettled;
     if (error instanceof GatewayError)
       ports.log.warn('operation: reconciliation postponed', { operationId, code: error.code });
-    else ports.log.error('operation: internal error in reconciliation', { operationId, error: String(error) });
+    else
+      ports.log.error('operation: internal error in reconciliation', { operationId, error: String(error) });
     return 'left';
   }
 }

@@ -119,10 +119,10 @@ async function setBackBeyondEnd({ sql, log, endOfLog }: AuthzEpochOptions): Prom
   const end = await endOfLog();
   if (epoch <= end) return epoch;
   const positions = [String(end), String(epoch)];
-  log.error(
-    'directory: the log ends before the newest change of rights, later changes are lost',
-    { epoch: String(epoch), end: String(end) },
-  );
+  log.error('directory: the log ends before the newest change of rights, later changes are lost', {
+    epoch: String(epoch),
+    end: String(end),
+  });
   await sql.query('update work.authz_epoch set position = $1 where position = $2', positions);
   return (await readEpoch(sql)).position;
 }

@@ -131,7 +131,8 @@ class RunningProjector implements Projector {
         await this.#leadOrFollow(signal);
       } catch (error) {
         const line = { error: String(error), failures: failures + 1 };
-        if (error instanceof CheckpointAheadOfLog) log.error('projector: stopped, checkpoint ahead of the log', line);
+        if (error instanceof CheckpointAheadOfLog)
+          log.error('projector: stopped, checkpoint ahead of the log', line);
         else log.warn('projector: restarting', line);
       }
       // A long run means that the trouble before it was over.
