@@ -1,5 +1,6 @@
-/** A loop in the background: it outlives failures, and ends with its signal. */
+/** A loop in the background: it survives failures, and ends with its signal. */
 import type { Clock, Log } from '../../commands/ports/ports.ts';
+import type { WakeSignal } from '../concurrency/wake-signal.ts';
 
 export interface Loop {
   readonly name: string;
@@ -7,11 +8,13 @@ export interface Loop {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Ends a pause early; ring it when the signal aborts. */
+  readonly wake?: WakeSignal;
 }
 
-/** Runs `work`, pauses, and runs it again. A failure is logged and tried again after the pause. */
+/** Runs `work`, pauses, and runs it again. A failure is logged and retried after the pause. */
 export async function repeat(
-  { name, everyMs, clock, log, signal }: Loop,
+  { name, everyMs, clock, log, signal, wake }: Loop,
   work: () => Promise<void>,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -20,20 +23,7 @@ export async function repeat(
     } catch (error) {
       log.warn('background: pass failed', { loop: name, error: String(error) });
     }
-    await clock.sleep(everyMs, signal);
+    if (wake) await wake.sleep(everyMs);
+    else await clock.sleep(everyMs, signal);
   }
-}
-
-/** Waits for work that is under way, at most so long: another process resumes what takes longer. */
-export async function endOf(
-  works: readonly Promise<void>[],
-  withinMs: number,
-  clock: Pick<Clock, 'sleep'>,
-): Promise<void> {
-  const over = new AbortController();
-  const ended = Promise.all(works).then(() => {
-    // A timer that runs on would keep the process alive.
-    over.abort();
-  });
-  await Promise.race([ended, clock.sleep(withinMs, over.signal)]);
 }

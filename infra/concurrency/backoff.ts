@@ -50,9 +50,17 @@ export class KeyedBackoff {
     return (this.#next.get(key)?.at ?? -Infinity) <= this.#clock.elapsedMs();
   }
 
-  /** Keys whose pause is not over. */
+  /** Keys whose pause is not over. Forgets keys that have been due for longer than any pause. */
   waiting(): readonly string[] {
-    return [...this.#next.keys()].filter((key) => !this.isDue(key));
+    const now = this.#clock.elapsedMs();
+    for (const [key, { at }] of this.#next) if (at + 2 * this.#pauses.mostMs < now) this.#next.delete(key);
+    return [...this.#next].flatMap(([key, { at }]) => (at > now ? [key] : []));
+  }
+
+  /** A pause of `ms` that does not count as a failure. */
+  postpone(key: string, ms: number): void {
+    const { failures = 0 } = this.#next.get(key) ?? {};
+    this.#next.set(key, { failures, at: this.#clock.elapsedMs() + ms });
   }
 
   failed(key: string): void {

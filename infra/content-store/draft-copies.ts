@@ -60,26 +60,34 @@ export interface CopyWork {
   readonly mailboxId: string;
 }
 
+export interface CopyQuery {
+  readonly quietSince: Date;
+  readonly since: Date;
+  /** Drafts that are left out. */
+  readonly except: readonly string[];
+  /** Mailboxes whose drafts are left out. */
+  readonly exceptMailboxes: readonly string[];
+  readonly limit: number;
+}
+
 /**
  * Drafts whose copy is not what they say: not made yet, of an earlier version, or left of a draft that is over. Only those
  * that nobody changed between `quietSince` and now, and that changed after `since`: what could not be copied by then never is.
  */
 export async function listCopyWork(
   sql: Sql,
-  times: { readonly quietSince: Date; readonly since: Date },
-  except: readonly string[],
-  limit: number,
+  { quietSince, since, except, exceptMailboxes, limit }: CopyQuery,
 ): Promise<readonly CopyWork[]> {
   const rows = await sql.query<{ id: string; mailbox_id: string }>(
     `select d.id, d.mailbox_id from read.draft d
-     where d.updated_at between $2 and $1 and d.id <> all($3::text[]) and case
+     where d.updated_at between $2 and $1 and d.id <> all($3::text[]) and d.mailbox_id <> all($5::text[]) and case
        when d.status in ('open', 'in_review', 'send_failed') then
          not exists (select 1 from vault.draft_copy c where c.draft_id = d.id and c.version = d.version and c.uid is not null)
          or exists (select 1 from vault.draft_copy c where c.draft_id = d.id and c.version <> d.version)
        when d.status in ('sent', 'discarded') then exists (select 1 from vault.draft_copy c where c.draft_id = d.id)
        else false end
      order by d.updated_at limit $4`,
-    [times.quietSince, times.since, except, limit],
+    [quietSince, since, except, limit, exceptMailboxes],
   );
   return rows.map(({ id, mailbox_id }) => ({ draftId: id, mailboxId: mailbox_id }));
 }

@@ -9,6 +9,7 @@ export interface Metrics {
   eventParked(projection: string): void;
   appendDone(append: { outcome: 'appended' | 'refused' | 'failed'; seconds: number }): void;
   mailCommandDone(command: { outcome: MailCommandOutcome; seconds: number }): void;
+  taskSwept(task: { sweeper: string; outcome: string; seconds: number }): void;
   /** Asked for a gauge each time the metrics are read; null leaves the gauge out. */
   watch(name: string, help: string, read: () => number | null | Promise<number | null>): void;
   /** As `watch`, for one number per value of a label. */
@@ -62,6 +63,13 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
     registers,
   });
+  const sweepers = new Histogram({
+    name: 'gateway_sweeper_seconds',
+    help: 'Time to settle one task of background work; held = another process works on it, later = tried again after a pause.',
+    labelNames: ['sweeper', 'outcome'],
+    buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
+    registers,
+  });
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -79,6 +87,9 @@ export function createMetrics(): Metrics {
     },
     mailCommandDone: ({ outcome, seconds }) => {
       mailCommands.observe({ outcome }, seconds);
+    },
+    taskSwept: ({ sweeper, outcome, seconds }) => {
+      sweepers.observe({ sweeper, outcome }, seconds);
     },
     ...gaugesOf(registers),
   };

@@ -1,13 +1,6 @@
 /** A gateway process in its roles: opens the core, follows or leads the read models, serves the faces, works on mailboxes. */
 import type { Log, Ports } from '../../commands/ports/ports.ts';
-import { runApprovalWorker } from '../background/approval-worker.ts';
-import { runDraftCopier } from '../background/draft-copier.ts';
-import { runDraftTidier } from '../background/draft-tidier.ts';
-import { runMailboxEraser } from '../background/mailbox-eraser.ts';
-import { runOperationSweeper } from '../background/operation-sweeper.ts';
-import { runReviewSweeper } from '../background/review-sweeper.ts';
-import { runSendWorker } from '../background/send-worker.ts';
-import { runGroundSweeper } from '../background/invalidation-sweeper.ts';
+import { runSweepers } from '../background/sweepers.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from '../http/http-server.ts';
 import { METRICS_SETTINGS, startMetricsServer } from '../http/metrics-server.ts';
@@ -90,7 +83,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opened.defer(() => metricsServer.close());
   }
   if (roles.has('mail'))
-    opened.defer(startBackground(ports, core, { ...leaseTimes(config.leaseMs), ...options.mailTimes }));
+    opened.defer(
+      startBackground(ports, core, metrics, { ...leaseTimes(config.leaseMs), ...options.mailTimes }),
+    );
   const stack = opened.move();
   const { databaseUrl, eventStoreUrl, sharedEventStoreUrl } = core.storage;
   const stores = { databaseUrl, directUrl, eventStoreUrl, sharedEventStoreUrl };
@@ -120,22 +115,19 @@ function startReadModels(
 }
 
 /** Starts the loops; the answer ends them. */
-function startBackground(ports: Ports, core: Core, times: Partial<SyncTimes>): () => Promise<void> {
+function startBackground(
+  ports: Ports,
+  core: Core,
+  metrics: Metrics,
+  times: Partial<SyncTimes>,
+): () => Promise<void> {
   const stopping = new AbortController();
+  const { signal } = stopping;
   const { directory, mail: gateway, mailIndex: index } = core.ports;
   const workers = { ports, directory, gateway, index, directUrl: core.storage.directUrl, times };
   const loops = [
-    runMailboxWorkers(workers, stopping.signal),
-    runGroundSweeper(ports, directory, stopping.signal),
-    ...[
-      runMailboxEraser,
-      runOperationSweeper,
-      runSendWorker,
-      runApprovalWorker,
-      runReviewSweeper,
-      runDraftCopier,
-      runDraftTidier,
-    ].map((run) => run(ports, stopping.signal)),
+    runMailboxWorkers(workers, signal),
+    runSweepers(ports, { rights: directory, metrics }, signal),
   ];
   return async () => {
     stopping.abort();

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MAILBOX_SCOPES } from '../../../../commands/values/scopes.ts';
 import { createMailbox } from '../../../../commands/mailboxes/create-mailbox.ts';
-import { eraseDueMailboxes } from '../../../../commands/mailboxes/erase-mailboxes.ts';
+import { eraseMailboxContent, listDueErasures } from '../../../../commands/mailboxes/erase-mailboxes.ts';
 import type { Mailbox } from '../../../../commands/mailboxes/mailbox-payload.ts';
 import { deleteMailbox } from '../../../../commands/mailboxes/remove-mailbox.ts';
 import { putCredentials } from '../../../../commands/mailboxes/store-credentials.ts';
@@ -173,6 +173,14 @@ describe('mailboxes', () => {
     });
   });
 
+  /** Ids of the mailboxes erased now. */
+  const eraseDue = async (ports = gateway.ports): Promise<readonly string[]> => {
+    const erased: string[] = [];
+    for (const due of listDueErasures(ports, ports.clock.now()))
+      if (await eraseMailboxContent(ports, due)) erased.push(due.id);
+    return erased;
+  };
+
   it(`are removed, restored, and erased after a week, index and all ${verifies('contract:4:mailbox-removed', 'contract:12:mailbox-index-erased')}`, async () => {
     const { id } = await add();
     const removed = await gateway.call<Mailbox>(deleteMailbox, { mailbox_id: id });
@@ -185,7 +193,7 @@ describe('mailboxes', () => {
     expect(await patch(id, { restore: true })).to.include({ state: 'pending' });
     await gateway.call(deleteMailbox, { mailbox_id: id });
     gateway.clock.advance(WEEK_MS - 1);
-    expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([]);
+    expect(await eraseDue()).to.deep.equal([]);
     expect(gateway.secrets.mail.has(id)).to.equal(true);
     gateway.clock.advance(1);
     const erased: string[] = [];
@@ -193,10 +201,10 @@ describe('mailboxes', () => {
       ...gateway.ports.mirrorVersions,
       erase: async (mailbox: { readonly id: string }) => void erased.push(mailbox.id),
     };
-    expect(await eraseDueMailboxes({ ...gateway.ports, mirrorVersions })).to.deep.equal([id]);
+    expect(await eraseDue({ ...gateway.ports, mirrorVersions })).to.deep.equal([id]);
     expect(erased).to.deep.equal([id]);
     expect(gateway.secrets.mail.has(id)).to.equal(false);
-    expect(await eraseDueMailboxes(gateway.ports)).to.deep.equal([]);
+    expect(await eraseDue()).to.deep.equal([]);
     expect(await rejection(patch(id, { restore: true }))).to.include({ code: 'not_found' });
     expect(await rejection(gateway.call(getMailbox, { mailbox_id: id }))).to.include({ code: 'not_found' });
   });

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import type { Ports } from '../../../../commands/ports/ports.ts';
 import { resolveSend } from '../../../../commands/sending/resolve-send.ts';
 import { settleSend } from '../../../../commands/sending/settle-send.ts';
-import { runSendWorker } from '../../../../infra/background/send-worker.ts';
 import type { Projector } from '../../../../infra/projector/projector.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { sends } from '../../../../projections/sends.ts';
 import { ProcessGone } from '../../../support/fakes/breaking-mailbox.ts';
 import { sampleAuthor } from '../../../support/samples/event-author.ts';
+import { runNamedSweepers } from '../../../support/worlds/named-sweepers.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { LATER_AT_ENVELOPE } from '../../../support/fakes/fake-submission.ts';
 import { SAMPLE_EVENTS } from '../../../support/samples/sample-events.ts';
@@ -43,7 +43,7 @@ const dies = async (work: Promise<unknown>): Promise<void> => {
   throw new Error('it did not die');
 };
 
-describe('the worker that goes on with sends, on a log and a database', () => {
+describe('the sweeper of sends, on a log and a database', () => {
   let home: Rig;
   let rig: SendRig;
   let projector: Projector;
@@ -63,7 +63,7 @@ describe('the worker that goes on with sends, on a log and a database', () => {
     await home[Symbol.asyncDispose]();
   });
 
-  /** A worker of a new process, until the test is over. */
+  /** A sweeper of a new process, until the test is over. */
   const startWorker = (): void => {
     const { clock, ...ports } = rig.newRun();
     const running: Ports = {
@@ -72,7 +72,7 @@ describe('the worker that goes on with sends, on a log and a database', () => {
       clock: { ...systemClock, now: () => clock.now() },
     };
     const stop = new AbortController();
-    workers.push({ stop, ended: runSendWorker(running, stop.signal) });
+    workers.push({ stop, ended: runNamedSweepers(running, ['sends'], stop.signal) });
   };
 
   const outcomeOf = async (operationId: string) => (await rig.operation(operationId)).send?.outcome?.outcome;

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import type { Ports } from '../../../../commands/ports/ports.ts';
-import { runApprovalWorker } from '../../../../infra/background/approval-worker.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { approvals } from '../../../../projections/approvals.ts';
 import { CHECKED, checkRig } from '../../../support/worlds/approval-rig.ts';
+import { runNamedSweepers } from '../../../support/worlds/named-sweepers.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { openRig, type Rig } from '../projector/projector-rig.ts';
 
 /** More than are committed at once in all mailboxes together. */
 const DUE = 20;
 
-describe('the worker that commits and ends checks, on a log and a database', () => {
+describe('the sweepers of approvals, on a log and a database', () => {
   let home: Rig;
   before(async () => {
     home = await openRig();
@@ -20,7 +20,7 @@ describe('the worker that commits and ends checks, on a log and a database', () 
     await home[Symbol.asyncDispose]();
   });
 
-  it('gives a mail server that hangs two commits, and goes on with everything else', async () => {
+  it('begin two commits in a mailbox whose server hangs, and continue with everything else', async () => {
     const rig = checkRig();
     const projector = await home.start({ events: rig.events, projections: [approvals] });
     const boss = rig.person('usr_boss', 'owner');
@@ -47,7 +47,8 @@ describe('the worker that commits and ends checks, on a log and a database', () 
       now: () => rig.ports.clock.now(),
     };
     const stop = new AbortController();
-    const worker = runApprovalWorker({ ...rig.ports, sql: home.sql, clock }, stop.signal);
+    const names = ['approval-commits', 'approval-ends'];
+    const worker = runNamedSweepers({ ...rig.ports, sql: home.sql, clock }, names, stop.signal);
     try {
       rig.at(30);
       await eventually(() => hanging >= 2);

@@ -4,13 +4,19 @@ import { decideApproval } from '../../../../commands/approvals/decide-approval.t
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import type { Caller } from '../../../../commands/kernel/access.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
+import type { Ports } from '../../../../commands/ports/ports.ts';
+import type { RightsChange } from '../../../../infra/directory/changed-rights.ts';
 import type { GrantEntry, MailboxEntry } from '../../../../commands/ports/directory.ts';
 import { GatewayError } from '../../../../commands/values/errors.ts';
 import { catalogueOf, type Fact } from '../../../../commands/values/event.ts';
 import type { Role } from '../../../../commands/values/scopes.ts';
 import { type FeedChange, feedEvents, feedStream } from '../../../../commands/feed/feed-events.ts';
 import type { OperationReply } from '../../../../commands/operations/operation.ts';
-import { GroundSweeper } from '../../../../infra/background/invalidation-sweeper.ts';
+import {
+  RightsInvalidation,
+  TargetInvalidation,
+} from '../../../../infra/background/invalidation-sweepers.ts';
+import { SweeperRun } from '../../../../infra/background/run-sweeper.ts';
 import { approvals } from '../../../../projections/approvals.ts';
 import { WORLD_NOW } from '../../../support/worlds/access-world.ts';
 import { type CheckRig, checkRig } from '../../../support/worlds/approval-rig.ts';
@@ -29,11 +35,38 @@ function held<Entry>(map: ReadonlyMap<string, Entry>, id: string): Entry {
 
 const BOX = 'mbx_0';
 
+/** Both sweepers of a process, a pass at a time. */
+class Invalidation {
+  readonly #rights: RightsInvalidation;
+  readonly #targets: TargetInvalidation;
+  readonly #runs: readonly SweeperRun[];
+
+  constructor(ports: Ports) {
+    this.#rights = new RightsInvalidation(ports);
+    this.#targets = new TargetInvalidation(ports);
+    this.#runs = [this.#rights, this.#targets].map((sweeper) => new SweeperRun(sweeper, ports));
+  }
+
+  changed(change: RightsChange): void {
+    this.#rights.changed(change);
+  }
+
+  /** Begins what is due, and waits for its end. */
+  async sweep(): Promise<void> {
+    for (const run of this.#runs) await run.pass();
+    for (const run of this.#runs) await run.end();
+  }
+
+  get isIdle(): boolean {
+    return this.#rights.isIdle && this.#targets.isIdle;
+  }
+}
+
 describe('approvals whose ground is gone, on a log and a database', () => {
   let home: Rig;
   let rig: CheckRig;
   let boss: Caller;
-  let sweeper: GroundSweeper;
+  let sweeper: Invalidation;
   let settle: () => Promise<void>;
   let stop: () => Promise<void>;
 
@@ -54,12 +87,11 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     await home[Symbol.asyncDispose]();
   });
 
-  const newSweeper = () => new GroundSweeper({ ...rig.ports, sql: home.sql });
+  const newSweeper = () => new Invalidation({ ...rig.ports, sql: home.sql });
   const sweep = async (by = sweeper): Promise<void> => {
     await settle();
     await eventually(async () => {
       await by.sweep();
-      await by.end();
       return by.isIdle;
     });
   };
@@ -247,9 +279,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     regrant(null);
     await settle();
     await sweeper.sweep();
-    await sweeper.end();
     await sweeper.sweep();
-    await sweeper.end();
     rig.events.readStream = readStream;
     expect(await Promise.all([...others, away].map(endOf))).to.deep.equal([
       'grant_gone',

@@ -1,0 +1,170 @@
+/**
+ * The one loop of all sweepers: finds due tasks, settles some at a time, and retries what fails after a growing pause, so that no
+ * task delays the others.
+ */
+import type { Clock, Log } from '../../commands/ports/ports.ts';
+import { GatewayError } from '../../commands/values/errors.ts';
+import { KeyedBackoff, type Pauses } from '../concurrency/backoff.ts';
+import { WakeSignal } from '../concurrency/wake-signal.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { repeat } from './repeat.ts';
+
+/** Another process resumes what takes longer to end. */
+const END_WITHIN_MS = 10_000;
+
+/** `later`: not done, retried after a growing pause. `held`: another process works on it; found again in the next pass. */
+export type Outcome = 'settled' | 'later' | 'held';
+
+/** What may begin now. */
+export interface Room {
+  readonly now: Date;
+  readonly limit: number;
+  /** Keys of tasks that are under way or in a pause. */
+  readonly except: readonly string[];
+  readonly ofOneMailbox: number;
+  /** The mailbox of each task under way. */
+  readonly busy: readonly string[];
+}
+
+/** One row of the table in `sweepers.ts`. */
+export interface Sweeper<T = unknown> {
+  readonly name: string;
+  readonly everyMs: number;
+  /** Tasks under way at once. */
+  readonly atOnce: number;
+  /** Of these in one mailbox, so that a mail server that hangs delays its own tasks only. Goes with `mailboxOf`. */
+  readonly ofOneMailbox?: number;
+  readonly pauses: Pauses;
+  /** Due tasks, the longest due first. More than `limit` may be found. */
+  find(room: Room): Promise<readonly T[]>;
+  keyOf(task: NoInfer<T>): string;
+  mailboxOf?(task: NoInfer<T>): string;
+  /** A failure may be thrown: it is logged and counts as `later`. */
+  settle(task: NoInfer<T>): Promise<Outcome>;
+}
+
+interface UnderWay {
+  readonly mailboxId: string | undefined;
+  readonly ended: Promise<void>;
+}
+
+export interface SweeperParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics?: Pick<Metrics, 'taskSwept'>;
+}
+
+export class SweeperRun {
+  readonly name: string;
+  readonly #sweeper: Sweeper;
+  readonly #parts: SweeperParts;
+  readonly #backoff: KeyedBackoff;
+  readonly #underWay = new Map<string, UnderWay>();
+  readonly #wake = new WakeSignal();
+  /** Due tasks may not have begun for lack of room. */
+  #hasMore = false;
+  #caughtUpAt: number;
+
+  constructor(sweeper: Sweeper, parts: SweeperParts) {
+    this.name = sweeper.name;
+    this.#sweeper = sweeper;
+    this.#parts = parts;
+    this.#backoff = new KeyedBackoff(parts.clock, sweeper.pauses);
+    this.#caughtUpAt = parts.clock.elapsedMs();
+  }
+
+  /** Sweeps until the signal aborts, then waits for tasks under way. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { name, everyMs } = this.#sweeper;
+    const { clock, log } = this.#parts;
+    const wake = this.#wake;
+    const stop = (): void => {
+      wake.ring();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    await repeat({ name, everyMs, clock, log, signal, wake }, () => this.pass());
+    await this.end();
+  }
+
+  /** Finds what is due and begins as much as there is room for. Throws what `find` throws. */
+  async pass(): Promise<void> {
+    const { clock } = this.#parts;
+    const limit = this.#sweeper.atOnce - this.#underWay.size;
+    this.#hasMore = limit <= 0;
+    if (limit <= 0) return;
+    const except = [...this.#underWay.keys(), ...this.#backoff.waiting()];
+    const { ofOneMailbox = Infinity } = this.#sweeper;
+    const busy = [...this.#underWay.values()].flatMap(({ mailboxId }) => mailboxId ?? []);
+    const due = await this.#sweeper.find({ now: clock.now(), limit, except, ofOneMailbox, busy });
+    const found = due.filter((task) => !except.includes(this.#sweeper.keyOf(task)));
+    for (const task of found) if (this.#hasRoomFor(task)) this.#begin(task);
+    this.#hasMore =
+      found.length >= limit || found.some((task) => !this.#underWay.has(this.#sweeper.keyOf(task)));
+    if (!this.#hasMore) this.#caughtUpAt = clock.elapsedMs();
+  }
+
+  /** How long due tasks may have waited for room, or for a pass that succeeds. */
+  get lagSeconds(): number {
+    const ms = this.#parts.clock.elapsedMs() - this.#caughtUpAt;
+    return Math.max(0, ms - this.#sweeper.everyMs) / 1_000;
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay.size === 0;
+  }
+
+  /** Waits for tasks under way, at most ten seconds. */
+  async end(): Promise<void> {
+    const over = new AbortController();
+    const ended = Promise.all([...this.#underWay.values()].map((task) => task.ended)).then(() => {
+      // A timer that runs on would keep the process alive.
+      over.abort();
+    });
+    await Promise.race([ended, this.#parts.clock.sleep(END_WITHIN_MS, over.signal)]);
+  }
+
+  #hasRoomFor(task: unknown): boolean {
+    const { atOnce, ofOneMailbox = Infinity } = this.#sweeper;
+    if (this.#underWay.size >= atOnce) return false;
+    const mailboxId = this.#sweeper.mailboxOf?.(task);
+    if (mailboxId === undefined) return true;
+    return (
+      [...this.#underWay.values()].filter((other) => other.mailboxId === mailboxId).length < ofOneMailbox
+    );
+  }
+
+  #begin(task: unknown): void {
+    const key = this.#sweeper.keyOf(task);
+    const ended = this.#settle(key, task).then((outcome) => {
+      this.#underWay.delete(key);
+      if (outcome === 'later' || outcome === 'failed') this.#backoff.failed(key);
+      else {
+        if (outcome === 'settled') this.#backoff.clear(key);
+        // The read model may show it as due for a moment.
+        this.#backoff.postpone(key, this.#sweeper.everyMs / 2);
+      }
+      if (this.#hasMore) this.#wake.ring();
+    });
+    this.#underWay.set(key, { mailboxId: this.#sweeper.mailboxOf?.(task), ended });
+  }
+
+  async #settle(key: string, task: unknown): Promise<Outcome | 'failed'> {
+    const { name: sweeper } = this.#sweeper;
+    const { log, metrics } = this.#parts;
+    const startedAt = performance.now();
+    const outcome = await this.#sweeper.settle(task).catch((error: unknown) => {
+      const code = error instanceof GatewayError ? error.code : 'internal_error';
+      const fields = {
+        sweeper,
+        task: key,
+        mailbox_id: this.#sweeper.mailboxOf?.(task),
+        code,
+        error: String(error),
+      };
+      log[code === 'internal_error' ? 'error' : 'warn']('background: retry scheduled', fields);
+      return 'failed' as const;
+    });
+    metrics?.taskSwept({ sweeper, outcome, seconds: (performance.now() - startedAt) / 1_000 });
+    return outcome;
+  }
+}

@@ -1,0 +1,265 @@
+/** The background work of a process, one row for each kind: what is due, and the command that settles one task of it. */
+import { commitDue, endOverdue } from '../../commands/approvals/commit-due.ts';
+import type { DraftState } from '../../commands/drafts/draft.ts';
+import { keepDraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
+import { discardOrphan } from '../../commands/drafts/tidy-drafts.ts';
+import { holdLease } from '../../commands/kernel/hold-lease.ts';
+import { systemAuthor } from '../../commands/kernel/system-author.ts';
+import { eraseMailboxContent, listDueErasures } from '../../commands/mailboxes/erase-mailboxes.ts';
+import { sweepOperations } from '../../commands/messages/sweep-operations.ts';
+import type { Ports } from '../../commands/ports/ports.ts';
+import { fileSentCopy } from '../../commands/sending/file-sent-copy.ts';
+import { settleReview } from '../../commands/sending/release-draft.ts';
+import { settleSend } from '../../commands/sending/settle-send.ts';
+import { listLeftReviews } from '../../projections/draft-reviews.ts';
+import { listUnsentDrafts } from '../../projections/drafts.ts';
+import { listDueCommits, listOverdueApprovals } from '../../projections/open-approvals.ts';
+import { listUnsettledOperations } from '../../projections/operations.ts';
+import { type DueSend, listDueSends } from '../../projections/sends.ts';
+import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';
+import { listLeftContent } from '../content-store/postgres-content-store.ts';
+import type { RightsChange } from '../directory/changed-rights.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { RightsInvalidation, TargetInvalidation } from './invalidation-sweepers.ts';
+import { type Outcome, type Sweeper, SweeperRun } from './run-sweeper.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/** Operations, copies and left content listed at once: more than begin at once, as some may belong to one mailbox. */
+const MOST_LISTED = 100;
+/** A draft and its approval follow each other at once; what is left after this was interrupted. */
+const LEFT_FOR_MS = 2 * SECOND;
+/** A draft is copied after so long without an edit, so that quick edits make one copy. */
+const QUIET_MS = 2 * SECOND;
+/** Best effort: a mailbox that cannot be reached for longer keeps the copies it has. */
+const COPIED_FOR_MS = DAY;
+/** Longer than any gateway is down between a discard and its end. */
+const CONTENT_LEFT_FOR_MS = 30 * DAY;
+
+const operationIdOf = ({ operationId }: { readonly operationId: string }): string => operationId;
+const draftIdOf = ({ draftId }: { readonly draftId: string }): string => draftId;
+const mailboxIdOf = ({ mailboxId }: { readonly mailboxId: string }): string => mailboxId;
+const done = (isOver: boolean): Outcome => (isOver ? 'settled' : 'later');
+
+/** A row with the type of its tasks checked. */
+const row = <T>(sweeper: Sweeper<T>): Sweeper => sweeper;
+
+const byApprovals = (ports: Ports): readonly Sweeper[] => [
+  row({
+    name: 'approval-commits',
+    everyMs: 500,
+    atOnce: 16,
+    ofOneMailbox: 2,
+    pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
+    find: (room) => listDueCommits(ports.sql, room),
+    keyOf: operationIdOf,
+    mailboxOf: mailboxIdOf,
+    settle: async ({ operationId, orgId }) => {
+      const author = systemAuthor(ports, orgId);
+      return done(await commitDue(ports, { operationId, author, notePosition: () => undefined }));
+    },
+  }),
+  // Asks no mail server, so no commit delays it.
+  row({
+    name: 'approval-ends',
+    everyMs: 500,
+    atOnce: 16,
+    pauses: { firstMs: SECOND, mostMs: 5 * MINUTE },
+    find: (room) => listOverdueApprovals(ports.sql, room),
+    keyOf: operationIdOf,
+    settle: async (approval) => {
+      await endOverdue(ports, approval);
+      return 'settled';
+    },
+  }),
+  row({
+    name: 'draft-reviews',
+    everyMs: SECOND,
+    atOnce: 4,
+    pauses: { firstMs: LEFT_FOR_MS, mostMs: MINUTE },
+    find: ({ now, limit, except }) =>
+      listLeftReviews(ports.sql, { since: before(now, LEFT_FOR_MS), except, limit }),
+    keyOf: operationIdOf,
+    settle: async (review) => {
+      await settleReview(ports, review);
+      return 'settled';
+    },
+  }),
+];
+
+const byOperations = (ports: Ports): readonly Sweeper[] => [
+  row({
+    name: 'operations',
+    everyMs: SECOND,
+    atOnce: 8,
+    ofOneMailbox: 1,
+    pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
+    find: ({ except, busy }) =>
+      listUnsettledOperations(ports.sql, { limit: MOST_LISTED, except, exceptMailboxes: busy }),
+    keyOf: operationIdOf,
+    mailboxOf: mailboxIdOf,
+    settle: async (operation) => {
+      const { settled, left } = await sweepOperations(ports, [operation]);
+      return settled.length > 0 ? 'settled' : left.length > 0 ? 'later' : 'held';
+    },
+  }),
+  row({
+    name: 'sends',
+    everyMs: 500,
+    atOnce: 16,
+    ofOneMailbox: 2,
+    pauses: { firstMs: SECOND, mostMs: 15 * MINUTE },
+    find: (room) => listDueSends(ports.sql, room),
+    keyOf: operationIdOf,
+    mailboxOf: mailboxIdOf,
+    settle: (send) => resumeSend(ports, send),
+  }),
+];
+
+const byDrafts = (ports: Ports): readonly Sweeper[] => [
+  row({
+    name: 'draft-copies',
+    everyMs: SECOND,
+    atOnce: 4,
+    ofOneMailbox: 1,
+    pauses: { firstMs: 5 * SECOND, mostMs: 15 * MINUTE },
+    find: ({ now, except, busy }) =>
+      listCopyWork(ports.sql, {
+        quietSince: before(now, QUIET_MS),
+        since: before(now, COPIED_FOR_MS),
+        except,
+        exceptMailboxes: busy,
+        limit: MOST_LISTED,
+      }),
+    keyOf: draftIdOf,
+    mailboxOf: mailboxIdOf,
+    settle: (work) => copyDraft(ports, work),
+  }),
+  row({
+    name: 'orphaned-drafts',
+    everyMs: MINUTE,
+    atOnce: 4,
+    pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
+    find: () => {
+      const mailboxes = [...ports.directory.state.mailboxes.values()];
+      const removed = mailboxes.filter(({ state }) => state === 'removed').map(({ id }) => id);
+      return listUnsentDrafts(ports.sql, removed, MOST_LISTED);
+    },
+    keyOf: draftIdOf,
+    settle: async (orphan) => {
+      await discardOrphan(ports, orphan);
+      return 'settled';
+    },
+  }),
+  row({
+    name: 'draft-content',
+    everyMs: MINUTE,
+    atOnce: 4,
+    pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
+    find: async ({ now }) => {
+      const ids = await listLeftContent(ports.sql, before(now, CONTENT_LEFT_FOR_MS), MOST_LISTED);
+      return ids.map((draftId) => ({ draftId }));
+    },
+    keyOf: draftIdOf,
+    settle: async ({ draftId }) => {
+      await ports.content.eraseDraft(draftId);
+      return 'settled';
+    },
+  }),
+  row({
+    name: 'expired-uploads',
+    everyMs: MINUTE,
+    atOnce: 1,
+    pauses: { firstMs: MINUTE, mostMs: MINUTE },
+    find: ({ now }) => Promise.resolve([{ now }]),
+    keyOf: () => 'all',
+    settle: async ({ now }) => {
+      await ports.content.eraseExpired(now);
+      return 'settled';
+    },
+  }),
+];
+
+const byMailboxes = (ports: Ports): readonly Sweeper[] => [
+  row({
+    name: 'mailbox-erasure',
+    everyMs: MINUTE,
+    atOnce: 1,
+    pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
+    find: ({ now }) => Promise.resolve(listDueErasures(ports, now)),
+    keyOf: ({ id }) => id,
+    settle: async (mailbox) => {
+      if (await eraseMailboxContent(ports, mailbox))
+        ports.log.info('mailbox: erased after removal', { mailbox_id: mailbox.id });
+      return 'settled';
+    },
+  }),
+];
+
+/** All rows but the two that hear of changed rights. */
+export const sweepersOf = (ports: Ports): readonly Sweeper[] => [
+  ...byApprovals(ports),
+  ...byOperations(ports),
+  ...byDrafts(ports),
+  ...byMailboxes(ports),
+];
+
+/** Calls its listener with every change of rights from now on. */
+export interface RightsNews {
+  onRightsChange(listener: (change: RightsChange) => void): void;
+}
+
+/** Runs every row until the signal aborts; resolves when the tasks under way have ended. */
+export async function runSweepers(
+  ports: Ports,
+  { rights, metrics }: { readonly rights: RightsNews; readonly metrics: Metrics },
+  signal: AbortSignal,
+): Promise<void> {
+  const byRights = new RightsInvalidation(ports);
+  rights.onRightsChange((change) => {
+    if (!signal.aborted) byRights.changed(change);
+  });
+  const { clock, log } = ports;
+  const rows = [...sweepersOf(ports), row(byRights), row(new TargetInvalidation(ports))];
+  const runs = rows.map((sweeper) => new SweeperRun(sweeper, { clock, log, metrics }));
+  metrics.watchEach(
+    {
+      name: 'gateway_sweeper_lag_seconds',
+      help: 'For how long background work that is due may not have begun, for lack of room or of a pass that succeeds.',
+      label: 'sweeper',
+    },
+    () => new Map(runs.map(({ name, lagSeconds }) => [name, lagSeconds])),
+  );
+  await Promise.all(runs.map((run) => run.run(signal)));
+}
+
+const before = (now: Date, ms: number): Date => new Date(now.getTime() - ms);
+
+/** Reading the mail server settles it, at growing intervals. */
+const isSearched = ({ status, send }: DraftState): boolean =>
+  status === 'send_unknown' || (status === 'sending' && send?.retryAt === null);
+
+/** Retries that are due, interrupted and unknown sends, and copies for Sent. */
+async function resumeSend(ports: Ports, send: DueSend): Promise<Outcome> {
+  const { operationId, draftId, orgId, lastFiledBy } = send;
+  if (send.phase === 'sent' && send.told)
+    return done(await fileSentCopy(ports, { operationId, orgId, draftId, lastFiledBy }));
+  if ((await ports.leases.holder(operationId)) !== null) return 'later';
+  const { draft } = await settleSend(ports, { operationId, orgId });
+  return done(draft !== null && !isSearched(draft));
+}
+
+async function copyDraft(ports: Ports, { draftId, mailboxId }: CopyWork): Promise<Outcome> {
+  const state = ports.directory.state.mailboxes.get(mailboxId)?.state;
+  if (state !== 'connected' && state !== 'syncing' && state !== 'degraded') return 'later';
+  const lease = await holdLease(ports.leases, `draft-copy-${draftId}`);
+  if (lease === null) return 'later';
+  try {
+    await keepDraftCopy(ports, createDraftCopies(ports.sql), draftId, lease);
+    return 'settled';
+  } finally {
+    await lease.release();
+  }
+}

@@ -1,0 +1,22 @@
+import { expect } from 'chai';
+import { sweepersOf } from '../../../../infra/background/sweepers.ts';
+import { SendRig } from '../../../support/worlds/send-rig.ts';
+
+describe('the table of sweepers', () => {
+  it('has a name of its own for each row, and knows the mailbox of what it limits by mailbox', () => {
+    const rows = sweepersOf(new SendRig().ports);
+    expect(new Set(rows.map(({ name }) => name)).size).to.equal(rows.length);
+    for (const { name, ofOneMailbox, mailboxOf } of rows)
+      expect(mailboxOf !== undefined, name).to.equal(ofOneMailbox !== undefined);
+  });
+
+  it('erases the content of a discarded draft, and of no other', async () => {
+    const rig = new SendRig();
+    const [gone, kept] = [await rig.startDraft(), await rig.startDraft()];
+    const bodyOf = async (id: string): Promise<string> => (await rig.draft(id)).current?.content_id ?? '';
+    const sweeper = sweepersOf(rig.ports).find(({ name }) => name === 'draft-content');
+    expect(await sweeper?.settle({ draftId: gone })).to.equal('settled');
+    expect(await rig.ports.content.describe(await bodyOf(gone))).to.equal(null);
+    expect(await rig.ports.content.describe(await bodyOf(kept))).not.to.equal(null);
+  });
+});
