@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImapFlow } from 'imapflow';
-import { findDovecot, startDovecot } from '../infra/demo/dovecot-process.ts';
+import { withDovecot } from './dovecot-mailbox.ts';
 import type { Figure } from './figures.ts';
 import { type DemoFacts, endChild, runScript, startDemo } from './processes.ts';
 
@@ -28,26 +28,16 @@ const ROUND_MS = 45_000;
 const TICKS_PER_SECOND = 100;
 
 export async function measureIdle(mailboxes: number): Promise<readonly Figure[]> {
-  const program = await findDovecot();
-  if (program === null) throw new Error('B7 needs Dovecot on this machine.');
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-idle-'));
-  chmodSync(folder, 0o755);
-  const server = await startDovecot({
-    program,
-    folder: join(folder, 'dovecot'),
-    password: PASSWORD,
-    tls: null,
-    capability: null,
-    specialUse: true,
-    maxUserConnections: 10,
-    mostClients: mailboxes * 2 + 100,
+  const options = { password: PASSWORD, maxUserConnections: 10, mostClients: mailboxes * 2 + 100 };
+  return await withDovecot(options, async (server) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-idle-'));
+    chmodSync(dataDir, 0o755);
+    try {
+      return await measureOn(server.ports.imap, dataDir, mailboxes);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
-  try {
-    return await measureOn(server.ports.imap, join(folder, 'data'), mailboxes);
-  } finally {
-    await server.stop('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 async function measureOn(port: number, dataDir: string, mailboxes: number): Promise<readonly Figure[]> {

@@ -16,6 +16,7 @@ import { measureAttachments } from './b8-attachments.ts';
 import { measureIdle } from './b7-idle.ts';
 import { measureEventStore } from './b4-event-store.ts';
 import { measureProjector } from './b5-projector.ts';
+import { onDovecot } from './dovecot-mailbox.ts';
 import { type Figure, report } from './figures.ts';
 import { type DemoFacts, endChild, startDemo } from './processes.ts';
 
@@ -35,11 +36,11 @@ type AtSizes = (sizes: readonly number[]) => Promise<readonly Figure[]>;
 const ON_DEMO: ReadonlyMap<string, OnDemo> = new Map<string, OnDemo>([
   ['b1', measureMcpCall],
   ['b2', (facts, { mailboxSizes }) => measureQuery(facts, mailboxSizes)],
-  ['b3', measureArchive],
-  ['b8', (facts, { pid }) => measureAttachments(facts, pid)],
+  ['b3', (facts) => onDovecot(facts, measureArchive)],
+  ['b8', (facts, { pid }) => onDovecot(facts, (on) => measureAttachments(on, pid))],
   ['b10', (facts, { mailboxSizes, pid }) => measureList(facts, mailboxSizes, pid)],
-  ['b11', measureApproval],
-  ['b12', measureOpenChecks],
+  ['b11', (facts) => onDovecot(facts, measureApproval)],
+  ['b12', (facts) => onDovecot(facts, measureOpenChecks)],
 ]);
 const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
   ['b4', measureEventStore],
@@ -50,7 +51,7 @@ const AT_SIZES: ReadonlyMap<string, AtSizes> = new Map([
 async function onDemo(measures: readonly OnDemo[]): Promise<readonly Figure[]> {
   if (measures.length === 0) return [];
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
-  // Run by root, Dovecot and Postgres work as another account, who must be able to enter.
+  // Run by root, Postgres works as another account, which must be able to enter.
   chmodSync(dataDir, 0o755);
   const demo = await startDemo(dataDir, PORT);
   try {

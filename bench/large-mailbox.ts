@@ -1,19 +1,15 @@
 /** Mailboxes of many messages on a Dovecot of their own, in the gateway as well, for benchmarks that read them. */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { findDovecot, mailAccount, startDovecot } from '../infra/demo/dovecot-process.ts';
+import { mailAccount } from '../test/support/servers/dovecot-process.ts';
+import { addIndexed, withDovecot } from './dovecot-mailbox.ts';
 import type { Figure } from './figures.ts';
 import type { DemoFacts } from './processes.ts';
 
 const run = promisify(execFile);
 const PASSWORD = 'benchmark';
-const FILL_WITHIN_MS = 10 * 60_000;
-const LOOK_EVERY_MS = 200;
-const TRIES = 60;
 
 const WORDS = [
   'meeting', 'report', 'update', 'project', 'status', 'weekly', 'review', 'plan', 'budget', 'order',
@@ -47,12 +43,7 @@ function message(n: number): string {
 
 export interface LargeMailbox {
   readonly size: number;
-  readonly imap: {
-    readonly host: string;
-    readonly port: number;
-    readonly user: string;
-    readonly password: string;
-  };
+  readonly imap: DemoFacts['imap'];
   /** In the gateway; its index holds every message. */
   readonly id: string;
 }
@@ -63,17 +54,11 @@ export async function onLargeMailboxes(
   sizes: readonly number[],
   measure: (mailbox: LargeMailbox) => Promise<readonly Figure[]>,
 ): Promise<readonly Figure[]> {
-  const program = await findDovecot();
-  if (program === null) throw new Error('This benchmark needs Dovecot.');
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-bench-mail-'));
-  chmodSync(folder, 0o755);
-  const server = await startDovecot({
-    program, folder, tls: null, capability: null, specialUse: true, maxUserConnections: 100, password: PASSWORD,
-  }); // prettier-ignore
-  try {
+  const account = { password: PASSWORD, maxUserConnections: 100 };
+  return await withDovecot(account, async (server, folder) => {
     const figures: Figure[] = [];
     for (const size of sizes) {
-      const user = `of${String(size)}`;
+      const user = `of${String(size)}@example.com`;
       await fill(folder, server.configFile, user, size);
       const imap = { host: '127.0.0.1', port: server.ports.imap, user, password: PASSWORD };
       const begin = performance.now();
@@ -83,10 +68,7 @@ export async function onLargeMailboxes(
       figures.push(...(await measure({ size, imap, id })));
     }
     return figures;
-  } finally {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** As Maildir files, which Dovecot then takes in: by far the fastest way. */
@@ -103,44 +85,4 @@ async function fill(folder: string, configFile: string, user: string, size: numb
   await run('chown', ['-R', `${String(uid)}:${String(gid)}`, maildir]);
   await run('doveadm', ['-c', configFile, 'import', '-u', user, `maildir:${maildir}`, '', 'all']);
   rmSync(maildir, { recursive: true, force: true });
-}
-
-interface Mailbox {
-  readonly id: string;
-  readonly state: string;
-  readonly sync: { readonly indexed: number; readonly total: number };
-}
-
-async function addIndexed(facts: DemoFacts, imap: LargeMailbox['imap'], size: number): Promise<string> {
-  const { host, port, user, password } = imap;
-  const server = { host, port, security: 'none' };
-  // Connections the gateway closed while files were being written are noticed only now.
-  await sleep(LOOK_EVERY_MS);
-  const { id } = await call(facts, 'POST', '', {
-    email: `${user}@example.com`,
-    imap: server,
-    smtp: server,
-    auth: { type: 'password', username: user, password },
-  });
-  for (const until = performance.now() + FILL_WITHIN_MS; performance.now() < until;) {
-    const { state, sync } = await call(facts, 'GET', `/${id}`);
-    if (state === 'connected' && sync.indexed >= size) return id;
-    await sleep(LOOK_EVERY_MS);
-  }
-  throw new Error('the mailbox was not indexed in time');
-}
-
-async function call(facts: DemoFacts, method: string, path: string, body?: object): Promise<Mailbox> {
-  // Filling a mailbox keeps a machine so busy that the gateway may ask to be tried again.
-  for (let tries = TRIES; ; tries -= 1) {
-    const response = await fetch(`${facts.base_url}/api/v1/mailboxes${path}`, {
-      method,
-      headers: { authorization: `Bearer ${facts.rest_token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    if (response.ok) return (await response.json()) as Mailbox;
-    if (response.status !== 503 || tries === 0)
-      throw new Error(`HTTP ${String(response.status)} ${await response.text()}`);
-    await sleep(1_000);
-  }
 }

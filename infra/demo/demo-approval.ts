@@ -20,7 +20,7 @@ const LETTER = {
 export const approvalLink = (facts: DemoFacts, approvalId: string): string =>
   `${facts.base_url}/console#/approvals/${approvalId}`;
 
-/** Asks as the demo's agent and tells each call. The id of the check that waits. Throws when a step is refused. */
+/** Sends as the demo's agent and prints each call. Returns the id of the approval that waits. Throws when a step is refused. */
 export async function askAsAgent(facts: DemoFacts, say: (line: string) => void): Promise<string> {
   const agent = await McpAgent.connect(facts);
   const step = async <T>(shape: z.ZodType<T>, operation: object, tell: (answer: T) => string): Promise<T> => {

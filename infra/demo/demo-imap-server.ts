@@ -1,4 +1,4 @@
-/** The demo's IMAP server where there is no Dovecot: hoodiecrow, with mail that survives and its worst quirks mended. */
+/** The demo's IMAP server: hoodiecrow, with its mail on disk and its worst quirks fixed. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import createServer, { type FolderSeed, type ImapServer } from 'hoodiecrow-imap';

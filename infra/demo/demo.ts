@@ -19,7 +19,7 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Mail on loopback is what the demo is for; elsewhere the egress guard keeps private addresses closed. */
+/** The demo's mail server is on loopback, which the egress guard refuses otherwise. */
 const DEMO_EGRESS = '127.0.0.1/32:*';
 
 async function main(): Promise<void> {
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   say('Starting the demo mail server');
   const mail = await startDemoMail({ dataDir: config.dataDir, log });
   opened.defer(() => mail.stop());
-  say(mail.line);
+  say(`Mail server: hoodiecrow from npm, mail in ${mail.folder}`);
   const seeded = await seedMailbox(mail.imap);
   if (seeded > 0) say(`Seeded the mailbox with ${String(seeded)} messages`);
   const gateway = opened.use(await startGateway({ config, log, progress: say }));
@@ -94,7 +94,7 @@ The agent's mail waits for a person. Sign in as ${facts.owner_email} with ${fact
 
 const CLOSING = 'All of this is in demo.json in the data folder. Ctrl-C stops everything; the data stays.';
 
-/** The check that waits at its end. What the walk meets is for the reader to see; the demo goes on without it. */
+/** The id of the approval that waits at the end. A walk that fails prints why, and the demo keeps running. */
 async function walkOnce(facts: DemoFacts): Promise<string | null> {
   try {
     await walkDemo(facts, say);

@@ -1,6 +1,5 @@
 /** Fills an empty demo mailbox. */
-import type { ImapFlow } from 'imapflow';
-import { type DemoMailAccess, demoClient } from './demo-client.ts';
+import { ImapFlow } from 'imapflow';
 import { seedContent, type SeedMail } from './seed-content.ts';
 import type { SeedPerson } from './seed-message.ts';
 
@@ -9,7 +8,7 @@ const CONNECTIONS = 4;
 const INBOX = 'INBOX';
 
 /**
- * How many messages were put in; 0 when INBOX holds any. INBOX is filled last, so a start that was cut off goes on where
+ * How many messages were put in; 0 when INBOX holds any. INBOX is filled last, so an interrupted start continues where
  * it ended. Throws what the mail server fails with.
  */
 export async function seedMailbox(imap: DemoMailAccess, now: Date = new Date()): Promise<number> {
@@ -52,4 +51,29 @@ async function append(client: ImapFlow, mails: readonly SeedMail[]): Promise<voi
     mails.map(({ folder, raw, flags, receivedAt }) => client.append(folder, raw, [...flags], receivedAt)),
   );
   if (appended.some((answer) => !answer)) throw new Error('The demo mailbox could not be filled.');
+}
+
+/** Where one protocol of the demo mailbox is, without TLS, on loopback. */
+export interface DemoMailAccess {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Logged in. Throws what the mail server fails with. */
+export async function demoClient({ host, port, user, password }: DemoMailAccess): Promise<ImapFlow> {
+  const client = new ImapFlow({
+    host,
+    port,
+    secure: false,
+    doSTARTTLS: false,
+    auth: { user, pass: password },
+    logger: false,
+    disableAutoIdle: true,
+  });
+  // The command in hand reports the failure; without a listener the event would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }

@@ -5,11 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { HostSettings } from '../../../commands/ports/mail-port.ts';
-import {
-  type DovecotOptions,
-  type DovecotProcess,
-  startDovecot,
-} from '../../../infra/demo/dovecot-process.ts';
+import { type DovecotOptions, type DovecotProcess, startDovecot } from './dovecot-process.ts';
 import { ensureDovecot } from './ensure-dovecot.ts';
 import { selfSigned } from './self-signed.ts';
 

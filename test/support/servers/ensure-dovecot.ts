@@ -1,5 +1,5 @@
 /** Makes sure that Dovecot, the real IMAP server of the tests, is on this machine. */
-import { findDovecot } from '../../../infra/demo/dovecot-process.ts';
+import { findDovecot } from './dovecot-process.ts';
 import { ensureProgram } from './debian-program.ts';
 
 let found: Promise<string | null> | null = null;

@@ -140,7 +140,6 @@ describe('the demo mail server from npm', () => {
       deliver: (raw) => {
         delivered.push(raw);
         server.deliver(raw);
-        return Promise.resolve();
       },
     });
     const under = gateway();

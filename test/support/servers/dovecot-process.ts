@@ -4,16 +4,15 @@ import { access, chown, constants, mkdir, readFile, rm, writeFile } from 'node:f
 import { connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { pollUntil } from '../postgres/embedded/poll-until.ts';
-import { lookUpProcess } from '../postgres/embedded/process-facts.ts';
-import { serverAccount } from '../postgres/embedded/server-account.ts';
+import { pollUntil } from '../../../infra/postgres/embedded/poll-until.ts';
+import { lookUpProcess } from '../../../infra/postgres/embedded/process-facts.ts';
+import { serverAccount } from '../../../infra/postgres/embedded/server-account.ts';
 import {
   type DovecotAccount,
   type DovecotPorts,
   dovecotConfig,
   type DovecotSettings,
 } from './dovecot-config.ts';
-import { freeOrAny } from './free-port.ts';
 
 export interface DovecotOptions extends Pick<
   DovecotSettings,
@@ -25,8 +24,6 @@ export interface DovecotOptions extends Pick<
   readonly program: string;
   /** Ports of an earlier run that clients still know; absent = free ones. */
   readonly ports?: DovecotPorts;
-  /** The one port clients know; absent or 0 = a free one. */
-  readonly imapPort?: number;
 }
 
 export interface DovecotProcess {
@@ -77,9 +74,7 @@ export async function startDovecot(options: DovecotOptions): Promise<DovecotProc
     await mkdir(join(folder, name), { recursive: true, mode: 0o755 });
   await endOrphan(folder, configFile);
   if (asRoot) await chown(join(folder, 'mail'), account.uid, account.gid);
-  const free = await freePorts();
-  const imap = await freeOrAny(options.imapPort);
-  const ports = options.ports ?? { ...free, imap: imap === 0 ? free.imap : imap };
+  const ports = options.ports ?? (await freePorts());
   await writeFile(
     configFile,
     dovecotConfig({ introspectionFile: null, lmtp: false, ...options, ports, account, asRoot }),
