@@ -1,15 +1,15 @@
-/** Calls of the REST face. What it refuses is thrown as an `ApiError` with its own words. */
+/** Calls the REST API. Errors are thrown as `ApiError` with the gateway's message. */
 import { session } from './session.js';
 
 /** @import { ErrorBody, Issue } from './payloads.d.ts' */
 
-/** Beside the page, so that a gateway below a path of a larger site finds it too. */
+/** Relative to the page, for a gateway below a path of a larger site. */
 const ROOT = new URL('api/v1', document.baseURI).href;
 const SIGNED_OUT = ['unauthenticated', 'token_expired', 'token_revoked'];
 
 export class ApiError extends Error {
   /**
-   * @param {string} code of the gateway's closed table, or `unreachable`, `unreadable`, `aborted`
+   * @param {string} code an error code of the gateway, or `unreachable`, `unreadable`, `aborted`
    * @param {string} message
    * @param {{ requestId?: string, retryAfterSeconds?: number, issues?: Issue[], cause?: unknown }} [more]
    */
@@ -27,7 +27,7 @@ export class ApiError extends Error {
 let stepUp = () => Promise.reject(new ApiError('step_up_required', 'Confirm your password first.'));
 
 /**
- * Who asks for the password again when the gateway wants it; rejects when the person would rather not.
+ * Sets what asks for the password again when the gateway requires it; it rejects when the person cancels.
  * @param {() => Promise<void>} ask
  */
 export function askForStepUpWith(ask) {
@@ -42,8 +42,8 @@ export function askForStepUpWith(ask) {
  */
 
 /**
- * One call with the session's bearer; asked for the password again, it asks the person and repeats the call. A session that
- * is over ends here too. Throws `ApiError`.
+ * One call with the session's bearer. A step-up is asked for and the call repeated; an expired session is ended. Throws
+ * `ApiError`.
  * @param {string} method
  * @param {string} path below `/api/v1`
  * @param {CallOptions} [options]
@@ -54,10 +54,10 @@ export async function call(method, path, options = {}) {
 }
 
 /**
- * The bytes of a file that is read with the session's bearer, in memory. Throws `ApiError`.
+ * Downloads a file into memory. Throws `ApiError`.
  * @param {string} path below `/api/v1`
  * @param {AbortSignal} signal
- * @returns {Promise<{ bytes: Blob, isInline: boolean }>} `isInline`: the gateway says that it may be shown in place
+ * @returns {Promise<{ bytes: Blob, isInline: boolean }>} `isInline`: the gateway allows it to be shown
  */
 export async function download(path, signal) {
   return await inSession(async () => {
@@ -85,7 +85,7 @@ async function inSession(act) {
 }
 
 /**
- * What the network refuses, before or amid an answer, has a code like everything else.
+ * Gives network errors a code too.
  * @template T
  * @param {() => Promise<T>} act
  * @returns {Promise<T>}
@@ -96,7 +96,7 @@ async function reachable(act) {
   } catch (error) {
     if (error instanceof ApiError) throw error;
     if (error instanceof DOMException && error.name === 'AbortError')
-      throw new ApiError('aborted', 'Nobody waits for this any more.');
+      throw new ApiError('aborted', 'The request was cancelled.');
     throw new ApiError('unreachable', 'The gateway cannot be reached.', { cause: error });
   }
 }
@@ -126,7 +126,7 @@ async function send(method, path, { body, key, signal }) {
 
 /**
  * @param {string} text
- * @returns {unknown} null for no body and for one that is no JSON
+ * @returns {unknown} null without a body or for invalid JSON
  */
 function jsonOf(text) {
   try {
@@ -137,12 +137,12 @@ function jsonOf(text) {
 }
 
 /**
- * @param {ErrorBody | null} answer null when something before the gateway answered
+ * @param {ErrorBody | null} answer null when a proxy before the gateway answered
  * @param {number} status
  */
 function errorOf(answer, status) {
   if (answer === null)
-    return new ApiError('unreadable', `The answer was ${String(status)} and no error of the gateway.`);
+    return new ApiError('unreadable', `The answer was ${String(status)} and did not come from the gateway.`);
   const { code, message, request_id: requestId, retry_after_seconds: wait, details } = answer.error;
   return new ApiError(code, message, {
     requestId,
@@ -151,6 +151,6 @@ function errorOf(answer, status) {
   });
 }
 
-/** A key of its own for each thing a person does, kept when the call has to be repeated. */
+/** An idempotency key for one action of a person; it is reused when the call is repeated. */
 export const newKey = () =>
   `console-${Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`;

@@ -1,4 +1,4 @@
-/** What a person does with an approval: each asks first, says what follows from it, and names the content it is about. */
+/** Approve, reject, run and withdraw: each asks first, states the consequence, and names the content by its hash. */
 import { newKey } from './api.js';
 import { ask } from './dialog.js';
 import { h } from './dom.js';
@@ -14,10 +14,10 @@ import { deletion, isDestructive, whatHappens } from './wording.js';
 
 const MOST_REASON_CHARS = 1_000;
 
-/** @typedef {{ hash: string, warnings: readonly Warning[] }} Shown what the page shows of the content, by its hash */
+/** @typedef {{ hash: string, warnings: readonly Warning[] }} Shown what the page shows, and the hash of its content */
 
 /**
- * What it is about, with everybody it goes to and all that is odd about it.
+ * What it is about, with all recipients and warnings.
  * @param {Approval} approval
  * @param {Shown} shown
  */
@@ -55,7 +55,7 @@ export function approve(approval, shown, names) {
 }
 
 /**
- * What follows from one more approval.
+ * The consequence of one more approval.
  * @param {Approval} approval
  * @param {import('./names.js').Names} names
  */
@@ -109,7 +109,7 @@ export function run(approval, shown) {
     title: 'Run it now?',
     content: [
       subjectOf(approval, shown),
-      h('p', null, 'Everything is checked once more, then exactly this is carried out.'),
+      h('p', null, 'Everything is validated again, then exactly this runs.'),
       secondLook(shown.warnings),
       hashOf(shown),
     ],
@@ -126,7 +126,7 @@ export function withdraw(approval) {
     title: 'Withdraw this?',
     content: [
       h('p', { class: 'dialog-what' }, foreign(whatHappens(approval))),
-      h('p', null, 'Nothing runs, and nobody can approve it any more.'),
+      h('p', null, 'Nothing runs, and it can no longer be approved.'),
       textArea('reason', 'Note', { maxlength: MOST_REASON_CHARS }, 'Optional.'),
     ],
     confirm: 'Withdraw',

@@ -1,4 +1,4 @@
-/** The attachments of a send, each as it would go out: kept as a file, or looked at where the gateway lets it be shown. */
+/** The attachments of a send, as they would go out: downloaded, or shown where the gateway allows it. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { foreign, foreignLines, foreignPlain } from './foreign-text.js';
@@ -6,9 +6,9 @@ import { readAttachment } from './routes.js';
 
 /** @import { Approval, Attachment, Manifest } from './payloads.d.ts' */
 
-/** What may be shown in place; whether a file is what it is called the gateway tells by its bytes. */
+/** Types that may be shown; the gateway verifies them by the bytes. */
 const SHOWN = ['text/plain', 'image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-/** More of a text would keep the page busy; the file has it all. */
+/** A longer text would block the page; the file is complete. */
 const MOST_CHARS = 100_000;
 
 /**

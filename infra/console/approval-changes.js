@@ -1,4 +1,4 @@
-/** What is other than in the approval before this one, of the same draft. */
+/** The differences from the previous approval request for the same draft. */
 import { h } from './dom.js';
 import { foreignLines } from './foreign-text.js';
 
@@ -20,7 +20,7 @@ export function changesSection({ content_hash: hash, changes }) {
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'changes' },
-    h('h2', { id: 'changes', tabindex: -1 }, 'Changed since the approval before'),
+    h('h2', { id: 'changes', tabindex: -1 }, 'Changed since the previous request'),
     h('p', { class: 'quiet small' }, 'Its content was ', h('code', { title: hash }, hash.slice(0, 12)), '.'),
     changes.length === 0 ? h('p', null, 'Nothing.') : h('dl', { class: 'changes' }, changes.map(changeOf)),
   );

@@ -1,6 +1,5 @@
-/** Beside the approval: where it stands, who voted, until when, and what this person may do about it. */
+/** The decision card: status, votes, time left, and what this person may do. */
 import { approve, reject, run, withdraw } from './approval-actions.js';
-import { outcomeOf } from './approval-outcome.js';
 import { isOpen, isOwnRequest, mayDecide, mayRun, mayWithdraw, whyNotDecide } from './approval-rights.js';
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
@@ -8,13 +7,13 @@ import { countdown, pastTime, spanText } from './times.js';
 import { isDestructive, STATUSES } from './wording.js';
 
 /** @import { Approval, Vote } from './payloads.d.ts' */
-/** @typedef {import('./child.d.ts').Child} Child */
+/** @typedef {import('./payloads.d.ts').Child} Child */
 /** @typedef {import('./approval-actions.js').Shown} Shown */
 
 /**
  * @typedef {object} DecisionOptions
  * @property {Approval} approval
- * @property {Shown | null} shown by the preview; null while there is none, and then nothing can be approved
+ * @property {Shown | null} shown by the preview; null while there is none: nothing can be approved then
  * @property {import('./names.js').Names} names
  * @property {() => void} reload
  */
@@ -37,12 +36,12 @@ export function decisionCard(options) {
 }
 
 /**
- * Before the vote: whoever decides what their own agent asked for should know it.
+ * Tells approvers that the request is their own or their agent's.
  * @param {DecisionOptions} options
  */
 function ownRequestOf({ approval, names }) {
   if (approval.status !== 'awaiting_approval' || !isOwnRequest(approval)) return null;
-  const asks = names.isMe(approval.requester.id) ? 'You ask for this.' : 'Your own agent asks for this.';
+  const asks = names.isMe(approval.requester.id) ? 'You requested this.' : 'Your own agent requested this.';
   return h('p', { class: 'notice' }, asks);
 }
 
@@ -59,7 +58,7 @@ function factsOf({ approval, names, reload }) {
     status === 'awaiting_approval' ? yourPart(approval, names) : null,
     ['Policy', ['rule ', foreign(policy.rule_id), `, version ${String(policy.version)}`]],
     ['Content', copyable(hash)],
-    next === undefined ? null : ['Asked again as', h('a', { href: `#/approvals/${next}` }, next)],
+    next === undefined ? null : ['Replaced by', h('a', { href: `#/approvals/${next}` }, next)],
   ];
   return facts.flatMap((fact) => (fact === null ? [] : [h('dt', null, fact[0]), h('dd', null, fact[1])]));
 }
@@ -68,7 +67,7 @@ function factsOf({ approval, names, reload }) {
  * @param {{ id: string }} runBy
  * @param {import('./names.js').Names} names
  */
-export const runnerOf = ({ id }, names) => (names.isMe(id) ? 'you' : foreign(names.nameOf(id)));
+const runnerOf = ({ id }, names) => (names.isMe(id) ? 'you' : foreign(names.nameOf(id)));
 
 /**
  * @param {Approval} approval
@@ -113,7 +112,7 @@ const SHORT = 12;
 function copyable(hash) {
   const said = h('span', { role: 'status' });
   const copy = async () => {
-    // Only in a secure context; the whole hash is in the element all the same.
+    // Only in a secure context; the element holds the whole hash anyway.
     await navigator.clipboard.writeText(hash);
     said.textContent = 'copied';
   };
@@ -188,4 +187,48 @@ function buttonsOf({ approval, shown, names, reload }) {
     shown !== null && mayRun(approval, names) ? button('Run it now…', yes, () => run(approval, shown)) : null,
     mayWithdraw(approval, names) ? button('Withdraw…', 'plain', () => withdraw(approval)) : null,
   );
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const INVALIDATIONS = {
+  approver_gone: 'An approver may no longer decide.',
+  draft_discarded: 'The draft was discarded.',
+  grant_gone: 'The requester has no access to this mailbox any more.',
+  mailbox_removed: 'The mailbox was removed.',
+  manifest_mismatch: 'What would run is not what was approved.',
+  policy_stricter: 'The policy has become stricter.',
+  requester_gone: 'The requester no longer exists.',
+  targets_gone: 'The messages are no longer where they were.',
+};
+
+/** @param {Approval} approval */
+function outcomeOf({ invalidated, cancel_reason: cancelReason, execution }) {
+  return [
+    invalidated === undefined ? null : h('p', null, INVALIDATIONS[invalidated.reason] ?? invalidated.reason),
+    cancelReason == null ? null : h('blockquote', { class: 'reason' }, foreignLines(cancelReason)),
+    execution === undefined ? null : resultsOf(execution),
+  ];
+}
+
+/** @param {NonNullable<Approval['execution']>} execution */
+function resultsOf({ results, error, attempts }) {
+  const count = (/** @type {string} */ outcome) =>
+    results.filter((result) => result.outcome === outcome).length;
+  const told = ['done', 'failed', 'unknown', 'skipped'].filter((outcome) => count(outcome) > 0);
+  const errors = [
+    ...(error ? [error] : []),
+    ...results.flatMap((result) => (result.error ? [result.error] : [])),
+  ];
+  const messages = new Set(errors.map(({ message }) => message));
+  return [
+    told.length === 0
+      ? null
+      : h(
+          'p',
+          { class: 'outcome' },
+          told.map((outcome) => `${String(count(outcome))} ${outcome}`).join(', '),
+        ),
+    attempts > 1 ? h('p', { class: 'quiet small' }, `${String(attempts)} attempts`) : null,
+    [...messages].map((message) => h('p', { class: 'notice bad' }, foreign(message))),
+  ];
 }

@@ -1,4 +1,4 @@
-/** The true preview: what the server rendered of the manifest, as page, as plain text, as the manifest itself. */
+/** The preview that the server rendered: as a page, as plain text, and the manifest itself. */
 import { changesSection } from './approval-changes.js';
 import { h } from './dom.js';
 import { foreignLines } from './foreign-text.js';
@@ -49,7 +49,7 @@ export function previewSection(approval, preview) {
             h(
               'p',
               { class: 'quiet small' },
-              'What is carried out, and nothing else. Its canonical form (RFC 8785) has the hash beside the decision.',
+              'Exactly what runs. The hash beside the decision is that of its canonical form (RFC 8785).',
             ),
             h(
               'div',

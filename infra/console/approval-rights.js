@@ -1,4 +1,4 @@
-/** What a person may do about an approval as far as this page can tell; the gateway has the last word. */
+/** What a person may do about an approval, as far as this page knows; the gateway decides. */
 
 /** @import { Approval } from './payloads.d.ts' */
 /** @typedef {import('./names.js').Names} Names */
@@ -15,21 +15,21 @@ const GOING_ON = ['awaiting_approval', 'pending_commit', 'committing', 'commit_u
 export const isOver = ({ status }) => !GOING_ON.includes(status);
 
 /**
- * Whether this person, or an agent of theirs, asked for it.
+ * Whether this person, or an agent of theirs, requested it.
  * @param {Pick<Approval, 'own_request'>} approval
  */
 export const isOwnRequest = ({ own_request: isOwn }) => isOwn === true;
 
 /**
- * Why this person cannot decide what waits; null when they can.
+ * Why this person cannot decide it; null when they can.
  * @param {Approval} approval
  * @param {Names} names
  */
 export function whyNotDecide(approval, names) {
   const { quorum, votes } = approval;
   if (votes.some(({ by }) => names.isMe(by))) return 'You have voted.';
-  if (!names.hasRole(quorum.approver_role)) return 'Your role does not decide this.';
-  return quorum.exclude_owner && isOwnRequest(approval) ? 'Somebody else has to decide it.' : null;
+  if (!names.hasRole(quorum.approver_role)) return 'Your role cannot decide this.';
+  return quorum.exclude_owner && isOwnRequest(approval) ? 'Someone else has to decide.' : null;
 }
 
 /**

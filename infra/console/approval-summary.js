@@ -1,4 +1,4 @@
-/** Who would get a message, with what, and how much is odd: those outside are named first, and Bcc like To and Cc. */
+/** Recipients, attachments and warnings in one line: recipients outside come first, Bcc is shown like To and Cc. */
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
 import { warningsMark } from './approval-warnings.js';
@@ -13,11 +13,11 @@ const FIELDS = [
   ['bcc', 'Bcc'],
   ['envelope', 'In no field'],
 ];
-/** In a line, of each field; those outside come first. */
+/** Of each field, in a line. */
 const MOST_NAMED = 3;
 
 /**
- * `isWhole`: everybody is named, else the rest is counted.
+ * `isWhole`: names all recipients; otherwise the rest is counted.
  * @param {Pick<Approval, 'confirmation' | 'warnings'>} approval
  * @param {{ isWhole?: boolean }} [options]
  */

@@ -1,4 +1,4 @@
-/** The trail of an operation: its lines of the audit trail, oldest first. */
+/** The audit trail of an operation, oldest first. */
 import { h } from './dom.js';
 import { foreign, foreignLines } from './foreign-text.js';
 import { exactTime } from './times.js';
@@ -8,8 +8,8 @@ import { exactTime } from './times.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const WORDS = {
-  OperationSubmitted: 'Asked for',
-  OperationDecided: 'Judged',
+  OperationSubmitted: 'Requested',
+  OperationDecided: 'Policy decided',
   ApprovalRequested: 'Content locked; approval requested',
   ApprovalVoteCast: 'Voted',
   ApprovalGranted: 'Approved',
@@ -18,18 +18,18 @@ const WORDS = {
   ApprovalExpired: 'Expired',
   ApprovalSuperseded: 'Replaced by an edit of the draft',
   ApprovalInvalidated: 'Became invalid',
-  CommitScheduled: 'Run planned',
-  CommitStarted: 'Checked again; run begun',
+  CommitScheduled: 'Run scheduled',
+  CommitStarted: 'Revalidated; run started',
   CommitAttemptFailed: 'Run had no effect; the approval still holds',
   ActionsIntended: 'Actions about to run',
   ActionOutcomesRecorded: 'Outcomes recorded',
-  ActionsReconciled: 'Outcomes looked up',
+  ActionsReconciled: 'Outcomes found',
   SendIntended: 'Send about to run',
   SendOutcomeRecorded: 'Outcome of the send recorded',
-  SendReconciled: 'Outcome of the send looked up',
-  OperationCompleted: 'Over',
+  SendReconciled: 'Outcome of the send found',
+  OperationCompleted: 'Finished',
   ApprovalCommitted: 'Done exactly as approved',
-  ApprovalCommitFailed: 'Failed for good',
+  ApprovalCommitFailed: 'Failed permanently',
 };
 
 /**
@@ -74,11 +74,11 @@ function lineOf({ type, occurred_at: at, actor, surface, data }, names) {
   );
 }
 
-/** Fields that an event keeps as one text of JSON, which the gateway wrote. */
+/** Fields that hold JSON as text, written by the gateway. */
 const JSON_TEXTS = new Set(['manifest', 'warnings']);
 
 /**
- * Shows those as the JSON they are; any other text stays text, whatever it looks like.
+ * Parses those; any other text stays text, even if it looks like JSON.
  * @param {string} key
  * @param {unknown} value
  * @returns {unknown}

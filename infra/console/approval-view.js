@@ -1,18 +1,18 @@
-/** One approval: who asks for what, exactly what would happen, the decision, and what became of it. */
+/** One approval: the request, exactly what would run, the decision, and the outcome. */
 import { ApiError } from './api.js';
 import { attachmentsSection } from './approval-attachments.js';
 import { decisionCard } from './approval-decision.js';
-import { headingOf } from './approval-head.js';
 import { previewSection } from './approval-preview.js';
-import { reasonSection } from './approval-reason.js';
 import { isOver } from './approval-rights.js';
+import { summaryOf } from './approval-summary.js';
 import { trailSection } from './approval-trail.js';
+import { warningsSection } from './approval-warnings.js';
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
+import { foreignPlain, foreign, foreignLines } from './foreign-text.js';
 import { monitorApprovals, readApproval, readOperation, readPreview } from './routes.js';
-import { foreignPlain } from './foreign-text.js';
-import { warningsSection } from './approval-warnings.js';
-import { STATUSES, whatHappens } from './wording.js';
+import { pastTime } from './times.js';
+import { STATUSES, whatHappens, badge } from './wording.js';
 
 /** @import { Approval, Operation, Preview } from './payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
@@ -92,7 +92,7 @@ class ApprovalPage {
       known ?? orError(readPreview(this.#id, signal)),
       orError(readOperation(approval.operation_id, signal)),
     ]);
-    // Read again meanwhile: that answer is the newer one.
+    // A newer read has started meanwhile.
     if (turn !== this.#turn) return;
     this.#context.names.learn(approval.names);
     const before = this.#approval;
@@ -105,7 +105,7 @@ class ApprovalPage {
   }
 
   /**
-   * Until the view is left or everything is told: waits for a change and shows it. What fails is shown and tried again.
+   * Waits for changes and shows them until the approval is over or the view is left. Errors are shown and retried.
    * @param {string} from
    */
   async follow(from) {
@@ -119,12 +119,12 @@ class ApprovalPage {
         return;
       }
       cursor ??= await this.cursor();
-      const told = await this.#monitor({ cursor, timeout_seconds: WAIT_SECONDS });
+      const answer = await this.#monitor({ cursor, timeout_seconds: WAIT_SECONDS });
       // After a timeout too: a vote that is not the last one changes no status.
       await this.load();
-      cursor = told.cursor;
+      cursor = answer.cursor;
     };
-    while (!isLeft() && !this.#isTold()) {
+    while (!isLeft() && !this.#isSettled()) {
       const problem = await orError(next());
       if (isLeft()) return;
       this.#problem.replaceChildren(
@@ -136,7 +136,7 @@ class ApprovalPage {
     }
   }
 
-  #isTold() {
+  #isSettled() {
     return !this.#trailLags && this.#approval !== null && isOver(this.#approval);
   }
 
@@ -177,10 +177,10 @@ class ApprovalPage {
   }
 
   /**
-   * Draws a part anew where what it shows has changed; the focus stays in the part.
+   * Redraws a part whose content has changed; the focus stays in it.
    * @param {HTMLElement} part
    * @param {unknown} shown
-   * @param {() => import('./child.d.ts').Child} draw
+   * @param {() => import('./payloads.d.ts').Child} draw
    */
   #put(part, shown, draw) {
     const signature = shown instanceof Error ? shown.message : JSON.stringify(shown);
@@ -195,7 +195,7 @@ class ApprovalPage {
 }
 
 /**
- * What the page shows while somebody decides; the preview has looked again at what was odd when it was asked for.
+ * What the page shows for the decision; the preview has evaluated the warnings again.
  * @param {Preview} preview
  */
 const shownBy = ({ content_hash: hash, warnings = [] }) => ({ hash, warnings });
@@ -219,4 +219,49 @@ async function orError(promise) {
     if (error instanceof ApiError) return error;
     throw error;
   }
+}
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ */
+const reasonSection = ({ reason, mailbox_id: mailboxId }, names) =>
+  h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'why' },
+    h('h2', { id: 'why', tabindex: -1 }, 'Why'),
+    reason === null || reason === ''
+      ? h('p', { class: 'quiet' }, 'No reason was given.')
+      : h('blockquote', { class: 'reason' }, foreignLines(reason)),
+    h('p', { class: 'quiet small' }, 'In the mailbox ', foreign(names.nameOf(mailboxId))),
+  );
+
+/**
+ * @param {Approval} approval
+ * @param {import('./names.js').Names} names
+ */
+function headingOf(approval, names) {
+  const { requester, created_at: createdAt, status } = approval;
+  const behind = requester.on_behalf_of;
+  return [
+    h('h1', { tabindex: -1 }, foreign(whatHappens(approval))),
+    summaryOf(approval),
+    h(
+      'p',
+      { class: 'approval-meta' },
+      badge(status),
+      h(
+        'span',
+        { class: 'quiet' },
+        'requested by ',
+        foreign(names.nameOf(requester.id)),
+        behind === undefined || behind === requester.id
+          ? ''
+          : [' on behalf of ', foreign(names.nameOf(behind))],
+        requester.kind === 'delegated' ? ' by a token' : '',
+        ', ',
+        pastTime(createdAt),
+      ),
+    ),
+  ];
 }

@@ -1,4 +1,4 @@
-/** What is odd about an approval, the worst first: on its page, in its row, and where it is confirmed. */
+/** The warnings of an approval, most severe first: on its page, in its row and in the dialogs. */
 import { h, icon } from './dom.js';
 import { tickField } from './fields.js';
 import { foreign } from './foreign-text.js';
@@ -39,7 +39,7 @@ export const warningList = (warnings) =>
       );
 
 /**
- * Their number, as loud as the worst of them.
+ * Their number, in the style of the most severe one.
  * @param {readonly Warning[]} warnings
  */
 export function warningsMark(warnings) {
@@ -49,7 +49,7 @@ export function warningsMark(warnings) {
 }
 
 /**
- * What has to be ticked where a warning is serious.
+ * A required checkbox when there are serious warnings.
  * @param {readonly Warning[]} warnings
  */
 export function secondLook(warnings) {

@@ -1,4 +1,4 @@
-/** A modal question. The browser's own dialog keeps the focus inside and gives it back; Escape is its "no". */
+/** A modal question. The browser's dialog traps and restores the focus; Escape cancels. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { selectPassword } from './fields.js';
@@ -6,22 +6,22 @@ import { selectPassword } from './fields.js';
 /**
  * @typedef {object} Question
  * @property {string} title
- * @property {readonly import('./child.d.ts').Child[]} content fields and words between the title and the buttons
- * @property {string} confirm label of the button that says yes
+ * @property {readonly import('./payloads.d.ts').Child[]} content fields and text between the title and the buttons
+ * @property {string} confirm label of the confirming button
  * @property {'primary' | 'danger'} [tone]
- * @property {Readonly<Record<string, string>>} [next] what to do about a refusal, by its code
- * @property {(form: FormData) => Promise<unknown>} act what happens on yes; while it throws the dialog stays, with its reason
+ * @property {Readonly<Record<string, string>>} [next] advice per error code
+ * @property {(form: FormData) => Promise<unknown>} act runs on confirm; when it throws, the dialog stays and shows the error
  */
 
 let count = 0;
 
-/** What was asked about is not in view any more: the answer is no. */
+/** Cancels open questions when their view is left. */
 export function closeDialogs() {
   for (const dialog of document.querySelectorAll('dialog')) dialog.close();
 }
 
 /**
- * Asks, and resolves with true once `act` is done, with false when the person would rather not.
+ * Resolves with true once `act` is done, with false when the person cancels.
  * @param {Question} question
  * @returns {Promise<boolean>}
  */

@@ -1,6 +1,6 @@
-/** Elements out of data. Text becomes text nodes and nothing else, so no data can ever become markup. */
+/** Creates elements from data. Text becomes text nodes only, so data can never become markup. */
 
-/** @import { Child } from './child.d.ts' */
+/** @import { Child } from './payloads.d.ts' */
 /**
  * `on` holds listeners, `true` and `false` set or leave out an attribute, everything else is its value.
  * @typedef {Record<string, string | number | boolean | null | undefined | Listeners>} Attributes
@@ -24,7 +24,7 @@ export function h(tag, attributes, ...children) {
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
- * A picture of one path on a field of 16 × 16; words beside it say the same.
+ * An icon of one path on 16 × 16; the text beside it says the same.
  * @param {string} path
  */
 export function icon(path) {

@@ -1,4 +1,4 @@
-/** A refusal of the gateway as a person reads it: its own words, and what to do next. */
+/** Shows an error of the gateway: its message, and what to do next. */
 import { ApiError } from './api.js';
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';
@@ -7,26 +7,26 @@ import { foreign } from './foreign-text.js';
 const NEXT = {
   email_unverified: 'Open the link that was sent to your address, then sign in.',
   insufficient_scope: 'Your role does not include this. Ask an owner or admin of the organisation.',
-  not_an_approver: 'Somebody with the role the policy names has to decide.',
-  self_approval_forbidden: 'It was asked for in your name, so somebody else has to decide.',
-  no_eligible_approver: 'An owner has to give somebody the role the policy names.',
-  approval_not_pending: 'It was decided meanwhile. The page shows how.',
-  approval_expired: 'Nothing ran. It can be asked for again.',
-  approval_invalidated: 'Nothing ran. It can be asked for again.',
-  approval_pending: 'It still waits for approval.',
-  selection_changed: 'The mailbox changed since this was asked for. Nothing ran; it can be asked for again.',
+  not_an_approver: 'Someone with the role named in the policy has to decide.',
+  self_approval_forbidden: 'It was requested in your name, so someone else has to decide.',
+  no_eligible_approver: 'An owner has to give someone the role named in the policy.',
+  approval_not_pending: 'It has been decided already. The page shows the decision.',
+  approval_expired: 'Nothing was run. It can be requested again.',
+  approval_invalidated: 'Nothing was run. It can be requested again.',
+  approval_pending: 'It is still waiting for approval.',
+  selection_changed: 'The mailbox changed since the request. Nothing was run; it can be requested again.',
   version_conflict: 'It changed since it was shown. Read it again before you decide.',
   not_found: 'The link may be wrong, or the approval is about mail you may not see.',
   no_such_page: 'Check the address, or go to the list of approvals.',
   origin_not_allowed: 'Open the console under the address the gateway is set up with (BASE_URL).',
   policy_denied: "The organisation's policy forbids it.",
-  outcome_unknown: 'The gateway looks it up and never repeats it. The page shows what it finds.',
-  provider_timeout: 'The mail server is slow and the work goes on. The page shows what comes of it.',
-  mailbox_auth_failed: 'Somebody has to store new credentials for the mailbox.',
+  outcome_unknown: 'The gateway finds out and never repeats it. The page shows the result.',
+  provider_timeout: 'The mail server is slow and the work continues. The page shows the result.',
+  mailbox_auth_failed: 'Someone has to store new credentials for the mailbox.',
   mailbox_unavailable: 'The mail server cannot be reached now; try again later.',
 };
 
-/** What a later try may cure. */
+/** Codes for which a retry may succeed. */
 const PASSING = [
   'unreachable',
   'unreadable',
@@ -40,8 +40,7 @@ const PASSING = [
 export const mayPass = (error) => error instanceof ApiError && PASSING.includes(error.code);
 
 /**
- * `next`: what to do about a code on this page, where that is not the same everywhere. `isRetried`: the page tries again
- * without being asked.
+ * `next`: advice per code that is specific to this page. `isRetried`: the page retries automatically.
  * @param {unknown} error
  * @param {{ title?: string, role?: 'alert' | null, next?: Readonly<Record<string, string>>, isRetried?: boolean }} [options]
  */
@@ -86,5 +85,5 @@ function refused({ message, issues, requestId }, next) {
 
 const failed = () => [
   h('p', null, 'This page failed.'),
-  h('p', { class: 'quiet' }, 'Reload it; if that does not help, tell your administrator.'),
+  h('p', { class: 'quiet' }, 'Reload it; if that does not help, contact your administrator.'),
 ];

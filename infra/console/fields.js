@@ -30,7 +30,7 @@ export function field(name, label, attributes = {}, hint) {
 export const AFTER_WRONG_TRIES = 'After several wrong attempts you must wait before trying again.';
 
 /**
- * A password, which can be looked at.
+ * A password field with a button that shows it.
  * @param {string} name
  * @param {string} label
  * @param {Attributes} attributes
@@ -58,7 +58,7 @@ export function passwordField(name, label, attributes, hint) {
 }
 
 /**
- * After a refusal: the password is the one that is typed again.
+ * Selects the password after an error, to be typed again.
  * @param {HTMLFormElement} form
  */
 export function selectPassword(form) {
@@ -70,7 +70,7 @@ export function selectPassword(form) {
 const LEAST_CHARS = 15;
 
 /**
- * A password that is new, typed twice: with a slip in it nothing is sent.
+ * A new password, typed twice; a mismatch blocks the form.
  * @param {string} name
  * @param {string} label
  */
@@ -92,7 +92,7 @@ export function newPasswordFields(name, label) {
 }
 
 /**
- * A box that has to be ticked.
+ * A required checkbox.
  * @param {string} name
  * @param {string} label
  */
@@ -105,7 +105,7 @@ export const tickField = (name, label) =>
   );
 
 /**
- * What stands in a field of text.
+ * The value of a text field.
  * @param {FormData} form
  * @param {string} name
  */

@@ -1,4 +1,4 @@
-/** Texts that others wrote: isolated from the sentence around them, and with what cannot be seen made visible. */
+/** Text by others: isolated from the sentence around it, with invisible characters made visible. */
 import { h } from './dom.js';
 
 /**
@@ -6,7 +6,7 @@ import { h } from './dom.js';
  * categories Cc, Cf, Zl, Zp, Co, Cn.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu;
-/** A joiner between the parts of an emoji is how that emoji is written (UTS 51). */
+/** A joiner between the parts of an emoji is part of that emoji (UTS 51). */
 const EMOJI_BEFORE = /\p{Extended_Pictographic}[\u{FE0F}\u{1F3FB}-\u{1F3FF}]?$/u;
 const EMOJI_AFTER = /^\p{Extended_Pictographic}/u;
 
@@ -43,7 +43,7 @@ const NAMES = {
 export const foreign = (text) => h('bdi', { dir: 'auto' }, split(text, '', mark));
 
 /**
- * A text of many lines, each with a direction of its own; its tabs are what they are.
+ * A text of many lines, each with its own direction; tabs are kept.
  * @param {string} text
  */
 export const foreignLines = (text) =>
@@ -61,7 +61,7 @@ export const foreignPlain = (text) => split(text, '', (character) => `[U+${codeO
 /**
  * @template T
  * @param {string} text
- * @param {string} kept what is left as it is although it cannot be seen
+ * @param {string} kept invisible characters to keep
  * @param {(character: string) => T} shown
  * @returns {(string | T)[]}
  */
@@ -94,6 +94,6 @@ const codeOf = (character) => (character.codePointAt(0) ?? 0).toString(16).toUpp
 /** @param {string} character */
 function mark(character) {
   const code = codeOf(character);
-  const title = `U+${code} ${NAMES[code] ?? 'a character that cannot be seen'}`;
+  const title = `U+${code} ${NAMES[code] ?? 'an invisible character'}`;
   return h('span', { class: 'invisible', title }, `U+${code}`);
 }

@@ -1,9 +1,9 @@
-/** Pages of the list put together: newest first, no approval twice and none left out, whatever came or went between two answers. */
+/** Joins pages of the list: newest first, without duplicates or gaps, whatever changed between two answers. */
 
 /** @typedef {{ id: string, created_at: string }} Row */
 
 /**
- * Whether a row stands below another one in `GET /approvals`, which sorts by time and then by id.
+ * Whether a row is below another one in `GET /approvals`, which sorts by time, then by id.
  * @param {Row} row
  * @param {Row} other
  */
@@ -11,7 +11,7 @@ const isBelow = (row, other) =>
   row.created_at === other.created_at ? row.id < other.id : row.created_at < other.created_at;
 
 /**
- * What is known of the rows below the last one of `upper`, added to it.
+ * `upper` with the known rows below its last one.
  * @template {Row} Item
  * @param {readonly Item[]} upper
  * @param {readonly Item[]} known
@@ -23,8 +23,8 @@ export function continuedBy(upper, known) {
 }
 
 /**
- * The list after its top was asked for once more. More may be loaded than one answer holds: that stays below it, unless so
- * much is new that the answer does not reach down to it.
+ * The list after its top was loaded again. Rows loaded below the answer stay, unless so much is new that the answer does not
+ * reach down to them.
  * @template {Row} Item
  * @param {{ items: readonly Item[], next: string | null }} loaded
  * @param {{ items: readonly Item[], next: string | null }} top

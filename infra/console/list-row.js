@@ -1,4 +1,4 @@
-/** One approval in the list: what it is in a line, who asks, how it stands. */
+/** One approval in the list: what it is about, the requester, its status. */
 import { isOpen } from './approval-rights.js';
 import { h } from './dom.js';
 import { foreign } from './foreign-text.js';

@@ -1,4 +1,4 @@
-/** The list of approvals: what waits for this person first, kept up to date while it is looked at. */
+/** The list of approvals, kept up to date while it is visible. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import { continuedBy, refreshedBy } from './list-pages.js';
@@ -9,19 +9,19 @@ import { STATUSES } from './wording.js';
 /** @import { Approval } from './payloads.d.ts' */
 /** @typedef {import('./main.js').ViewContext} ViewContext */
 
-/** Each way to look at them, with what it asks of `GET /approvals`. */
+/** The tabs, each with its query of `GET /approvals`. */
 const SHOWS = {
   waiting: {
     label: 'Waiting for me',
     query: { role: 'approver', status: 'awaiting_approval' },
-    empty: 'Nothing waits for you',
-    about: 'When somebody asks for something that needs your approval, it appears here.',
+    empty: 'Nothing is waiting for you',
+    about: 'Requests that need your approval appear here.',
   },
   mine: {
-    label: 'Asked for by me',
+    label: 'Requested by me',
     query: { role: 'requester' },
-    empty: 'You have asked for no approval',
-    about: 'What you, or your tokens, ask for appears here.',
+    empty: 'You have no requests',
+    about: 'Requests by you or your tokens appear here.',
   },
   all: {
     label: 'All',
@@ -81,7 +81,7 @@ class ApprovalList {
     ];
   }
 
-  /** Asks for everything shown once more. */
+  /** Loads everything shown again. */
   async refresh() {
     const limit = Math.min(LARGEST_PAGE, Math.max(PAGE, this.#items.length));
     const { items, page } = await this.#ask({ limit: String(limit) });
@@ -91,14 +91,14 @@ class ApprovalList {
     if (news.length > 0) this.#context.announce(`${String(news.length)} new in the list`);
   }
 
-  /** Until the view is left; not while the page is hidden, and at once when it is looked at again. */
+  /** Polls until the view is left, but not while the page is hidden; immediately when it becomes visible. */
   keepFresh() {
     const { signal } = this.#context;
-    const look = () => {
+    const poll = () => {
       if (document.visibilityState === 'visible') void this.#refreshQuietly();
     };
-    const timer = setInterval(look, REFRESH_MS);
-    document.addEventListener('visibilitychange', look, { signal });
+    const timer = setInterval(poll, REFRESH_MS);
+    document.addEventListener('visibilitychange', poll, { signal });
     signal.addEventListener('abort', () => {
       clearInterval(timer);
     });

@@ -1,24 +1,23 @@
-/** The approver's page: which view the address asks for, and what stands around every view. */
+/** The console: picks the view for the address and draws what is around it. */
 import { ApiError, askForStepUpWith } from './api.js';
 import { approvalView } from './approval-view.js';
-import { closeDialogs } from './dialog.js';
+import { ask, closeDialogs } from './dialog.js';
 import { h, icon } from './dom.js';
 import { errorNotice, mayPass } from './error-notice.js';
+import { AFTER_WRONG_TRIES, passwordField, textIn } from './fields.js';
 import { foreign } from './foreign-text.js';
-import { watchIdle } from './idle.js';
 import { listView } from './list-view.js';
 import { Names } from './names.js';
-import { signOut } from './routes.js';
-import { session } from './session.js';
+import { confirmPassword, signOut } from './routes.js';
+import { session, watchIdle } from './session.js';
 import { badLinkView, resetView, setupView, signInView } from './sign-in-views.js';
-import { stepUp } from './step-up.js';
 import { keepTimesTrue } from './times.js';
 
 /**
  * @typedef {object} ViewContext
  * @property {Names} names
  * @property {AbortSignal} signal aborted when the view is left
- * @property {(news: string) => void} announce tells those who listen to the page
+ * @property {(news: string) => void} announce announces news to screen readers
  */
 /** @typedef {import('./sign-in-views.js').View} View */
 
@@ -34,9 +33,9 @@ const news = part('news');
 let showing = new AbortController();
 /** @type {Names | null} */
 let names = null;
-/** A one-time link's word and token, taken out of the address before anything else sees them. */
+/** Kind and token of a one-time link, removed from the address first. */
 let link = takeLink();
-/** @type {{ notice?: string, email?: string }} what the next sign-in says */
+/** @type {{ notice?: string, email?: string }} for the next sign-in view */
 let signInAs = {};
 
 /** @param {string} id */
@@ -53,7 +52,7 @@ function takeLink() {
   return { word, token: decodeURIComponent(token) };
 }
 
-/** Shows what the address asks for. What a view throws is shown in its place. */
+/** Shows the view for the address, or the error that it throws. */
 async function show() {
   showing.abort();
   closeDialogs();
@@ -114,7 +113,7 @@ async function viewFor(signal) {
   if (id !== undefined) return await approvalView(context, id);
   if (path === '' || path === '/' || path === '/approvals')
     return await listView(context, new URLSearchParams(query));
-  throw new ApiError('no_such_page', 'There is no such page here.');
+  throw new ApiError('no_such_page', 'This page does not exist.');
 }
 
 /** @param {{ word: string, token: string }} given */
@@ -140,10 +139,10 @@ async function linkView({ word, token }) {
   }
 }
 
-/** The address stays, so that signing in leads to the same place. */
+/** The address stays, so that the person returns to the same page. */
 function signedOut() {
   if (names !== null) {
-    const notice = 'Your session is over. Sign in to go on where you were.';
+    const notice = 'Your session has ended. Sign in to continue.';
     signInAs = { notice, email: names.session.user.email };
   }
   names = null;
@@ -191,12 +190,12 @@ function drawBar(whose) {
   );
 }
 
-/** Ends the session there and here. */
+/** Ends the session at the gateway and in this tab. */
 async function leave() {
   try {
     await signOut();
   } catch (error) {
-    // What could not be told to the gateway is forgotten here all the same, and ends there in time.
+    // Forgotten here even when the gateway cannot be reached; there it expires.
     if (!(error instanceof ApiError)) throw error;
   }
   session.end();
@@ -212,6 +211,21 @@ function signOutByHand() {
 /** @param {string} text */
 function announce(text) {
   news.textContent = text;
+}
+
+/** Step-up: the password again, which confirms that a decision is the person's own. Asks until it is right. Throws `ApiError` when the person cancels. */
+async function stepUp() {
+  const isDone = await ask({
+    title: 'Confirm it is you',
+    content: [
+      h('p', null, 'Enter your password again to confirm. You will not be asked for another 15 minutes.'),
+      passwordField('password', 'Password', { autocomplete: 'current-password', autofocus: true }),
+    ],
+    confirm: 'Confirm',
+    next: { invalid_credentials: `Type it again. ${AFTER_WRONG_TRIES}` },
+    act: (form) => confirmPassword(textIn(form, 'password')),
+  });
+  if (!isDone) throw new ApiError('step_up_required', 'Nothing was done: your password was not confirmed.');
 }
 
 askForStepUpWith(stepUp);

@@ -1,4 +1,4 @@
-/** Who is signed in, and who or what an id is as far as answers told; an id nobody named stands for itself. */
+/** The signed-in person, and the names of ids that answers have provided; an unknown id is shown itself. */
 import { readIdentity, readSession } from './routes.js';
 
 /** @import { Identity, Session } from './payloads.d.ts' */
@@ -30,7 +30,7 @@ export class Names {
   }
 
   /**
-   * What an answer tells of names.
+   * Remembers the names of an answer.
    * @param {Record<string, string>} told
    */
   learn(told) {
@@ -48,7 +48,7 @@ export class Names {
   }
 
   /**
-   * Whether this person's role decides where that one does.
+   * Whether this person's role is at least that one.
    * @param {string} least of `APPROVERS`
    */
   hasRole(least) {

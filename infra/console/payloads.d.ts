@@ -177,3 +177,6 @@ export interface Session {
 export interface Identity {
   mailboxes: { id: string; scopes: string[] }[];
 }
+
+/** The content of an element: text, nodes, nothing, and lists of these. */
+export type Child = Node | string | number | null | undefined | false | readonly Child[];

@@ -1,26 +1,25 @@
 /**
- * HTML of others, shown without trusting it: a frame with no origin, no script, no form and no way out (`sandbox`), and a
- * policy under which nothing is loaded. The policy of this page holds inside as well, so that of all styles only the one of
- * previews does.
+ * HTML by others: a frame without origin, script, form or navigation (`sandbox`), and a policy under which nothing is loaded.
+ * The policy of this page applies inside as well, so that only the style of previews is allowed.
  */
 import { h } from './dom.js';
 
 /**
- * Not in every browser, and not in the types of the DOM yet; what `createHTML` makes goes where a string would go.
+ * Not in every browser, and not in the DOM types yet; `createHTML` returns what is accepted in place of a string.
  * @typedef {object} WithTrustedTypes
  * @property {{ createPolicy(name: string, rules: Rules): Rules }} [trustedTypes]
  */
 /** @typedef {{ createHTML: (html: string) => string }} Rules */
 
-/** The only way from a text to markup in this console (Trusted Types); what comes out goes into that frame. */
+/** The only way from text to markup in this console (Trusted Types); the result goes into that frame. */
 const policy = /** @type {WithTrustedTypes} */ (/** @type {unknown} */ (window)).trustedTypes?.createPolicy(
   'console-preview',
   { createHTML: (html) => html },
 );
 
 /**
- * Before the preview's own, which says the same: a policy is only ever narrowed by the next one. The class keeps the list of warnings
- * out, which stands above the preview; attributes of a root that comes again are not taken over.
+ * Comes before the preview's own policy, which is the same: a later policy can only narrow it. The class hides the warnings, which
+ * are shown above the preview; attributes of a second root element are ignored.
  */
 const POLICY =
   '<!doctype html><html class="warnings-beside"><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">';
@@ -31,7 +30,7 @@ const MOST_REM = 46;
 
 /**
  * @param {string} html
- * @param {{ title: string, lines: number }} options `lines`: about how many it shows, since nothing inside can tell
+ * @param {{ title: string, lines: number }} options `lines`: about how many it shows, which the frame cannot report
  */
 export function sandboxed(html, { title, lines }) {
   const page = POLICY + html;

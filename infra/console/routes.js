@@ -1,4 +1,4 @@
-/** The routes of the REST face that this page uses, each with what it takes and answers (`contract.md` 17). */
+/** The REST routes that this page uses, with their types (`contract.md` 17). */
 import { call, download } from './api.js';
 
 /** @import { Approval, Identity, Monitored, Operation, Page, PasswordLink, Preview, Session, SignedIn } from './payloads.d.ts' */

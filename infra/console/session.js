@@ -23,7 +23,7 @@ export const session = {
     token = null;
     sessionStorage.removeItem(KEY);
   },
-  /** Forgets the bearer and tells whoever shows the page. */
+  /** Forgets the bearer and calls the listener. */
   end() {
     session.forget();
     onEnd();
@@ -33,3 +33,23 @@ export const session = {
     onEnd = listener;
   },
 };
+
+const IDLE_MS = 30 * 60_000;
+const CHECK_EVERY_MS = 15_000;
+const INPUTS = ['keydown', 'pointerdown', 'pointermove', 'wheel', 'touchstart'];
+
+/**
+ * Ends the session of an idle person, which the page's own polling would keep alive (`contract.md` 2: idle 30 min).
+ * @param {() => void} onIdle called after each half hour without input
+ */
+export function watchIdle(onIdle) {
+  let lastInputAt = Date.now();
+  for (const input of INPUTS) {
+    addEventListener(input, () => (lastInputAt = Date.now()), { passive: true, capture: true });
+  }
+  setInterval(() => {
+    if (Date.now() - lastInputAt < IDLE_MS) return;
+    lastInputAt = Date.now();
+    onIdle();
+  }, CHECK_EVERY_MS);
+}

@@ -1,4 +1,4 @@
-/** The views of a person who is not signed in: sign in, make the first owner, choose a password. */
+/** The views before sign-in: sign in, set up the gateway, choose a password. */
 import { h } from './dom.js';
 import { errorNotice } from './error-notice.js';
 import {
@@ -13,7 +13,7 @@ import { foreign } from './foreign-text.js';
 import { readPasswordLink, resetPassword, setUp, signIn } from './routes.js';
 import { session } from './session.js';
 
-/** @typedef {import('./child.d.ts').Child} Child */
+/** @typedef {import('./payloads.d.ts').Child} Child */
 /** @typedef {{ title: string, content: readonly Child[] }} View */
 
 const EMAIL = {
@@ -25,7 +25,7 @@ const EMAIL = {
 };
 
 /**
- * `email`: of the person who was signed in before, where that is known.
+ * `email`: of the person who was signed in before, if known.
  * @param {{ notice?: string, email?: string, onDone: () => void }} options
  * @returns {View}
  */
@@ -66,7 +66,7 @@ export function setupView({ token, onDone }) {
     content: [
       card(
         'Set up the gateway',
-        h('p', null, 'You become the first owner. The link that led here works once.'),
+        h('p', null, 'You become the first owner. This link works once.'),
         form(
           [
             field('org_name', 'Organisation', { autocomplete: 'organization', maxlength: 100 }),
@@ -77,7 +77,7 @@ export function setupView({ token, onDone }) {
           {
             button: 'Create the organisation',
             next: {
-              invalid_credentials: 'Restart the gateway for a new link, unless somebody set it up already.',
+              invalid_credentials: 'Restart the gateway for a new link, unless it was set up already.',
             },
             act: async (given) => {
               const who = { email: given('email'), password: given('password') };
@@ -95,7 +95,7 @@ export function setupView({ token, onDone }) {
 const NEW_LINK = { invalid_credentials: 'Your administrator can make you a new link.' };
 
 /**
- * Names whose password it is, before anything is typed. Throws an `ApiError` of the code `invalid_credentials` for a link that is no good.
+ * Names the account first. Throws an `ApiError` with the code `invalid_credentials` for an invalid link.
  * @param {{ token: string, onDone: (email: string) => void }} options
  * @returns {Promise<View>}
  */
@@ -116,7 +116,7 @@ export async function resetView({ token, onDone }) {
           ')',
           org === null ? '.' : [' at ', h('strong', null, foreign(org.name)), '.'],
         ),
-        h('p', null, 'The link that led here works once. Other sessions of yours end.'),
+        h('p', null, 'This link works once. Your other sessions end.'),
         form(
           [
             h('input', { type: 'hidden', name: 'username', autocomplete: 'username', value: user.email }),

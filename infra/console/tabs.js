@@ -1,11 +1,11 @@
-/** Tabs as the ARIA Authoring Practices have them: one stop of the Tab key, arrows between them. */
+/** Tabs as in the ARIA Authoring Practices: one tab stop, arrow keys between them. */
 import { h } from './dom.js';
 
 /**
  * @typedef {object} Tab
  * @property {string} id
  * @property {string} label
- * @property {() => import('./child.d.ts').Child} content made when the tab is first chosen
+ * @property {() => import('./payloads.d.ts').Child} content created when the tab is first selected
  */
 
 const STEPS = new Map([

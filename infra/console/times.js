@@ -1,21 +1,21 @@
-/** Times in one form, with their zone; said as people say them where they are near, the exact one then in the title. */
+/** Times in one format, with their zone. Recent ones are relative, with the exact time in the title. */
 import { h } from './dom.js';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** How often what is said of the past is looked at again. */
+/** How often relative times are redrawn. */
 const REDRAW_MS = 5 * SECOND_MS;
 
 /**
- * `2026-11-22 10:49:10 UTC`, as previews have it.
+ * `2026-11-22 10:49:10 UTC`, as in previews.
  * @param {string} instant RFC 3339
  */
 export const exactText = (instant) => `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /**
- * How much time that is, in its two largest units: `1 d 4 h`, `23 h 5 min`, `42 s`.
+ * A duration in its two largest units: `1 d 4 h`, `23 h 5 min`, `42 s`.
  * @param {number} ms
  */
 export function duration(ms) {
@@ -54,13 +54,13 @@ function ago(instant) {
 }
 
 /**
- * When something happened; `keepTimesTrue` goes on telling how long ago.
+ * A relative time, which `keepTimesTrue` keeps current.
  * @param {string} instant RFC 3339
  */
 export const pastTime = (instant) =>
   h('time', { datetime: instant, title: exactText(instant), class: 'ago' }, ago(instant));
 
-/** Says anew how long ago things happened, in whatever the page shows by then. */
+/** Redraws all relative times on the page. */
 export function keepTimesTrue() {
   setInterval(() => {
     for (const element of document.querySelectorAll('time')) {
@@ -76,7 +76,7 @@ export function keepTimesTrue() {
 export const exactTime = (instant) => h('time', { datetime: instant }, exactText(instant));
 
 /**
- * Time that runs out, counted down once a second while it is in the page; `onEnd` is called when it is over.
+ * A countdown, redrawn every second while it is in the page; `onEnd` is called at its end.
  * @param {string} instant RFC 3339
  * @param {(() => void)} [onEnd]
  */

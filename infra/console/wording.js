@@ -1,4 +1,4 @@
-/** An approval in plain words: what would happen, and how it stands. */
+/** An approval in plain words: what would happen, and its status. */
 import { h, icon } from './dom.js';
 
 /** @import { Approval, ApprovalStatus } from './payloads.d.ts' */
@@ -14,39 +14,39 @@ const QUESTION = 'M5.8 6a2.2 2.2 0 1 1 3.2 2c-.7.4-1 .8-1 1.6M8 12v.2';
 export const STATUSES = {
   awaiting_approval: { label: 'Waiting for approval', tone: 'ask', path: DOT, about: 'Nothing has run.' },
   pending_commit: { label: 'Approved, not run yet', tone: 'go', path: CLOCK, about: 'Nothing has run yet.' },
-  committing: { label: 'Running', tone: 'go', path: CLOCK, about: 'It is being carried out now.' },
+  committing: { label: 'Running', tone: 'go', path: CLOCK, about: 'It is running now.' },
   committed: {
     label: 'Done',
     tone: 'good',
     path: CHECK,
-    about: 'Exactly what was approved was carried out.',
+    about: 'Exactly what was approved was done.',
   },
-  commit_failed: { label: 'Failed', tone: 'bad', path: CROSS, about: 'It was tried and failed for good.' },
+  commit_failed: { label: 'Failed', tone: 'bad', path: CROSS, about: 'It was tried and failed permanently.' },
   commit_unknown: {
     label: 'Outcome unknown',
     tone: 'ask',
     path: QUESTION,
-    about: 'It has begun, and its outcome is not known yet. The gateway looks it up and never repeats it.',
+    about: 'It was started, and its outcome is not known yet. The gateway finds out and never repeats it.',
   },
-  rejected: { label: 'Rejected', tone: 'bad', path: CROSS, about: 'Nothing ran and nothing will.' },
-  cancelled: { label: 'Withdrawn', tone: 'over', path: DASH, about: 'Nothing ran and nothing will.' },
+  rejected: { label: 'Rejected', tone: 'bad', path: CROSS, about: 'Nothing was run.' },
+  cancelled: { label: 'Withdrawn', tone: 'over', path: DASH, about: 'Nothing was run.' },
   expired: {
     label: 'Expired',
     tone: 'over',
     path: DASH,
-    about: 'Nobody decided in time. Nothing ran and nothing will.',
+    about: 'The time to decide ran out. Nothing was run.',
   },
   superseded: {
     label: 'Replaced by an edit',
     tone: 'over',
     path: DASH,
-    about: 'The draft was edited. Nothing ran; what it says now needs an approval of its own.',
+    about: 'The draft was edited. Nothing was run; the new text needs its own approval.',
   },
   invalidated: {
     label: 'No longer valid',
     tone: 'over',
     path: DASH,
-    about: 'Something it depended on has changed. Nothing ran and nothing will.',
+    about: 'Something it depended on has changed. Nothing was run.',
   },
 };
 
@@ -57,20 +57,20 @@ export function badge(status) {
 }
 
 /**
- * What would happen, in one sentence without a full stop. What others wrote stands in it with everything invisible marked.
+ * What would happen, in one sentence without a full stop. Text by others is in it with invisible characters marked.
  * @param {Pick<Approval, 'confirmation'>} approval
  */
 export const whatHappens = ({ confirmation }) =>
   confirmation === null ? 'Something that was erased with its mailbox' : confirmation.what;
 
 /**
- * Whether it deletes messages that nobody can bring back.
+ * Whether it deletes messages permanently.
  * @param {Pick<Approval, 'confirmation'>} approval
  */
 export const isDestructive = ({ confirmation }) => confirmation?.destructive === true;
 
 /**
- * What a button says that leads to such a deletion; null for everything else.
+ * The label of a button that deletes permanently; null for everything else.
  * @param {Pick<Approval, 'confirmation' | 'manifest'>} approval
  */
 export function deletion({ confirmation, manifest }) {

@@ -1,4 +1,4 @@
-/** Records approvals shown to approvers without a grant on the mailbox, as reads of it (`contract.md` 3 and 12). */
+/** Access to one approval, and the record of approvals shown without a grant on the mailbox (`contract.md` 3 and 12). */
 import type { Context } from '../../commands/kernel/capability.ts';
 import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
 import type { OperationState } from '../../commands/operations/operation.ts';

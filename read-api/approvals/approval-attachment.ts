@@ -1,4 +1,4 @@
-/** GET /approvals/:approval_id/attachments/:index: what an approver would let out, byte for byte. */
+/** GET /approvals/:approval_id/attachments/:index: an attachment of a send, exactly the bytes that were or would be sent. */
 import { z } from 'zod';
 import { ByteAnswer, safeMediaType } from '../../commands/kernel/byte-answer.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
@@ -22,7 +22,7 @@ const Input = z.strictObject({
     .enum(['attachment', 'inline'])
     .optional()
     .describe(
-      'inline shows plain text, PNG, JPEG, GIF and WebP, known by their bytes; all else is downloaded.',
+      'inline shows plain text, PNG, JPEG, GIF and WebP, recognised by their bytes; everything else is downloaded.',
     ),
 });
 type Input = z.output<typeof Input>;
@@ -33,7 +33,7 @@ export const downloadApprovalAttachment = defineCapability<Input, ByteAnswer>({
   summary: 'The bytes of an attachment as they would be sent; takes Range.',
   description:
     'One attachment of the mail an approval is about, from the frozen message itself: its hash is that of the manifest, or ' +
-    'nothing is answered. approval_invalidated: the kept message was altered.',
+    'nothing is returned. approval_invalidated: the stored message was altered.',
   effect: 'read',
   access: { any: ['approvals:read'] },
   rest: { method: 'get', path: '/approvals/:approval_id/attachments/:index', answerBytes: '*/*' },
@@ -77,8 +77,6 @@ async function sendManifest({ ports }: Context, { approval }: OperationState): P
   return manifest;
 }
 
-/** What a browser may show in place: plain text and four kinds of pictures, known by their first bytes. Pure. */
-
 const text = (bytes: Uint8Array, from: number, to: number): string =>
   Buffer.from(bytes.subarray(from, to)).toString('latin1');
 
@@ -89,14 +87,14 @@ const PICTURES: readonly (readonly [type: string, isOne: (head: Uint8Array) => b
   ['image/webp', (head) => text(head, 0, 4) === 'RIFF' && text(head, 8, 12) === 'WEBP'],
 ];
 
-/** The media type to show it under; null for everything that is only to be downloaded. `head`: the first 4 KiB. */
+/** The media type for showing it in the browser; null = download only. `head`: the first 4 KiB. */
 export function inlineType(declared: string, head: Uint8Array): string | null {
   const picture = PICTURES.find(([, isOne]) => isOne(head));
   if (picture) return picture[0];
   return declared.toLowerCase() === 'text/plain' ? plainText(head) : null;
 }
 
-/** With a control character it is no text, and without UTF-8 nobody knows which. */
+/** Not with control characters, and only valid UTF-8, because other encodings are unknown. */
 function plainText(head: Uint8Array): string | null {
   try {
     const shown = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
@@ -106,10 +104,9 @@ function plainText(head: Uint8Array): string | null {
   }
 }
 
-/** An attachment as it lies in the frozen message of a send: exactly the bytes that were or would be sent. */
-export interface FrozenAttachment {
+interface FrozenAttachment {
   readonly filename: string | null;
-  /** As it was declared. */
+  /** As declared. */
   readonly contentType: string;
   readonly size: number;
   /** The first bytes, at most 4 KiB. */
@@ -126,11 +123,11 @@ interface Leaf {
 }
 
 /**
- * The attachment with this index in the manifest. The whole message is read and hashed before anything is handed out: throws
- * `not_found` for an index that is none and for what was erased, `approval_invalidated` when the bytes are not those of the
+ * The attachment with this index in the manifest. The whole message is hashed before the first byte leaves. Throws
+ * `not_found` for an unknown index and erased content, `approval_invalidated` when the bytes do not match the
  * manifest, `store_unavailable`.
  */
-export async function frozenAttachment(
+async function frozenAttachment(
   { events, content }: Pick<Ports, 'events' | 'content'>,
   manifest: SendManifest,
   index: number,
@@ -140,7 +137,7 @@ export async function frozenAttachment(
   if (wanted === undefined || mimeId === null) throw notFound('attachment');
   const leaves = await intactLeaves(content.open(mimeId), manifest.mime_sha256);
   const found = [...leaves].find(([, { hash }]) => hash.copy().digest('hex') === wanted.sha256);
-  // A part without a byte is told by nothing but its size.
+  // An empty part has no bytes to hash and matches by its size.
   if (found === undefined && wanted.size > 0) throw altered();
   const [leaf, { head }] = found ?? [-1, { head: Buffer.alloc(0) }];
   return {
@@ -152,7 +149,7 @@ export async function frozenAttachment(
   };
 }
 
-/** Each part hashed, of a message with this hash. Throws `approval_invalidated` for another one. */
+/** The hash of each part. Throws `approval_invalidated` when the message does not have this hash. */
 async function intactLeaves(
   bytes: AsyncIterable<Uint8Array>,
   sha256: string,
@@ -199,7 +196,7 @@ async function* bytesOf(
 const altered = (): GatewayError =>
   new GatewayError(
     'approval_invalidated',
-    'The kept message is not the one of the manifest; nothing is shown of it.',
+    'The stored message does not match the manifest; nothing of it is returned.',
     {
       details: { reason: 'manifest_mismatch' },
     },

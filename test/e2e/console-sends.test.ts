@@ -123,7 +123,7 @@ describe('the console before a vote on a send', function () {
     await frame.getByRole('heading', { level: 1 }).waitFor();
     expect(await frame.locator('.warning').count(), 'they are there for other pages').to.be.greaterThan(0);
     expect(await frame.locator('.warning:visible').count(), 'and stand once on this one').to.equal(0);
-    await page.getByText('Your own agent asks for this.').waitFor();
+    await page.getByText('Your own agent requested this.').waitFor();
     await page.getByRole('button', { name: 'Approve…' }).click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.locator('.warnings li').allInnerTexts()).to.deep.equal(texts);

@@ -48,12 +48,12 @@ describe('the console of a gateway nobody has set up', function () {
       await page.getByLabel('The same again').fill(password);
       await page.keyboard.press('Enter');
     }
-    await page.getByText('Nothing waits for you').waitFor();
+    await page.getByText('Nothing is waiting for you').waitFor();
     await page.getByText('Fanny First').waitFor();
     const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
 
     await page.clock.fastForward('31:00');
-    await page.getByText('Your session is over').waitFor();
+    await page.getByText('Your session has ended').waitFor();
     const answer = await callRest(gateway.baseUrl, ['GET', '/auth/session'], { token: bearer });
     expect(answer.status).to.equal(401);
     expect(person.errors).to.deep.equal([]);

@@ -64,7 +64,7 @@ describe('the console', function () {
     return body.token as string;
   }
 
-  /** The agent asks to delete the next message for ever; resolves with the id of the approval. */
+  /** The agent asks to delete the next message permanently; resolves with the id of the approval. */
   async function ask(fields: object = {}): Promise<string> {
     const { status, body } = await gateway.rest(
       'POST',
@@ -368,7 +368,7 @@ describe('the console', function () {
     const bearer = String(await page.evaluate('sessionStorage.getItem("mailbox-gateway.session")'));
     await gateway.rest('POST', '/auth/logout', undefined, { token: bearer });
     await page.getByRole('link', { name: 'Requested by me' }).click();
-    await page.getByText('Your session is over').waitFor();
+    await page.getByText('Your session has ended').waitFor();
     expect(await page.getByLabel('E-mail').inputValue()).to.equal(APPROVER);
     await page.getByLabel('Password').fill(PERSON_PASSWORD);
     await page.keyboard.press('Enter');

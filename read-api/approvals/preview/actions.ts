@@ -11,7 +11,7 @@ import { GatewayError } from '../../../commands/values/errors.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import { isSameMessage } from '../../../commands/messages/actions-manifest.ts';
 
-/** A message of the manifest as it is found now; `replaced` = another one lies at its place. */
+/** A message of the manifest as it is now; `replaced` = another message has its UID. */
 export type MessageNow =
   | { readonly state: 'gone' }
   | {

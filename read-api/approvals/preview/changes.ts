@@ -10,7 +10,7 @@ import { visible } from '../../../commands/html/visible-text.ts';
 
 export const Change = z.object({
   what: z.enum(['sender', 'recipients', 'reply_to', 'subject', 'headers', 'attachments', 'body']),
-  before: z.string().nullable().describe('What cannot be seen is marked; null for the body.'),
+  before: z.string().nullable().describe('Invisible characters are marked; null for the body.'),
   after: z.string().nullable(),
   lines: z
     .array(z.object({ change: z.enum(['removed', 'added']), text: z.string() }))
@@ -20,7 +20,7 @@ export const Change = z.object({
 });
 export type Change = z.output<typeof Change>;
 
-/** A manifest with the text it names; null where that was erased. */
+/** A manifest with its text; null when that was erased. */
 export interface SendVersion {
   readonly manifest: SendManifest;
   readonly body: Pick<DraftBody, 'html' | 'text'> | null;
@@ -113,7 +113,7 @@ async function bodyChange(
   };
 }
 
-/** What the preview shows of it: a link that leads elsewhere is another line. Null for what cannot be shown. */
+/** The text as in the preview, so that a changed link is a changed line. Null for markup that cannot be shown. */
 async function shownText(markup: Showing, body: Pick<DraftBody, 'html' | 'text'>): Promise<string | null> {
   try {
     const { mail, text } = await markup.show({ html: body.html, text: body.text });
@@ -134,11 +134,11 @@ const TITLES: Readonly<Record<Change['what'], string>> = {
   body: 'Text',
 };
 
-/** The changes as a preview shows them: what was taken out with a minus, what was put in with a plus. */
+/** The changes as shown in the preview: removed with a minus, added with a plus. */
 export function renderChanges(changes: readonly Change[]): Fenced {
   const lines = changes.flatMap(linesOf);
   const classOf = { '+': 'added', '-': 'removed', ' ': '' };
-  // What cannot be seen was marked when the changes were found.
+  // Invisible characters were marked when the changes were computed.
   const html = lines.map(
     ({ sign, text }) => `<div class="${classOf[sign]}">${sign} ${escapeText(text)}</div>`,
   );
@@ -175,10 +175,10 @@ export interface ChangedLine {
   readonly text: string;
 }
 
-/** Comparing takes the product of both lengths. */
+/** The cost is the product of both lengths. */
 const MAX_CELLS = 1_000_000;
 
-/** Removed lines before the added ones of the same place, in the order of the texts. */
+/** In the order of the texts; at the same place removed lines come before added ones. */
 export function lineDiff(before: string, after: string): readonly ChangedLine[] {
   const [a, b] = [before.split('\n'), after.split('\n')];
   let start = 0;
@@ -193,7 +193,7 @@ const removed = (lines: readonly string[]): ChangedLine[] =>
   lines.map((text) => ({ change: 'removed', text }));
 const added = (lines: readonly string[]): ChangedLine[] => lines.map((text) => ({ change: 'added', text }));
 
-/** Lengths of the longest common subsequences of what follows each pair of lines. */
+/** For each pair of lines the length of the longest common subsequence of the rest. */
 function commonLengths(a: readonly string[], b: readonly string[]): (i: number, j: number) => number {
   const width = b.length + 1;
   const lengths = new Uint32Array((a.length + 1) * width);

@@ -4,7 +4,7 @@ import { asHtml, asText, type VisibleOptions, visiblePieces } from '../../../com
 import type { Address } from '../../../commands/mail/message.ts';
 import { type Domains, lookAtAddress } from '../../../commands/policy/address-look.ts';
 
-/** A value with what has to be known about it. Every text here is shown as text, whoever wrote it. */
+/** A value with notes and warnings. Every text is escaped. */
 export interface Fact {
   readonly text: string;
   readonly notes: readonly string[];
@@ -16,20 +16,20 @@ export interface Row {
   readonly facts: readonly Fact[];
 }
 
-/** What others wrote, already made safe: `html` stands in a fence, each line of `text` behind a bar. */
+/** Content by others, already sanitised: `html` is shown in a fence, each line of `text` behind a bar. */
 export interface Fenced {
   readonly html: string;
   readonly text: string;
 }
 
 export type Block =
-  /** In words of ours; what others wrote stands in it made visible already. */
+  /** Text of the gateway; invisible characters of others in it are already marked. */
   | { readonly kind: 'warning'; readonly text: string }
   | { readonly kind: 'facts'; readonly title: string | null; readonly rows: readonly Row[] }
   | { readonly kind: 'fenced'; readonly title: string; readonly end: string; readonly body: Fenced };
 
 export interface PreviewDocument {
-  /** What will happen, a sentence each. */
+  /** What will happen, one sentence each. */
   readonly headline: readonly string[];
   readonly blocks: readonly Block[];
 }
@@ -53,14 +53,14 @@ export const fact = (
 const FIELD: VisibleOptions = { lines: false, max: 1_000 };
 
 const html = (text: string): string => asHtml(visiblePieces(text, FIELD));
-/** Isolated: its writing direction cannot rearrange what stands around it. */
+/** Isolated: its writing direction cannot affect the text around it. */
 const foreign = (text: string): string => `<bdi>${html(text)}</bdi>`;
 const text = (value: string): string => asText(visiblePieces(value, FIELD));
 
-/** Nothing in it runs, loads or asks; a frame around it may say so once more. */
+/** Nothing in it runs or loads, independent of the frame around it. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
-/** The document in both forms; they say the same. */
+/** The document in both forms, with the same content. */
 export const renderDocument = (document: PreviewDocument, of: PreviewOf): Rendered => ({
   html: `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -131,11 +131,10 @@ const factText = ({ text: value, notes, warnings }: Fact): string =>
     ...warnings.map((warning) => `[WARNING: ${text(warning)}]`),
   ].join(' ');
 
-/** How a preview looks: light and dark, narrow and wide, with the fonts of the system and nothing loaded. */
-
 /**
- * Text on its ground has a contrast of 4.5 at least in both schemes (WCAG 2.2, 1.4.3). `contain: paint` keeps what stands in the
- * fence inside of it, whatever it is. A page that shows the warnings beside the preview says so by the class `warnings-beside` of the root. The numbers of its lists are written out, so the browser counts none.
+ * Light and dark, narrow and wide, system fonts only. Text has a contrast of at least 4.5 in both schemes (WCAG 2.2, 1.4.3).
+ * `contain: paint` keeps everything in the fence inside it. A page that shows the warnings itself sets the class
+ * `warnings-beside` on the root. List numbers are part of the text, so the browser adds none.
  */
 export const PREVIEW_STYLE = `
 :root {
@@ -202,7 +201,7 @@ footer { margin-top: 1.5rem }
 }
 `;
 
-/** `outside`: say so of an address that is. */
+/** An address with what is suspicious about it. `outside`: note that it is outside the organisation. */
 export function addressFact(
   address: Address,
   { domains, outside }: { readonly domains: Domains; readonly outside: boolean },

@@ -1,6 +1,6 @@
 /**
- * The HTML of a mail as it has to be seen before it goes out: every text in the order it stands in, without the mail's own styles,
- * what those would hide marked; each link with where it leads; pictures told of and never loaded.
+ * The HTML of a mail for approvers: all text in document order without the mail's styles, with hidden text marked, links with
+ * their target, and pictures described but never loaded.
  */
 import sanitize from 'sanitize-html';
 import { linkOf, namesOtherHost } from '../../../commands/html/html-markup.ts';
@@ -23,7 +23,7 @@ import { ListNumbers, MailSink, markWords, type Words, WRITTEN_TAGS } from './ma
 import { mark, type Piece, visible } from '../../../commands/html/visible-text.ts';
 import { declarationsIn, isTooLong } from '../../../commands/html/css.ts';
 
-/** Whatever was written before, nothing else comes through. */
+/** The last filter: nothing else passes, whatever the code above it wrote. */
 const GATE: sanitize.IOptions = {
   allowedTags: [...WRITTEN_TAGS],
   allowedAttributes: {},
@@ -32,7 +32,7 @@ const GATE: sanitize.IOptions = {
   parseStyleAttributes: false,
 };
 
-/** Reads HTML of any kind; never throws. */
+/** Accepts any HTML; never throws. */
 export async function renderMailHtml(html: string): Promise<ShownMail> {
   const isCut = html.length > MAX_HTML_CHARS;
   const source = isCut ? upToLastTag(html.slice(0, MAX_HTML_CHARS)) : html;
@@ -46,13 +46,13 @@ interface Frame extends SeenElement {
   readonly written: boolean;
   readonly href: string | undefined;
   readonly isList: boolean;
-  /** Where it sets the direction of what is inside. */
+  /** If it sets the direction of its content. */
   readonly direction: Direction | null;
   linkText: string;
 }
 
 const MAX_SHOWN = 300;
-/** As the browsers put it around `q`. */
+/** As browsers put around `q`. */
 const QUOTE: readonly Piece[] = [{ text: '"', isMark: false }];
 const NONE = { isList: false, direction: null } as const;
 
@@ -123,27 +123,27 @@ class MailReader implements TagHandler {
     if (frame.name === 'q' && !frame.dropped) this.#sink.write(QUOTE);
     if (frame.struck && !frame.dropped) this.#markStruck(frame.name, 'end of struck');
     if (frame.written) this.#sink.close(frame.name);
-    if (frame.href !== undefined) this.#sink.mark(this.#linkTold(frame.href, frame.linkText));
+    if (frame.href !== undefined) this.#sink.mark(this.#describeLink(frame.href, frame.linkText));
   }
 
   #enter(name: string, attributes: Attributes, isHidden: boolean): Pick<Frame, 'isList' | 'direction'> {
-    // What is not displayed counts in no list.
+    // Items that are not displayed are not counted.
     if (name === 'li' && !isHidden) this.#lists.item(attributes, this.#sink.reserve());
-    this.#tell(name, attributes);
+    this.#describe(name, attributes);
     return {
       isList: this.#lists.open(name, attributes),
       direction: directionOf(name, attributes, () => this.#sink.reserve()),
     };
   }
 
-  /** The page shows what elements strike, and not what styles do. */
+  /** The page itself shows strikethrough by elements, but not by styles. */
   #markStruck(name: string, text: string): void {
     if (STRIKING.has(name)) this.#sink.markInText(text);
     else this.#sink.mark(text);
   }
 
-  /** What an element does beside holding text. */
-  #tell(name: string, attributes: Attributes): void {
+  /** Writes what an element does besides containing text. */
+  #describe(name: string, attributes: Attributes): void {
     if (name === 'br' || name === 'hr') this.#sink.line(name);
     const { moves, turnsRound, writes } = effectsOf(name, attributes);
     if (moves) this.#found.movesText = true;
@@ -154,10 +154,10 @@ class MailReader implements TagHandler {
     if (name === 'q') this.#sink.write(QUOTE);
     const remote = remoteSource(name, attributes);
     if (remote !== null) this.#found.remotePictures += 1;
-    if (remote !== null || name === 'img') this.#sink.mark(pictureTold(remote, attributes));
+    if (remote !== null || name === 'img') this.#sink.mark(describePicture(remote, attributes));
   }
 
-  #linkTold(href: string, text: string): string {
+  #describeLink(href: string, text: string): string {
     const link = linkOf(href);
     if (link === null) return `link that cannot be followed: ${shortened(href)}`;
     if (link.host === null) return `link: ${shortened(link.href)}`;
@@ -165,7 +165,7 @@ class MailReader implements TagHandler {
     if (isMisleading) this.#found.misleadingLinks += 1;
     if (lookAtDomain(link.host.replace(/:\d+$/, '')).warning !== null) this.#found.lookAlikeHosts += 1;
     const other = isMisleading ? ', which is not the host its text names' : '';
-    return `link to ${hostTold(link.host)}${other}: ${shortened(link.href)}`;
+    return `link to ${describeHost(link.host)}${other}: ${shortened(link.href)}`;
   }
 }
 
@@ -174,28 +174,28 @@ const STRIKING: ReadonlySet<string> = new Set(['s', 'strike', 'del']);
 const shortened = (text: string): string =>
   visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
-/** Host and port in ASCII; how it is written in Unicode, and why not to trust that. */
-function hostTold(host: string): string {
+/** Host and port in ASCII, the Unicode form, and a warning about it. */
+function describeHost(host: string): string {
   const { ascii, unicode, warning } = lookAtDomain(host.replace(/:\d+$/, ''));
   const reads =
     unicode === ascii ? '' : ` (written ${visible(unicode)}${warning === null ? '' : `; ${warning}`})`;
   return `${host}${reads}`;
 }
 
-function pictureTold(remote: string | null, { src = '', alt = '' }: Attributes): string {
+function describePicture(remote: string | null, { src = '', alt = '' }: Attributes): string {
   const words = alt.trim() === '' ? '' : `, instead of it: ${shortened(alt)}`;
   if (remote !== null) {
     const url = URL.parse(remote.trim(), 'https://unknown.invalid');
-    return `picture not loaded, from ${url === null ? shortened(remote) : hostTold(url.host)}${words}`;
+    return `picture not loaded, from ${url === null ? shortened(remote) : describeHost(url.host)}${words}`;
   }
   return `${/^cid:/i.test(src) ? 'attached picture' : 'picture'}${words}`;
 }
 
-/** What style and attributes make of text beside hiding it: moved, covered, turned round, written by the style itself. */
-export interface Effects {
+/** Effects of style and attributes on text other than hiding it: moved, covered, reversed, or added by the style. */
+interface Effects {
   readonly moves: boolean;
   readonly turnsRound: boolean;
-  /** Declarations that put text there. */
+  /** Declarations that add text. */
   readonly writes: readonly string[];
 }
 
@@ -206,8 +206,8 @@ const WRITES =
 const WRITES_NOTHING = /^(?:none|auto|disc|circle|square|normal|inherit|initial|unset|clip|ellipsis)$/;
 const OVERRIDES = /^(?:isolate-)?(?:bidi-)?override/;
 
-/** Of an element with these attributes; a foot of a table stands beneath all of it, wherever it is written. */
-export function effectsOf(name: string, { style = '' }: Attributes): Effects {
+/** `tfoot` moves text because it is shown below the table wherever it is written. */
+function effectsOf(name: string, { style = '' }: Attributes): Effects {
   const declarations = declarationsIn(style);
   const turnsRound =
     name === 'bdo' ||
@@ -228,19 +228,19 @@ export function effectsOf(name: string, { style = '' }: Attributes): Effects {
   };
 }
 
-export const TURNED_ROUND = 'readers see the text that follows turned round';
+const TURNED_ROUND = 'readers see the text that follows turned round';
 
 const FROM_THE_RIGHT =
   /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/gu;
 
-/** The text in an element that says in which direction it runs. */
-export class Direction {
+/** The text in an element that sets its direction. */
+class Direction {
   readonly #mark: ((words: Words) => void) | null;
   #hasText = false;
-  /** Letters that run from the right, less all others. */
+  /** Right-to-left letters minus all others. */
   #balance = 0;
 
-  /** `mark` writes at the beginning of an element from right to left; null = it runs otherwise. */
+  /** `mark` writes at the beginning of a right-to-left element; null for other directions. */
   constructor(mark: ((words: Words) => void) | null) {
     this.#mark = mark;
   }
@@ -252,7 +252,7 @@ export class Direction {
     this.#balance += 2 * fromTheRight - (text.match(/\p{L}/gu)?.length ?? 0);
   }
 
-  /** True when readers see its text turned round, as numbers are where no letter runs from the right; marks it then. */
+  /** Marks text that readers see reversed, such as numbers in a right-to-left element without such letters; true then. */
   end(): boolean {
     if (this.#mark === null || !this.#hasText || this.#balance > 0) return false;
     this.#mark(markWords(TURNED_ROUND));
@@ -260,8 +260,8 @@ export class Direction {
   }
 }
 
-/** Null for an element that sets none; `bdo` is told of at once. `reserve` takes a place for a mark. */
-export function directionOf(
+/** Null for an element that sets none; `bdo` is marked at once. `reserve` takes a place for a mark. */
+function directionOf(
   name: string,
   { dir, style = '' }: Attributes,
   reserve: () => (words: Words) => void,

@@ -1,8 +1,8 @@
-/** Where the parts of a shown mail are put down, as HTML and as text at once. */
+/** Writes the parts of a shown mail, as HTML and as text at once. */
 import { asHtml, asText, mark, type Piece } from '../../../commands/html/visible-text.ts';
 import { escapeText } from '../../../commands/html/html-markup.ts';
 
-/** Elements that are written, by what they are in the source; of every other one only what is inside. */
+/** Elements that are kept, by their name in the source; of all others only the content is. */
 const WRITTEN: ReadonlyMap<string, string> = new Map([
   ...'p div blockquote pre ul ol li dl dt dd table tr td th b i em strong u s del code sub sup'
     .split(' ')
@@ -27,12 +27,12 @@ const INLINE: ReadonlySet<string> = new Set('b i em strong u s del code sub sup 
 
 /** Deeper than any mail. */
 const MAX_DEPTH = 100;
-/** Characters of HTML; beyond it nothing is put down any more. */
+/** Characters of HTML; nothing is written beyond it. */
 const MAX_OUTPUT = 1_500_000;
 
 export const WRITTEN_TAGS: readonly string[] = [...new Set(WRITTEN.values()), 'br', 'hr', 'span'];
 
-/** Words of the gateway's own, for the page and for the text. */
+/** Text of the gateway, for the page and for the text. */
 export interface Words {
   readonly html: string;
   readonly text: string;
@@ -50,7 +50,7 @@ export class MailSink {
   #length = 0;
   #isFull = false;
 
-  /** True when something was not put down. */
+  /** True when something was left out. */
   get isFull(): boolean {
     return this.#isFull;
   }
@@ -79,7 +79,7 @@ export class MailSink {
     this.#put(asHtml(pieces), asText(pieces));
   }
 
-  /** Of what the page shows by itself. */
+  /** For what the page itself already shows. */
   markInText(text: string): void {
     this.#put('', asText([mark(text)]));
   }
@@ -88,7 +88,7 @@ export class MailSink {
     this.write([mark(text)]);
   }
 
-  /** A place for words that are known later only; they are put there once at most. */
+  /** Reserves a place for text that is known later; it is filled at most once. */
   reserve(): (words: Words) => void {
     const [html, text] = [this.#html.push('') - 1, this.#text.push('') - 1];
     return (words) => {
@@ -139,7 +139,7 @@ interface List {
 
 const LISTS: ReadonlySet<string> = new Set(['ol', 'ul', 'menu', 'dir']);
 
-/** The lists that are open, each with its items; an item in none belongs to the one around everything. */
+/** The open lists with their items; an item outside any list belongs to an implicit one. */
 export class ListNumbers {
   readonly #open: List[] = [listOf('ul', {})];
 
@@ -150,12 +150,12 @@ export class ListNumbers {
     return true;
   }
 
-  /** An item of the innermost list; `fill` is called when that is closed. */
+  /** An item of the innermost list; `fill` is called when the list is closed. */
   item({ value, type }: Attributes, fill: Fill): void {
     this.#open.at(-1)?.items.push({ value: integerOf(value), type, fill });
   }
 
-  /** How many items there are decides where a reversed list begins, so all are numbered at its end. */
+  /** A reversed list starts at its number of items, so items are numbered at its end. */
   close(): void {
     const list = this.#open.pop();
     if (!list) return;
@@ -177,7 +177,7 @@ const listOf = (name: string, { start, reversed, type }: Attributes): List => ({
   items: [],
 });
 
-/** As HTML reads integers: what follows the digits is nothing to it. */
+/** As HTML parses integers: text after the digits is ignored. */
 function integerOf(text: string | undefined): number | null {
   const [, digits] = /^[ \t\n\f\r]*([+-]?\d{1,10})/.exec(text ?? '') ?? [];
   return digits === undefined ? null : Number(digits);
@@ -185,7 +185,7 @@ function integerOf(text: string | undefined): number | null {
 
 const NUMBERED = /^[1aAiI]$/;
 
-/** Null for a bullet. A type that is none is not heeded. */
+/** Null for a bullet. Unknown types are ignored. */
 function markerOf(number: number, list: List, ofItem: string | undefined): string | null {
   const type = [ofItem, list.type].find((each) => each !== undefined && NUMBERED.test(each));
   if (!list.isOrdered && (ofItem === undefined || type !== ofItem)) return null;
@@ -195,7 +195,7 @@ function markerOf(number: number, list: List, ofItem: string | undefined): strin
 const wordsOf = (marker: string | null): Words =>
   marker === null ? { html: '', text: '- ' } : { html: `${escapeText(marker)} `, text: `${marker} ` };
 
-/** Where letters and Roman numerals end, digits stand for them (CSS Counter Styles 3). */
+/** Digits outside the range of letters and Roman numerals (CSS Counter Styles 3). */
 function numberText(number: number, type: string): string {
   if (type === 'a') return letters(number);
   if (type === 'A') return letters(number).toUpperCase();

@@ -1,4 +1,4 @@
-/** The text of a mail made visible: whatever a screen hides is marked, and so are names of hosts that look like others. */
+/** The text of a mail with invisible characters and look-alike host names marked. */
 import type { ShownBody } from '../../../commands/ports/markup.ts';
 import { lookAtDomain } from '../../../commands/mail/look-alikes.ts';
 import {
@@ -10,10 +10,10 @@ import {
   visiblePieces,
 } from '../../../commands/html/visible-text.ts';
 
-/** Host names as mail programs make links of them, with or without a scheme. */
+/** Host names that mail programs turn into links, with or without a scheme. */
 const HOST_LIKE = /(?<![\p{L}\p{N}-])(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu;
 
-/** The text in pieces; behind a look-alike its form in ASCII and why. */
+/** The text in pieces; a look-alike is followed by its ASCII form and the reason. */
 export function mailPieces(text: string, options: VisibleOptions): readonly Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
@@ -36,15 +36,15 @@ export type Marks = Pick<ShownBody, 'invisibleMarks' | 'lookAlikeHosts'>;
 
 const INVISIBLE = /^\u27e6(?:U\+|\d+ (?:combining marks|spaces))/;
 
-/** How much of a text is marked, and why. */
+/** Counts the marks by kind. */
 export const marksIn = (pieces: readonly Piece[]): Marks => ({
   invisibleMarks: pieces.filter(({ isMark, text }) => isMark && INVISIBLE.test(text)).length,
   lookAlikeHosts: pieces.filter(({ isLookAlike }) => isLookAlike === true).length,
 });
 
-/** A person reads no text of this length to its end. */
+/** No person reads a longer text to its end. */
 const MAX_TEXT_CHARS = 200_000;
-/** Of the HTML made of it. */
+/** Characters of the resulting HTML. */
 const MAX_OUTPUT = 1_500_000;
 
 /** A plain text body. */

@@ -1,4 +1,4 @@
-/** What an approved send will send, and to whom: nothing of the message is left out, and what is odd about it is said. */
+/** The preview of a send: recipients, headers, text and attachments in full, with warnings; and the frozen message behind it. */
 import { strayRecipients } from '../../../commands/sending/send-warnings.ts';
 import { bytesText, counted } from '../../../commands/values/counted.ts';
 import type { ShownMail, ShownParts } from '../../../commands/ports/markup.ts';
@@ -21,9 +21,9 @@ import { bodyHash } from '../../../commands/sending/build-send-manifest.ts';
 export interface SendContent {
   readonly mailboxAddress: string;
   readonly domains: Domains;
-  /** Of the version the manifest names; null = erased. */
+  /** The version named by the manifest; null = erased. */
   readonly body: ShownParts | 'altered' | 'too_costly' | null;
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly warnings: readonly ApprovalWarning[];
 }
 
@@ -99,8 +99,7 @@ function rowsOf(manifest: SendManifest, { domains, mailboxAddress }: SendContent
 
 const subjectFact = (subject: string): Fact => fact(subject === '' ? 'without a subject' : subject);
 
-/** The attachment in a line. */
-export const attachmentFact = ({
+const attachmentFact = ({
   filename,
   content_type,
   size,
@@ -111,17 +110,17 @@ export const attachmentFact = ({
   warnings: filename === null ? [] : dangersOfName(filename),
 });
 
-/** What a send was fixed as, found again in the stream of its draft and the content store. */
+/** The frozen content of a send, from the stream of its draft and the content store. */
 export interface FrozenSend {
-  /** Null = erased; `altered` = not the text the manifest's hash was made of. */
+  /** Null = erased; `altered` = does not match the manifest's hash. */
   readonly body: Pick<DraftBody, 'html' | 'text'> | 'altered' | null;
-  /** The kept message beside the manifest's hash. */
+  /** The stored message compared with the manifest's hash. */
   readonly message: 'same' | 'altered' | 'gone';
 }
 
 type Where = Pick<Ports, 'events' | 'content'>;
 
-/** Reads the text and the whole kept message. Throws `store_unavailable`. */
+/** Reads the text and the whole stored message. Throws `store_unavailable`. */
 export async function loadFrozenSend(
   { events, content }: Where,
   manifest: SendManifest,
@@ -141,7 +140,7 @@ const factsOf = async (events: Where['events'], { draft_id }: SendManifest): Pro
     (stored) => readEvent(draft.catalogue, stored) ?? [],
   ) as Facts;
 
-/** Under which id the message was kept; null when it was never frozen for this. Throws `store_unavailable`. */
+/** The id of the stored message; null when none was frozen for this operation. Throws `store_unavailable`. */
 export const frozenMessageId = async (
   events: Where['events'],
   manifest: SendManifest,
@@ -179,14 +178,14 @@ async function messageOf(
   return kept === manifest.mime_sha256 ? 'same' : 'altered';
 }
 
-/** SHA-256 of the bytes as they lie there, in hex. */
+/** SHA-256 of the stored bytes, in hex. */
 async function hashOf(content: ContentStore, id: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const piece of content.open(id)) hash.update(piece);
   return hash.digest('hex');
 }
 
-/** What is gone is null, what was tampered with is told as that. */
+/** Missing content is null, tampered content `altered`. */
 async function intact<T>(read: () => Promise<T>): Promise<T | 'altered' | null> {
   try {
     return await read();
