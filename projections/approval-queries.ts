@@ -52,7 +52,7 @@ const VISIBLE = `(${OF_REQUESTER} or ($12 and approver_role = any($3::text[]))
 const FOR_APPROVER = `approver_role = any($3::text[]) and not (exclude_owner and ${OF_REQUESTER})
   and not voters && $2::text[] and ended is null and not granted and not committing and expires_at > $9`;
 
-/** One page, newest first. However many checks there are, an index is walked for each of a few lists. */
+/** One page, newest first. However many approvals there are, an index is walked for each of a few lists. */
 export async function listApprovals(
   sql: Sql,
   visible: OperationsVisible,
@@ -143,7 +143,7 @@ function boundsOf({ mailboxIds }: OperationsVisible, mailboxId: string | null): 
 const supersededBy = (id: string, until = ''): string =>
   `(select s.id from read.approval s where s.supersedes = ${id} ${until} order by s.created_at limit 1)`;
 
-/** The check that took the place of another one, null without one. `asOf`: only if it was there then. */
+/** The approval that took the place of another one, null without one. `asOf`: only if it was there then. */
 export async function findSuccessor(sql: Sql, id: string, asOf: Date | null): Promise<string | null> {
   const [row] = await sql.query<{ id: string | null }>(
     `select ${supersededBy('$1', 'and ($2::timestamptz is null or s.created_at <= $2)')} as id`,

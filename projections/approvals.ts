@@ -1,5 +1,5 @@
-/** `read.approval`: every check as the stream of its operation tells it, for lists and for whoever ends or commits checks. */
-import { withPrefix } from '../commands/values/ids.ts';
+/** `read.approval`: every approval as the stream of its operation tells it, for lists and for whoever ends or commits approvals. */
+import { approvalIdOf } from '../commands/operations/operation-id.ts';
 import { operation, type OperationState } from '../commands/operations/operation.ts';
 import { countsOf } from '../commands/operations/operation-progress.ts';
 import type { ApprovalState } from '../commands/operations/approval-state.ts';
@@ -113,7 +113,7 @@ async function foldInto(batch: Batch, events: readonly ProjectedEvent[]): Promis
   await keepTargets(batch, waiting.filter(isAsked));
   await forgetTargets(
     batch,
-    waiting.flatMap(([id, { approval }]) => (approval?.end == null ? [] : [checkIdOf(id)])),
+    waiting.flatMap(([id, { approval }]) => (approval?.end == null ? [] : [approvalIdOf(id)])),
   );
 }
 
@@ -127,7 +127,7 @@ async function statesBefore(
   const rows = await sql.query<{ id: string; state: OperationState }>(
     `select 'opn' || substr(id, 4) as id, state from ${tableOf('approval')} where id = any($1::text[])
      union all select id, state from ${tableOf('approval_start')} where id = any($2::text[])`,
-    [older.map(checkIdOf), older],
+    [older.map(approvalIdOf), older],
   );
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
@@ -164,13 +164,11 @@ async function upsert({ sql, tableOf }: Batch, rows: readonly Row[]): Promise<vo
   );
 }
 
-const checkIdOf = (operationId: string): string => withPrefix('chk', operationId);
-
 function rowOf(id: string, state: OperationState): Row {
   const { submitted, mailboxId, approval } = state;
   if (submitted === null || approval === null) throw new Error(`operation ${id} has no approval`);
   return {
-    id: checkIdOf(id),
+    id: approvalIdOf(id),
     org_id: submitted.orgId,
     mailbox_id: mailboxId,
     requester_id: submitted.by.id,

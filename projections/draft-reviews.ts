@@ -1,4 +1,4 @@
-/** `read.draft_review`: drafts and the checks they wait for, as long as one of the two has not heard of the other's end. */
+/** `read.draft_review`: drafts and the approvals they wait for, as long as one of the two has not heard of the other's end. */
 import { DraftDiscarded, DraftEdited, DraftReleased } from '../commands/drafts/draft-events.ts';
 import { DraftSendFailed, DraftSent } from '../commands/drafts/send-events.ts';
 import {
@@ -36,7 +36,7 @@ export const draftReviews: Projection = {
   },
 };
 
-/** The draft waits for the check no more. */
+/** The draft waits for the approval no more. */
 const UNBINDING: ReadonlySet<string> = new Set([
   DraftEdited.type,
   DraftDiscarded.type,

@@ -1,4 +1,4 @@
-/** Checks that something is to be done about: whose time has come. */
+/** Approvals that something is to be done about: whose time has come. */
 import { withPrefix } from '../commands/values/ids.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 
@@ -6,11 +6,11 @@ export interface OpenApproval {
   readonly operationId: string;
   readonly mailboxId: string;
   readonly orgId: string | null;
-  /** Null for a check that sends nothing. */
+  /** Null for an approval that sends nothing. */
   readonly draftId: string | null;
 }
 
-/** What is asked of the open checks. */
+/** What is asked of the open approvals. */
 export interface DueApprovalsQuery {
   readonly now: Date;
   readonly limit: number;
@@ -18,7 +18,7 @@ export interface DueApprovalsQuery {
   readonly except: readonly string[];
 }
 
-/** Checks whose time is over and whose stream does not say so yet, the longest over first. */
+/** Approvals whose time is over and whose stream does not say so yet, the longest over first. */
 export const listOverdueApprovals = (sql: Sql, query: DueApprovalsQuery): Promise<readonly OpenApproval[]> =>
   listOpen(sql, query, { condition: 'expires_at <= $3', order: 'expires_at' });
 
@@ -28,7 +28,7 @@ export interface DueCommitsQuery extends DueApprovalsQuery {
   readonly busy: readonly string[];
 }
 
-/** Checks the gateway commits by itself, whose moment has come, the longest due first. */
+/** Approvals the gateway commits by itself, whose moment has come, the longest due first. */
 export const listDueCommits = (
   sql: Sql,
   { ofOneMailbox, busy, ...query }: DueCommitsQuery,
@@ -44,7 +44,7 @@ interface Wanted {
   /** `$3` is the moment; `$4` and on are `parameters`. */
   readonly condition: string;
   readonly order: string;
-  /** Of `place`, the check's number among those of its mailbox. Absent = all fit. */
+  /** Of `place`, the approval's number among those of its mailbox. Absent = all fit. */
   readonly fits?: string;
   readonly parameters?: readonly unknown[];
 }

@@ -5,11 +5,11 @@ import type { Summary } from '../commands/operations/operation-events.ts';
 import type { Unsettled } from '../commands/messages/sweep-operations.ts';
 import { type ProjectedEvent, type Projection, splitStreamName } from './projection.ts';
 
-/** As `progressAt` has it, but for a check whose time is over and whose stream does not say so yet. */
+/** As `progressAt` has it, but for an approval whose time is over and whose stream does not say so yet. */
 const STATE = `case when not completed then coalesce(check_phase, 'running') when unknown_items > 0 then 'unknown'
   when done_items = 0 and failed_items > 0 then 'failed' else 'completed' end`;
 
-/** Somebody has to see to it: a check that waits for a person, or ended without running, is none of these. */
+/** Somebody has to see to it: an approval that waits for a person, or ended without running, is none of these. */
 export const UNSETTLED = `(not completed or unknown_items > 0) and coalesce(check_phase, 'running') = 'running'`;
 
 const ITEMS = ['done_items', 'failed_items', 'unknown_items'];
@@ -52,7 +52,7 @@ export const operations: Projection = {
         changes.map(({ items }) => items.failed),
         changes.map(({ items }) => items.unknown),
         changes.map(({ draftId }) => draftId),
-        changes.map(({ checkPhase }) => checkPhase),
+        changes.map(({ approvalPhase }) => approvalPhase),
         changes.map(({ approverRole }) => approverRole),
         changes.map(({ at }) => at),
         changes.map(({ anew }) => anew),
@@ -91,7 +91,7 @@ interface Change {
   readonly items: Summary;
   readonly draftId: string | null;
   /** Null = as before. */
-  readonly checkPhase: 'waiting' | 'running' | 'not_run' | null;
+  readonly approvalPhase: 'waiting' | 'running' | 'not_run' | null;
   readonly approverRole: string | null;
   readonly at: string;
 }
@@ -123,7 +123,7 @@ const changeBy = (id: string, fact: ProjectedEvent['fact']): Change => ({
   completed: fact.type === 'OperationCompleted',
   items: itemsOf(fact),
   draftId: draftOf(fact),
-  checkPhase: phaseOfApproval(fact),
+  approvalPhase: phaseOfApproval(fact),
   approverRole: approverRoleOf(fact),
   at: fact.meta.occurred_at,
 });
@@ -134,7 +134,7 @@ const both = (before: Change, then: Change): Change => ({
   completed: (before.completed && !then.anew) || then.completed,
   items: then.anew ? then.items : sum(before.items, then.items),
   draftId: then.draftId ?? before.draftId,
-  checkPhase: then.checkPhase ?? before.checkPhase,
+  approvalPhase: then.approvalPhase ?? before.approvalPhase,
   approverRole: then.approverRole ?? before.approverRole,
   at: then.at,
 });
@@ -146,7 +146,7 @@ const draftOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
 const approverRoleOf = ({ type, data }: ProjectedEvent['fact']): string | null =>
   type === 'ApprovalRequested' && data.terms.quorum > 0 ? data.terms.approver_role : null;
 
-function phaseOfApproval({ type }: ProjectedEvent['fact']): Change['checkPhase'] {
+function phaseOfApproval({ type }: ProjectedEvent['fact']): Change['approvalPhase'] {
   switch (type) {
     case 'ApprovalRequested':
     case 'CommitAttemptFailed':

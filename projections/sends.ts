@@ -68,7 +68,7 @@ async function apply(sql: Sql, table: string, event: ProjectedEvent): Promise<vo
       );
       return;
     case 'CommitAttemptFailed':
-      // Nothing was sent, and its check alone says whether it is tried again.
+      // Nothing was sent, and its approval alone says whether it is tried again.
       await sql.query(`update ${table} set told = true, updated_at = $2 where operation_id = $1`, [id, at]);
       return;
     case 'SendOutcomeRecorded':
@@ -98,7 +98,7 @@ function movedBy({ type, data, meta }: ProjectedEvent['fact']): Moved | null {
     case 'SendScheduled':
       return { operationId: data.operation_id, phase: 'scheduled', dueAt: data.commit_at };
     case 'SendPostponed':
-      // Its check is told at once, and decides from then on when it is tried again.
+      // Its approval is told at once, and decides from then on when it is tried again.
       return {
         operationId: data.operation_id,
         phase: 'waiting',

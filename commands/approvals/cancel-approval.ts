@@ -1,9 +1,10 @@
-/** cancel_approval: withdraws a check before anything of it ran. */
+/** cancel_approval: withdraws an approval before anything of it ran. */
 import { z } from 'zod';
 import { type Context, defineCapability } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import { Approval } from '../operations/approval-payload.ts';
-import { decideNow } from '../operations/decide-now.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
+import { operation } from '../operations/operation.ts';
 import { decideCancel } from '../operations/end-approval.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { ApprovalId, findApproval, type FoundApproval, showApproval } from './find-approval.ts';
@@ -23,7 +24,7 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
     'Withdraw an approval that waits for a decision or for its commit. Nothing of it will run, and its draft can be edited ' +
     'again. approval_not_pending: too late, it was already decided or run; see its status.',
   effect: 'write',
-  // A person without a grant (any more) is judged by the check.
+  // A person without a grant (any more) is judged by the approval.
   access: { any: ['approvals:cancel'], freeInSession: true },
   rest: { method: 'post', path: '/approvals/:approval_id/cancel_approval' },
   tool: {
@@ -42,7 +43,7 @@ export const cancelApproval = defineCapability<CancelInput, Approval>({
   handle: (input, context) => cancelAsCaller(context, input),
 });
 
-/** Withdraws for the caller. Throws what `cancel_approval` answers; whatever the check itself shows leaves the key free. */
+/** Withdraws for the caller. Throws what `cancel_approval` answers; whatever the approval itself shows leaves the key free. */
 export async function cancelAsCaller(
   context: Context,
   { approval_id, reason: why }: CancelInput,
@@ -54,10 +55,10 @@ export async function cancelAsCaller(
   const reason = why === undefined ? null : await ports.personal.seal(author.actor.id, why);
   await context.claim('req', found.mailboxId);
   const { operationId } = found;
-  const { state, position } = await decideNow(ports, author, {
-    operationId,
+  const { state, position } = await decideAndAppend(ports, author, operation, {
+    id: operationId,
     loaded: found.loaded,
-    decide: (check, now) => decideCancel(check, { reason, now }),
+    decide: (state, now) => decideCancel(state, { reason, now }),
   });
   await releaseDraftOf(ports, author, operationId, state);
   context.notePosition(position);

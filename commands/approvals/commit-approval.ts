@@ -45,7 +45,7 @@ export const commitApproval = defineCapability<CommitInput, OperationReply>({
   handle: (input, context) => commitAsCaller(context, input),
 });
 
-/** Commits for the caller. Throws what `approval_commit` answers; whatever the check itself shows leaves the key free. */
+/** Commits for the caller. Throws what `approval_commit` answers; whatever the approval itself shows leaves the key free. */
 export async function commitAsCaller(
   context: Context,
   { approval_id, content_hash }: CommitInput,

@@ -1,10 +1,10 @@
-/** What the gateway does with checks by itself: it commits those whose moment has come, and writes down other ends. */
+/** What the gateway does with approvals by itself: it commits those whose moment has come, and writes down other ends. */
 import type { Author } from '../kernel/decide-and-append.ts';
 import { ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import type { Commit } from '../operations/commit-kind.ts';
-import { decideNow } from '../operations/decide-now.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { decideExpiry } from '../operations/end-approval.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
@@ -14,7 +14,7 @@ import { operation, type OperationReply } from '../operations/operation.ts';
 import { sendCommit } from '../sending/commit-send.ts';
 
 /**
- * Commits a check whose moment has come. True when nothing is left to be done now: it ran or it ended. False when it is to be
+ * Commits an approval whose moment has come. True when nothing is left to be done now: it ran or it ended. False when it is to be
  * looked at again after a pause: what may pass kept it from running. Throws for a defect.
  */
 export async function commitDue(
@@ -32,17 +32,20 @@ export async function commitDue(
   }
 }
 
-/** Ends a check whose time passed. */
+/** Ends an approval whose time passed. */
 export async function endOverdue(
   ports: Ports,
   { operationId, orgId }: { readonly operationId: string; readonly orgId: string | null },
 ): Promise<void> {
   const author: Author = systemAuthor(ports, orgId);
-  const { state } = await decideNow(ports, author, { operationId, decide: decideExpiry });
+  const { state } = await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: decideExpiry,
+  });
   await releaseDraftOf(ports, author, operationId, state);
 }
 
-/** Throws what `commitCheck` throws. A check that ended by it is followed by its draft. */
+/** Throws what `runCommit` throws. An approval that ended by it is followed by its draft. */
 export async function commitOf(ports: Ports, commit: Commit): Promise<OperationReply> {
   const loaded = commit.loaded ?? (await loadAggregate(ports.events, operation, commit.operationId));
   const first = { ...commit, loaded };

@@ -5,7 +5,7 @@ import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { Approval } from '../operations/approval-payload.ts';
 import { castVote } from '../operations/cast-vote.ts';
-import { decideNow } from '../operations/decide-now.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { commitDue } from './commit-due.ts';
@@ -63,11 +63,11 @@ export const decideApproval = defineCapability<Input, Approval>({
         reason,
         now,
       });
-    // What the check itself shows is refused before the key is taken.
+    // What the approval itself shows is refused before the key is taken.
     vote(found.loaded.state, ports.clock.now());
     await context.claim('req', found.mailboxId);
-    const { state, position } = await decideNow(ports, author, {
-      operationId,
+    const { state, position } = await decideAndAppend(ports, author, operation, {
+      id: operationId,
       loaded: found.loaded,
       decide: vote,
     });

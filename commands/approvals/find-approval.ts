@@ -1,4 +1,4 @@
-/** A check by its id, for somebody who may see it (`contract.md` 3). */
+/** An approval by its id, for somebody who may see it (`contract.md` 3). */
 import { z } from 'zod';
 import type { Context } from '../kernel/capability.ts';
 import { loadAggregate, type Loaded } from '../kernel/decide-and-append.ts';
@@ -25,7 +25,7 @@ export interface FoundApproval {
 
 type Asking = Pick<Context, 'caller' | 'ports'>;
 
-/** Throws `not_found` for an unknown check and for one the caller may not see. */
+/** Throws `not_found` for an unknown approval and for one the caller may not see. */
 export async function findApproval(asking: Asking, approvalId: string): Promise<FoundApproval> {
   if (!approvalId.startsWith('chk_')) throw notFound('approval');
   const operationId = operationOfApproval(approvalId);
@@ -38,7 +38,7 @@ export async function findApproval(asking: Asking, approvalId: string): Promise<
   return found;
 }
 
-/** Nothing can have taken the place of a check at the moment it changes: `superseded_by` is told by its own route. */
+/** Nothing can have taken the place of an approval at the moment it changes: `superseded_by` is told by its own route. */
 export const showApproval = async (
   { caller, ports }: Pick<Context, 'caller' | 'ports'>,
   operationId: string,

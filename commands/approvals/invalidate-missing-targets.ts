@@ -9,7 +9,7 @@ import { isOpen } from '../operations/approval-status.ts';
 import { groundOf } from '../operations/revalidate-approval.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
 import type { CommitKind } from '../operations/commit-kind.ts';
-import { decideNow } from '../operations/decide-now.ts';
+import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { decideInvalidation } from '../operations/end-approval.ts';
 import type { Manifest } from '../operations/manifest.ts';
 import { approvalStatusOf } from '../operations/approval-reply.ts';
@@ -33,18 +33,18 @@ export async function invalidateMissingTargets(
   { operationId, orgId, loaded }: MaybeLost,
   asking: { readonly asksServer: boolean },
 ): Promise<boolean> {
-  const check = loaded ?? (await loadAggregate(ports.events, operation, operationId));
+  const read = loaded ?? (await loadAggregate(ports.events, operation, operationId));
   assertRightsKnown(ports.directory);
-  const isSend = check.state.approval?.requested.draft_id != null;
+  const isSend = read.state.approval?.requested.draft_id != null;
   const reason = isSend
-    ? await lostOf(ports, { operationId, ...check }, sendCommit, asking)
-    : await lostOf(ports, { operationId, ...check }, actionsCommit, asking);
+    ? await lostOf(ports, { operationId, ...read }, sendCommit, asking)
+    : await lostOf(ports, { operationId, ...read }, actionsCommit, asking);
   if (reason === null) return false;
   const author = systemAuthor(ports, orgId);
-  const { state } = await decideNow(ports, author, {
-    operationId,
-    loaded: check,
-    decide: (now, moment) => decideInvalidation(now, { reason, now: moment }),
+  const { state } = await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    loaded: read,
+    decide: (before, now) => decideInvalidation(before, { reason, now }),
   });
   await releaseDraftOf(ports, author, operationId, state);
   return true;

@@ -90,7 +90,7 @@ export const releaseDraft = (state: DraftState, operationId: string, why: Releas
     ? [{ type: 'DraftReleased', data: { operation_id: operationId, why } }]
     : [];
 
-/** True while the draft waits, frozen, for what becomes of this operation's check. */
+/** True while the draft waits, frozen, for what becomes of this operation's approval. */
 export const isFrozenFor = ({ status, send }: DraftState, operationId: string): boolean =>
   status === 'in_review' && send?.frozen.operation_id === operationId;
 

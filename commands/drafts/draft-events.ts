@@ -97,13 +97,13 @@ export const DraftFrozen = defineEvent({
     needs_smtputf8: z.boolean(),
     recipient_count: z.int(),
     frozen_at: instant,
-    /** The check that decides about the message; absent for a send that needs none. */
+    /** The approval that decides about the message; absent for a send that needs none. */
     approval_id: z.string().optional(),
   }),
   upcasters: [messageIdInClear],
 });
 
-/** Why a draft left review without an edit: how its check ended, or that nobody ever asked for one. */
+/** Why a draft left review without an edit: how its approval ended, or that nobody ever asked for one. */
 export const RELEASES = [
   'rejected',
   'cancelled',

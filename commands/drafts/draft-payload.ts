@@ -1,7 +1,7 @@
 /** The draft of a stream as callers see it. */
 import type { Attachment, Draft } from '../operations/draft-shape.ts';
 import type { PersonalData } from '../ports/ports.ts';
-import { checkOf, type DraftState, rfcMessageIdOf } from './draft.ts';
+import { approvalOfDraft, type DraftState, rfcMessageIdOf } from './draft.ts';
 import { openJson, openText } from '../kernel/sealed-json.ts';
 import { Threading } from './draft-events.ts';
 import { attachmentsOf, type DraftAttachment, openEnvelope } from './draft-envelope.ts';
@@ -62,7 +62,7 @@ export async function draftPayload(
 const SENT_BY: ReadonlySet<DraftState['status']> = new Set(['sending', 'sent', 'send_unknown']);
 
 const approvalOf = (state: DraftState): string | null =>
-  SENT_BY.has(state.status) ? (state.send?.frozen.approval_id ?? null) : checkOf(state);
+  SENT_BY.has(state.status) ? (state.send?.frozen.approval_id ?? null) : approvalOfDraft(state);
 
 /** Of a draft that was discarded while it waited no attempt follows. */
 const retryOf = ({ status, send }: DraftState): Pick<Draft, 'retry_at' | 'commit_at'> => {

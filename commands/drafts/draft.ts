@@ -25,7 +25,7 @@ export interface Send {
   readonly retryAt: string | null;
   /** Why the last attempt was put off: a code of the error table. */
   readonly putOffBy: string | null;
-  /** Until when a send that nobody checks is held back; null once it began, and where none is. */
+  /** Until when a send that needs no approval is held back; null once it began, and where none is. */
   readonly commitAt: string | null;
   readonly firstAttemptAt: string | null;
   readonly sentAt: string | null;
@@ -49,7 +49,7 @@ export interface DraftState {
   readonly threading: SealedOr<Threading> | null;
   readonly current: DraftVersion | null;
   readonly send: Send | null;
-  /** The newest check that an edit took the draft from; the next one takes its place. */
+  /** The newest approval that an edit took the draft from; the next one takes its place. */
   readonly supersededApproval: string | null;
   readonly outcome: DataOf<'DraftSent'> | DataOf<'DraftSendFailed'> | null;
   /** By operation. */
@@ -83,7 +83,7 @@ export const rfcMessageIdOf = ({ outcome, send }: DraftState): SealedOr<string> 
 };
 
 /** The approval that is open; what became of one that ended is told by its own id. */
-export const checkOf = ({ status, send }: DraftState): string | null =>
+export const approvalOfDraft = ({ status, send }: DraftState): string | null =>
   status === 'in_review' ? (send?.frozen.approval_id ?? null) : null;
 
 const steps: Steps = {
@@ -102,7 +102,7 @@ const steps: Steps = {
     status: 'open',
     send: null,
     outcome: null,
-    supersededApproval: checkOf(state) ?? state.supersededApproval,
+    supersededApproval: approvalOfDraft(state) ?? state.supersededApproval,
   }),
   DraftDiscarded: () => ({ status: 'discarded' }),
   DraftReleased: () => ({ status: 'open', send: null, outcome: null }),
@@ -141,7 +141,7 @@ const steps: Steps = {
   }),
   SendDataBegun: (state, { data, meta }) =>
     withSend(state, { dataBegunAt: meta.occurred_at, rejected: data.rejected }),
-  // Under a check the next attempt is another commit, and until then the draft may be edited.
+  // Under an approval the next attempt is another commit, and until then the draft may be edited.
   SendPostponed: (state, { data }) => ({
     ...(data.approval_id === undefined ? {} : { status: 'in_review' as const }),
     ...withSend(state, { dataBegunAt: null, retryAt: data.retry_at, putOffBy: data.code }),
@@ -198,7 +198,7 @@ export const draft: Aggregate<DraftState, DraftEvent> = {
 
 /** What takes a draft out of review is about the approval that it ends, too. */
 export function aboutDraft(before: DraftState, { mailboxId, send }: DraftState): About {
-  const approvalId = send?.frozen.approval_id ?? checkOf(before);
+  const approvalId = send?.frozen.approval_id ?? approvalOfDraft(before);
   return {
     ...(mailboxId === null ? {} : { mailbox_id: mailboxId }),
     ...(approvalId === null ? {} : { approval_id: approvalId }),

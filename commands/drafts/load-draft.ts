@@ -109,7 +109,7 @@ export interface DraftWrite {
 export type Admit = (write: DraftWrite) => Promise<string>;
 
 /**
- * Asks policy, then takes the Idempotency-Key. Throws `policy_denied`, `approval_required`, since a draft has no check of
+ * Asks policy, then takes the Idempotency-Key. Throws `policy_denied`, `approval_required`, since a draft has no approval of
  * its own, and what taking a key throws.
  */
 export const admittedAs =

@@ -27,7 +27,7 @@ export const SendStarted = defineEvent({
     content_hash: z.string(),
     /** Counts from 1 per frozen message. */
     attempt: z.int().min(1),
-    /** The commit of the check that the attempt is part of, counted from 1; absent where there is no check. */
+    /** The commit of the approval that the attempt is part of, counted from 1; absent where there is no approval. */
     commit: z.int().min(1).optional(),
     run_id: z.string(),
     /** The `Date` header of this attempt; left out of the hash. */
@@ -53,7 +53,7 @@ export const SendPostponed = defineEvent({
     smtp_status: z.int().nullable(),
     response: sealedText.nullable(),
     retry_at: instant,
-    /** The check that commits it again; absent where there is none. */
+    /** The approval that commits it again; absent where there is none. */
     approval_id: z.string().optional(),
   }),
 });

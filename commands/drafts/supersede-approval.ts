@@ -6,7 +6,7 @@ import type { DraftState } from './draft.ts';
 import { giveBack } from '../operations/send-quota.ts';
 import { isOver } from '../operations/approval-status.ts';
 
-/** What the check of a draft becomes that is not frozen for it any more: edited, or thrown away. */
+/** What the approval of a draft becomes that is not frozen for it any more: edited, or thrown away. */
 export const overtaken = ({ status, current }: DraftState): OperationFact =>
   status === 'discarded'
     ? invalidated('draft_discarded')
@@ -21,7 +21,7 @@ export const eraseFrozen = async ({ content }: Ports, { send }: DraftState): Pro
   if (send !== null) await content.erase([send.frozen.mime_id]);
 };
 
-/** Ends the check that the draft was in review for before it was edited or discarded. */
+/** Ends the approval that the draft was in review for before it was edited or discarded. */
 export async function endReviewOf(
   ports: Ports,
   author: Author,
@@ -34,7 +34,7 @@ export async function endReviewOf(
 
 /**
  * A commit that is under way finds the draft changed by itself; what is over by the clock has ended already. The draft is
- * another one, so nothing can be sent for this check, and what was counted is given back first: a crash in between costs nothing.
+ * another one, so nothing can be sent for this approval, and what was counted is given back first: a crash in between costs nothing.
  */
 export async function supersedeApproval(
   ports: Ports,
@@ -43,11 +43,9 @@ export async function supersedeApproval(
   after: DraftState,
 ): Promise<void> {
   const loaded = await loadAggregate(ports.events, operation, operationId);
-  const decide = ({ approval }: OperationState): readonly OperationFact[] =>
-    approval?.end !== null || approval.committing || isOver(approval, ports.clock.now())
-      ? []
-      : [overtaken(after)];
-  if (decide(loaded.state).length === 0) return;
+  const decide = ({ approval }: OperationState, now: Date): readonly OperationFact[] =>
+    approval?.end !== null || approval.committing || isOver(approval, now) ? [] : [overtaken(after)];
+  if (decide(loaded.state, ports.clock.now()).length === 0) return;
   await giveBack(ports, author, operationId, loaded.state);
   await decideAndAppend(ports, author, operation, { id: operationId, loaded, decide });
 }

@@ -38,10 +38,10 @@ export async function resolveOperation(
   const sealed = await ports.personal.seal(state.mailboxId, reason);
   const command = {
     id: operationId,
-    decide: (now: OperationState) => {
-      assertUnknown(now);
-      return now.send === null
-        ? resolveActions(now, word, { reason: sealed, now: ports.clock.now() })
+    decide: (before: OperationState, now: Date) => {
+      assertUnknown(before);
+      return before.send === null
+        ? resolveActions(before, word, { reason: sealed, now })
         : [resolved(word, sealed)];
     },
   };

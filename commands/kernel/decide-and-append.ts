@@ -148,12 +148,67 @@ export async function appendFacts(
   return await writer.events.append(stream, expected, newEvents(writer.ids, stream, entries));
 }
 
-/** Two writers on one stream meet rarely; more refusals than this in a row mean something else is wrong. */
+/** As `appendFacts`; null when another writer was first. */
+export async function appendOrNull(
+  writer: Writer,
+  author: Author,
+  to: FactsToAppend,
+): Promise<Appended | null> {
+  try {
+    return await appendFacts(writer, author, to);
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return null;
+    throw error;
+  }
+}
+
+/** Facts of an aggregate, decided on this state at this revision. */
+export interface DecidedFacts<State> {
+  readonly id: string;
+  readonly state: State;
+  readonly revision: ExpectedRevision;
+  readonly facts: readonly AnyFact[];
+  readonly occurredAt: Date;
+}
+
+/** Appends at exactly that revision: the state afterwards, to the millisecond as it is read back. Null as `appendOrNull`. */
+export async function appendDecided<State, D extends EventDefinition>(
+  writer: Writer,
+  author: Author,
+  aggregate: Aggregate<State, D>,
+  { id, state, revision, facts, occurredAt }: DecidedFacts<State>,
+): Promise<{ readonly state: State; readonly appended: Appended } | null> {
+  const after = foldFacts(aggregate, state, facts, { author, at: occurredAt });
+  const appended = await appendOrNull(writer, author, {
+    stream: streamOf(aggregate, id),
+    expected: revision,
+    catalogue: aggregate.catalogue,
+    facts,
+    occurredAt,
+    about: aggregate.about?.(id, state, after) ?? {},
+  });
+  return appended && { state: after, appended };
+}
+
+/** Two writers rarely meet on one stream; more lost appends than this in a row mean that something else is wrong. */
 const MAX_ATTEMPTS = 8;
 
+/** Repeats an attempt that returns null because another writer was first. Throws `overloaded` after the last one. */
+export async function retryAppend<Result>(
+  attempt: (number: number) => Promise<Result | null>,
+  pause: (number: number) => Promise<void> = () => Promise.resolve(),
+): Promise<Result> {
+  for (let number = 1; number <= MAX_ATTEMPTS; number += 1) {
+    const result = await attempt(number);
+    if (result !== null) return result;
+    await pause(number);
+  }
+  throw new GatewayError('overloaded', 'Many writers are changing this object; try again.');
+}
+
 /**
- * Loads, decides and appends; loads and decides again when another writer was first. `decide` throws a `GatewayError`
- * to refuse and returns no facts when the state already holds what was asked.
+ * Loads, decides and appends, again when another writer was first. `decide` throws a `GatewayError` to refuse, and returns
+ * no facts when the state already holds what was asked. Its `now` is also the time of the events, to the millisecond.
  */
 export async function decideAndAppend<State, D extends EventDefinition>(
   writer: Writer,
@@ -161,36 +216,27 @@ export async function decideAndAppend<State, D extends EventDefinition>(
   aggregate: Aggregate<State, D>,
   command: {
     readonly id: string;
-    readonly decide: (state: State) => readonly Fact<D>[];
-    /** The stream as it was read a moment ago, where it was; at another writer's event it is read anew. */
+    readonly decide: (state: State, now: Date) => readonly Fact<D>[];
+    /** The stream as it was just read, where it was; read again only when another writer was first. */
     readonly loaded?: Loaded<State>;
   },
 ): Promise<Decided<State>> {
-  const stream = streamOf(aggregate, command.id);
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+  const { id, decide } = command;
+  return await retryAppend(async (attempt) => {
     const known = attempt === 1 ? command.loaded : undefined;
-    const { state, revision, position } =
-      known ?? (await loadAggregate(writer.events, aggregate, command.id));
-    const facts = command.decide(state);
-    if (facts.length === 0) return { state, appended: null, position };
-    // The state answered is the one that is read back later, to the millisecond.
+    const { state, revision, position } = known ?? (await loadAggregate(writer.events, aggregate, id));
     const occurredAt = writer.clock.now();
-    const after = foldFacts(aggregate, state, facts, { author, at: occurredAt });
-    try {
-      const appended = await appendFacts(writer, author, {
-        stream,
-        expected: revision,
-        catalogue: aggregate.catalogue,
-        facts,
-        occurredAt,
-        about: aggregate.about?.(command.id, state, after) ?? {},
-      });
-      return { state: after, appended, position: appended.position };
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevision)) throw error;
-    }
-  }
-  throw new GatewayError('overloaded', 'Many writers are changing this object; try again.');
+    const facts = decide(state, occurredAt);
+    if (facts.length === 0) return { state, appended: null, position };
+    const written = await appendDecided(writer, author, aggregate, {
+      id,
+      state,
+      revision,
+      facts,
+      occurredAt,
+    });
+    return written && { ...written, position: written.appended.position };
+  });
 }
 
 /** The state after facts just appended, without reading them back. */

@@ -5,12 +5,11 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { About, Author, Writer } from './decide-and-append.ts';
-import { appendFacts } from './decide-and-append.ts';
+import { appendOrNull } from './decide-and-append.ts';
 import { catalogueOf, defineEvent, readEvent } from '../values/event.ts';
 import { type ErrorCode, ERROR_TABLE, GatewayError } from '../values/errors.ts';
 import { sealedText } from '../values/event-fields.ts';
 import type { PersonalData, Ports } from '../ports/ports.ts';
-import { WrongExpectedRevision } from '../ports/event-store.ts';
 import type { StoredEvent } from '../values/event.ts';
 import type { Sealed } from '../values/sealed.ts';
 
@@ -160,19 +159,14 @@ export async function writeClaim(
   operationId: string,
   { data, about }: { readonly data: z.input<typeof RequestClaimed.data>; readonly about: About },
 ): Promise<boolean> {
-  try {
-    await appendFacts(writer, author, {
-      stream: claimStream(operationId),
-      expected: 'no-stream',
-      catalogue: claimCatalogue,
-      facts: [{ type: RequestClaimed.type, data }],
-      about,
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return false;
-    throw error;
-  }
+  const appended = await appendOrNull(writer, author, {
+    stream: claimStream(operationId),
+    expected: 'no-stream',
+    catalogue: claimCatalogue,
+    facts: [{ type: RequestClaimed.type, data }],
+    about,
+  });
+  return appended !== null;
 }
 
 /** Records how the claimed request ended; when another process settled it meanwhile, that record stands. */
@@ -182,17 +176,13 @@ export async function writeSettled(
   operationId: string,
   { error, about }: { readonly error: RecordedError | null; readonly about: About },
 ): Promise<void> {
-  try {
-    await appendFacts(writer, author, {
-      stream: claimStream(operationId),
-      expected: 0n,
-      catalogue: claimCatalogue,
-      facts: [{ type: RequestSettled.type, data: settledAs(error) }],
-      about,
-    });
-  } catch (failure) {
-    if (!(failure instanceof WrongExpectedRevision)) throw failure;
-  }
+  await appendOrNull(writer, author, {
+    stream: claimStream(operationId),
+    expected: 0n,
+    catalogue: claimCatalogue,
+    facts: [{ type: RequestSettled.type, data: settledAs(error) }],
+    about,
+  });
 }
 
 function settledAs(error: RecordedError | null): z.input<typeof RequestSettled.data> {

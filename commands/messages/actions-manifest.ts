@@ -1,4 +1,4 @@
-/** The manifest of message actions: built when a check is asked for, compared with the mailbox when it is committed. Pure. */
+/** The manifest of message actions: built when an approval is asked for, compared with the mailbox when it is committed. Pure. */
 import { createHmac } from 'node:crypto';
 import type { MailboxEntry } from '../ports/directory.ts';
 import type { FetchedMessage } from '../mail/message.ts';

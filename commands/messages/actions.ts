@@ -64,7 +64,7 @@ const RELOCATING: ReadonlySet<ActionType> = new Set(['move', 'trash', 'spam', 'n
 export const takesAway = (action: { readonly type: ActionType }): boolean =>
   relocates(action) || action.type === 'expunge';
 
-/** What can never be taken back, whoever asks: it runs through a check even where policy allows it (`contract.md` 6). */
+/** What can never be taken back, whoever asks: it runs through an approval even where policy allows it (`contract.md` 6). */
 export const neverDirect = ({ type }: { readonly type: ActionType }): boolean => type === 'expunge';
 
 export const relocates = (action: { readonly type: ActionType }): boolean => RELOCATING.has(action.type);

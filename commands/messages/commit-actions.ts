@@ -1,4 +1,4 @@
-/** Commits a check of message actions: exactly the messages of the manifest, exactly its steps, as a direct request runs them. */
+/** Commits an approval of message actions: exactly the messages of the manifest, exactly its steps, as a direct request runs them. */
 import { foldFacts } from '../kernel/decide-and-append.ts';
 import type { FolderEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -123,7 +123,7 @@ function isWithinGrant({ access, mailbox, manifest }: Grounded, refs: Place['ref
   return [...sources, ...destinations].every((number) => isFolderAllowed(access, mailbox, number));
 }
 
-/** Not what was approved any more: the check ends, and nothing runs. */
+/** Not what was approved any more: the approval ends, and nothing runs. */
 function changed(gone: readonly string[], folders = 0): Executed {
   const what = folders > 0 ? 'A destination folder is' : `${String(gone.length)} of the messages are`;
   const refusal = new GatewayError(

@@ -1,10 +1,9 @@
 /** Settles what a cut-off operation left open by looking at source and target, never by repeating. */
-import { appendFacts, type Author, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import { appendDecided, type Author, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
-import { WrongExpectedRevision } from '../ports/event-store.ts';
 import { commitOutcome } from '../operations/commit-outcome.ts';
 import { lookUpItems, staleResult } from './look-up-items.ts';
-import { aboutOperation, operation, type OperationState, summarise } from '../operations/operation.ts';
+import { operation, type OperationState, summarise } from '../operations/operation.ts';
 import type { ItemResult, StoredTarget } from '../operations/operation-events.ts';
 import { openTargets } from './selection.ts';
 import type { CutOff } from './interrupted-operation.ts';
@@ -33,6 +32,7 @@ export async function reconcileOperation(
   if (state.steps.length === 0 || isOver) return null;
   const results = await look(ports, operationId, state);
   const changed = results.filter((item) => !(state.results ?? []).some((old) => isSame(old, item)));
+  const occurredAt = ports.clock.now();
   const settled =
     state.results === null
       ? [
@@ -40,20 +40,10 @@ export async function reconcileOperation(
           { type: 'OperationCompleted', data: { summary: summarise(results) } },
         ]
       : [{ type: 'ActionsReconciled', data: { results: changed } }];
-  const facts = [...settled, ...commitOutcome(state.approval, results, ports.clock.now())];
+  const facts = [...settled, ...commitOutcome(state.approval, results, occurredAt)];
   if (state.results === null || changed.length > 0) {
-    try {
-      await appendFacts(ports, author, {
-        stream: streamOf(operation, operationId),
-        expected: revision,
-        catalogue: operation.catalogue,
-        facts,
-        about: aboutOperation(operationId, state.mailboxId, state.approval !== null),
-      });
-    } catch (error) {
-      if (error instanceof WrongExpectedRevision) return null;
-      throw error;
-    }
+    const decided = { id: operationId, state, revision, facts, occurredAt };
+    if ((await appendDecided(ports, author, operation, decided)) === null) return null;
   }
   return { results, unknown: summarise(results).unknown };
 }

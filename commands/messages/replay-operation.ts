@@ -13,7 +13,7 @@ import { systemAuthor } from '../kernel/system-author.ts';
 
 /**
  * Throws `idempotency_key_reused` for another request, `idempotency_in_progress` while the first still runs. When the
- * first was cut off and its lease is gone, its outcome is looked up at once. A check answers as it stands, whoever works on it.
+ * first was cut off and its lease is gone, its outcome is looked up at once. An approval answers as it stands, whoever works on it.
  */
 export async function replayOperation(
   context: Context,

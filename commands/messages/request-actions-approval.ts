@@ -1,4 +1,4 @@
-/** What a check of message actions is about, read from the mailbox when it is asked for (`contract.md` 9). */
+/** What an approval of message actions is about, read from the mailbox when it is asked for (`contract.md` 9). */
 import type { Context } from '../kernel/capability.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { MailSession } from '../ports/mail-port.ts';

@@ -1,14 +1,13 @@
 /**
  * The one way mail is changed: intent appended before the effect, outcomes after it, under a lease that tells everybody
- * that somebody runs it. A direct request and the commit of a check both end here.
+ * that somebody runs it. A direct request and the commit of an approval both end here.
  */
-import { appendFacts, type Author, streamOf } from '../kernel/decide-and-append.ts';
+import { appendOrNull, type Author, streamOf } from '../kernel/decide-and-append.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { type HeldLease, holdLease, LeaseLost } from '../kernel/hold-lease.ts';
 import type { Expectation } from '../ports/change-attribution.ts';
 import type { MailSession } from '../ports/mail-port.ts';
 import type { Ports } from '../ports/ports.ts';
-import { WrongExpectedRevision } from '../ports/event-store.ts';
 import type { Position } from '../values/position.ts';
 import { aboutOperation, operation, type OperationFact, summarise } from '../operations/operation.ts';
 import type { ActionStep, ItemResult } from '../operations/operation-events.ts';
@@ -125,23 +124,18 @@ async function appendOutcomes(
   author: Author,
   { run, intent, results }: { run: Run; intent: bigint; results: readonly ItemResult[] },
 ): Promise<Position | null> {
-  try {
-    const { position } = await appendFacts(ports, author, {
-      stream: streamOf(operation, run.operationId),
-      expected: intent,
-      catalogue: operation.catalogue,
-      facts: [
-        { type: 'ActionOutcomesRecorded', data: { results } },
-        { type: 'OperationCompleted', data: { summary: summarise(results) } },
-        ...run.ending(results),
-      ],
-      about: aboutOperation(run.operationId, run.mailbox.id, run.hasApproval),
-    });
-    return position;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
+  const appended = await appendOrNull(ports, author, {
+    stream: streamOf(operation, run.operationId),
+    expected: intent,
+    catalogue: operation.catalogue,
+    facts: [
+      { type: 'ActionOutcomesRecorded', data: { results } },
+      { type: 'OperationCompleted', data: { summary: summarise(results) } },
+      ...run.ending(results),
+    ],
+    about: aboutOperation(run.operationId, run.mailbox.id, run.hasApproval),
+  });
+  return appended && appended.position;
 }
 
 /** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */

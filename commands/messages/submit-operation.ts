@@ -148,7 +148,7 @@ async function runDirectly(
       const intended: OperationFact = { type: 'ActionsIntended', data: { steps: [...observed] } };
       const first = await appendFirst(context, operationId, [submitted, decidedFact(policy), intended]);
       started.isAppended = first !== null;
-      return first?.revision ?? null;
+      return first?.appended.revision ?? null;
     },
     hasApproval: false,
     ending: () => [],

@@ -1,10 +1,10 @@
-/** The check of an operation, in the operation's own stream: what is asked for, who decided, and how its commit went. */
+/** The approval of an operation, in the operation's own stream: what is asked for, who decided, and how its commit went. */
 import { z } from 'zod';
 import { defineEvent } from '../values/event.ts';
 import { instant, sealedText } from '../values/event-fields.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 
-/** How a check is to be approved and run: what policy said when it was asked for, defaults filled in. */
+/** How an approval is to be approved and run: what policy said when it was asked for, defaults filled in. */
 export const ApprovalTerms = z.object({
   /** Approvals wanted; 0 where policy allowed it and nobody is asked. */
   quorum: z.int().min(0),
@@ -40,7 +40,7 @@ export const ApprovalRequested = defineEvent({
     terms: ApprovalTerms,
     /** How many messages the requester meant; null for a send. */
     cardinality: z.object({ min: z.int(), max: z.int() }).nullable(),
-    /** An earlier check of the same draft that this one takes the place of. */
+    /** An earlier approval of the same draft that this one takes the place of. */
     supersedes: z.string().nullable(),
     /** What was odd about it when it was asked for (`approval-warnings.ts`), sealed under the mailbox's key. */
     warnings: sealedText.optional(),

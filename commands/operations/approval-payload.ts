@@ -1,4 +1,4 @@
-/** A check as callers see it (`contract.md` 9). */
+/** An approval as callers see it (`contract.md` 9). */
 import { z } from 'zod';
 import type { DirectoryState } from '../ports/directory.ts';
 import { ACTOR_TYPES } from '../values/event.ts';
@@ -96,7 +96,7 @@ export type Approval = z.output<typeof Approval>;
 
 export interface ApprovalView {
   readonly operationId: string;
-  /** Of an operation that has a check; targets and steps are not looked at. */
+  /** Of an operation that has an approval; targets and steps are not looked at. */
   readonly state: OperationState;
   readonly supersededBy: string | null;
   /** The status is the one of this moment. */

@@ -1,4 +1,4 @@
-/** What a caller is told of an operation that is checked, from its stream and the clock. Pure. */
+/** What a caller is told of an operation that has an approval, from its stream and the clock. Pure. */
 import { approvalIdOf } from './operation-id.ts';
 import { type OperationReply, type OperationState, replyOf } from './operation.ts';
 import { countsOf, type OperationProgress, progressOf } from './operation-progress.ts';
@@ -6,7 +6,7 @@ import type { ApprovalState } from './approval-state.ts';
 import { type ApprovalStatus, approvalStatus, isOpen, isUnrun } from './approval-status.ts';
 import { endedWithoutRunning } from './refuse-status.ts';
 
-/** The status of its check at a time; null for an operation that ran without one. */
+/** The status of its approval at a time; null for an operation that ran without one. */
 export const approvalStatusOf = (state: OperationState, now: Date): ApprovalStatus | null =>
   state.approval && approvalStatus(state.approval, { now, hasUnknown: (countsOf(state)?.unknown ?? 0) > 0 });
 
@@ -35,7 +35,7 @@ export function approvalOfReply(
 export function approvalReply(operationId: string, state: OperationState, now: Date): OperationReply {
   const { approval, results } = state;
   const status = approvalStatusOf(state, now);
-  if (approval === null || status === null) throw new Error(`${operationId} is not checked`);
+  if (approval === null || status === null) throw new Error(`${operationId} has no approval`);
   const shown = approvalOfReply(operationId, approval, status);
   if (isUnrun(status)) throw endedWithoutRunning(status, shown);
   const told = {
@@ -60,13 +60,13 @@ const waiting = (
   results: [],
 });
 
-/** What the first request was told: the check's first append says so. */
+/** What the first request was told: the approval's first append says so. */
 export const originalStatus = ({
   approval,
 }: OperationState): 'awaiting_approval' | 'pending_commit' | 'completed' =>
   approval === null ? 'completed' : approval.terms.quorum === 0 ? 'pending_commit' : 'awaiting_approval';
 
-/** What runs under a check has not begun, is under way, is over, or will never run. */
+/** What runs under an approval has not begun, is under way, is over, or will never run. */
 export function progressAt(state: OperationState, now: Date): OperationProgress {
   const status = approvalStatusOf(state, now);
   if (status !== null && isOpen(status)) return 'waiting';

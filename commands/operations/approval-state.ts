@@ -1,4 +1,4 @@
-/** A check as the stream of its operation tells it. What holds at a time is in `approval-status.ts`. */
+/** An approval as the stream of its operation tells it. What holds at a time is in `approval-status.ts`. */
 import type { EventMetadata, PastFact } from '../values/event.ts';
 import type { ApprovalEvent, ApprovalTerms } from './approval-events.ts';
 
@@ -115,7 +115,7 @@ const changes: {
   ApprovalCommitFailed: ended('commit_failed'),
 };
 
-/** The check after one of its events; null before it was asked for. */
+/** The approval after one of its events; null before it was asked for. */
 export function evolveApproval(
   state: ApprovalState | null,
   fact: PastFact<ApprovalEvent>,

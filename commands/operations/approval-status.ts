@@ -1,4 +1,4 @@
-/** Where a check stands at a time (`contract.md` 10). Pure: expiry holds on access, whether it was written down or not. */
+/** Where an approval stands at a time (`contract.md` 10). Pure: expiry holds on access, whether it was written down or not. */
 import type { ApprovalState } from './approval-state.ts';
 
 export const APPROVAL_STATUSES = [
@@ -27,7 +27,7 @@ export function approvalStatus(
   return state.granted === null ? 'awaiting_approval' : 'pending_commit';
 }
 
-/** True when its time has passed: a check that waits for a decision, or a granted one that nobody committed. */
+/** True when its time has passed: an approval that waits for a decision, or a granted one that nobody committed. */
 export const isOver = (state: Pick<ApprovalState, 'expiresAt'>, now: Date): boolean =>
   Date.parse(state.expiresAt) <= now.getTime();
 

@@ -17,15 +17,15 @@ export interface AskedMode {
   readonly policy: PolicyDecision;
   /** The caller holds `approvals:request` on the mailbox. */
   readonly mayRequest: boolean;
-  /** Not even where policy allows it: an expunge runs through its check. Absent = no. */
+  /** Not even where policy allows it: an expunge runs through its approval. Absent = no. */
   readonly neverDirect?: boolean;
 }
 
-/** A request becomes a check, with the terms of this mode. */
+/** A request becomes an approval, with the terms of this mode. */
 export type Admission = 'run' | 'preview' | { readonly request: ApprovalMode };
 
 /**
- * Throws `policy_denied`; `approval_required` for a mode that only executes; `insufficient_scope` where a check would be
+ * Throws `policy_denied`; `approval_required` for a mode that only executes; `insufficient_scope` where an approval would be
  * made by somebody who may not ask for one.
  */
 export function authorizeOperation(asked: AskedMode): Admission {
@@ -36,8 +36,8 @@ export function authorizeOperation(asked: AskedMode): Admission {
     throw new GatewayError('policy_denied', `Policy rule ${policy.ruleId} denies this.`, { details });
   }
   if (mode === 'request_approval' || mode === 'prepare') return request(asked, mode);
-  const isChecked = neverDirect || policy.decision === 'require';
-  if (!isChecked) return 'run';
+  const needsApproval = neverDirect || policy.decision === 'require';
+  if (!needsApproval) return 'run';
   if (mode === 'execute') throw new GatewayError('approval_required', approvalRequired(asked), { details });
   return request(asked, neverDirect ? 'prepare' : mode);
 }

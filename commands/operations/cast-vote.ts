@@ -1,4 +1,4 @@
-/** A person's vote on a check, and what follows from it (`contract.md` 9 and 10). Pure. */
+/** A person's vote on an approval, and what follows from it (`contract.md` 9 and 10). Pure. */
 import { GatewayError } from '../values/errors.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { Role } from '../values/scopes.ts';

@@ -1,4 +1,4 @@
-/** What the commits of all checks share, and what each kind of check says of its own. */
+/** What the commits of all approvals share, and what each kind of approval says of its own. */
 import type { Author, Loaded } from '../kernel/decide-and-append.ts';
 import type { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
@@ -17,14 +17,14 @@ export interface Commit {
   readonly operationId: string;
   /** Of the events: whoever asked for the commit, or the gateway itself. */
   readonly author: Author;
-  /** `schedule`: the moment the check names has come; nobody is told of a delay. */
+  /** `schedule`: the moment the approval names has come; nobody is told of a delay. */
   readonly by: 'caller' | 'schedule';
-  /** The check as it was read a moment ago, where it was. */
+  /** The approval as it was read a moment ago, where it was. */
   readonly loaded?: Loaded<OperationState>;
   notePosition(position: Position | null): void;
 }
 
-/** A check that everything allows to be committed, at this revision of its stream. */
+/** An approval that everything allows to be committed, at this revision of its stream. */
 export interface Committable<Content extends Manifest = Manifest> extends Standing {
   readonly commit: Commit;
   readonly state: OperationState;
@@ -45,7 +45,7 @@ export type Executed =
   /** Surely nothing was changed, and another attempt may succeed. Only before the intent. */
   | { readonly end: 'no_effect'; readonly refusal: GatewayError };
 
-/** What is special about the commit of one kind of check. */
+/** What is special about the commit of one kind of approval. */
 export interface CommitKind<Content extends Manifest> {
   readonly kind: Content['kind'];
   /** What the requester has to hold now. */

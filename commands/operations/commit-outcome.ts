@@ -1,4 +1,4 @@
-/** What a check makes of how its commit went (`contract.md` 10). Pure. */
+/** What an approval makes of how its commit went (`contract.md` 10). Pure. */
 import type { OperationFact } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
 import type { ApprovalState } from './approval-state.ts';
@@ -6,7 +6,7 @@ import type { ApprovalState } from './approval-state.ts';
 const MINUTE_MS = 60_000;
 /** Pauses after the first, second, … commit that surely had no effect; the last one repeats (`contract.md` 7). */
 const RETRY_AFTER_MS = [1, 5, 15, 30].map((minutes) => minutes * MINUTE_MS);
-/** After a failed attempt the check holds for so long (`contract.md` 10). */
+/** After a failed attempt the approval holds for so long (`contract.md` 10). */
 const HOLDS_FOR_MS = 24 * 60 * MINUTE_MS;
 
 /** Of a commit that did nothing: cut off before it began, or about what was gone when it was asked for. */

@@ -1,4 +1,4 @@
-/** Who may decide a check: people of the organisation with the role it wants (`contract.md` 8 and 9). Pure. */
+/** Who may decide an approval: people of the organisation with the role it wants (`contract.md` 8 and 9). Pure. */
 import type { DirectoryState } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { EventMetadata } from '../values/event.ts';
@@ -21,7 +21,7 @@ export const fulfilsRole = (role: Role | null, wanted: ApprovalTerms['approver_r
   ROLE_SCOPES[role].includes('approvals:decide') &&
   APPROVER_ROLES.findIndex((each) => each === role) >= APPROVER_ROLES.indexOf(wanted);
 
-/** Everybody who may decide such a check, asked for in this person's name. */
+/** Everybody who may decide such an approval, asked for in this person's name. */
 export function eligibleApprovers(
   { roles }: Pick<DirectoryState, 'roles'>,
   { orgId, behindId }: { readonly orgId: string; readonly behindId: string },

@@ -1,4 +1,4 @@
-/** The ends of a check before anything of it ran (`contract.md` 10). Pure. */
+/** The ends of an approval before anything of it ran (`contract.md` 10). Pure. */
 import type { Sealed } from '../values/sealed.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from './operation.ts';
@@ -19,14 +19,14 @@ export function decideCancel(
   return [{ type: 'ApprovalCancelled', data: { reason } }];
 }
 
-/** Writes down what holds since its time passed; nothing for a check that has not expired, or says so already. */
+/** Writes down what holds since its time passed; nothing for an approval that has not expired, or says so already. */
 export function decideExpiry(state: OperationState, now: Date): readonly OperationFact[] {
   const { approval } = state;
   if (approval?.end !== null || approvalStatusOf(state, now) !== 'expired') return [];
   return [{ type: 'ApprovalExpired', data: { expired_at: approval.expiresAt } }];
 }
 
-/** Ends an open check whose ground is gone; nothing for any other. `policy`: what it says now, where that is why. */
+/** Ends an open approval whose ground is gone; nothing for any other. `policy`: what it says now, where that is why. */
 export function decideInvalidation(
   state: OperationState,
   {

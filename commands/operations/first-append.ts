@@ -1,11 +1,11 @@
 /** The first append of an operation: what was asked and what policy said. Expecting no stream, it claims the key. */
 import type { Context } from '../kernel/capability.ts';
-import { appendFacts, foldFacts, streamOf } from '../kernel/decide-and-append.ts';
-import { type Appended, WrongExpectedRevision } from '../ports/event-store.ts';
+import { appendDecided } from '../kernel/decide-and-append.ts';
+import type { Appended } from '../ports/event-store.ts';
 import { sealJson } from '../kernel/sealed-json.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { Mode } from './authorize-operation.ts';
-import { aboutOperation, operation, type OperationFact } from './operation.ts';
+import { operation, type OperationFact, type OperationState } from './operation.ts';
 import type { OperationTarget, RfcMessageIds } from './operation-events.ts';
 
 export interface Submitted {
@@ -49,16 +49,13 @@ export async function appendFirst(
   operationId: string,
   facts: readonly OperationFact[],
   occurredAt = ports.clock.now(),
-): Promise<Appended | null> {
-  try {
-    const stream = streamOf(operation, operationId);
-    const { catalogue } = operation;
-    const first = foldFacts(operation, operation.initial, facts, { author, at: occurredAt });
-    const about = aboutOperation(operationId, first.mailboxId, first.approval !== null);
-    const to = { stream, expected: 'no-stream', catalogue, facts, occurredAt, about } as const;
-    return await appendFacts(ports, author, to);
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
+): Promise<{ readonly state: OperationState; readonly appended: Appended } | null> {
+  const first = {
+    id: operationId,
+    state: operation.initial,
+    revision: 'no-stream',
+    facts,
+    occurredAt,
+  } as const;
+  return await appendDecided(ports, author, operation, first);
 }

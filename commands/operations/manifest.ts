@@ -1,4 +1,4 @@
-/** Exactly what a check is about (`contract.md` 9): built by the server, hashed, executed as it stands. */
+/** Exactly what an approval is about (`contract.md` 9): built by the server, hashed, executed as it stands. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../kernel/idempotency.ts';
@@ -11,7 +11,7 @@ export const ManifestItem = z.object({
   rfc_message_id: z.string().nullable(),
   /** HMAC-SHA-256 of the decoded subject under the nonce; null without a subject. */
   subject_hash: z.string().nullable(),
-  /** Where it lies: path when the check was asked for. */
+  /** Where it lies: path when the approval was asked for. */
   folder: z.string(),
 });
 export type ManifestItem = z.output<typeof ManifestItem>;

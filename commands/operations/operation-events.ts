@@ -110,7 +110,7 @@ export const SendIntended = defineEvent({
     mailbox_id: z.string(),
     draft_id: z.string(),
     draft_version: z.int(),
-    /** Of a send that nobody checks and policy holds back: until when. */
+    /** Of a send that needs no approval and policy holds back: until when. */
     commit_at: instant.optional(),
   }),
 });

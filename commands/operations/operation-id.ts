@@ -1,4 +1,4 @@
-/** How an operation is called: one random part, shared with its check (`contract.md` 1). */
+/** How an operation is called: one random part, shared with its approval (`contract.md` 1). */
 import type { Context } from '../kernel/capability.ts';
 import { withPrefix } from '../values/ids.ts';
 
@@ -8,8 +8,8 @@ export const operationIdOf = ({ request, caller, ports }: Context): string =>
     ? ports.ids.newId('opn')
     : ports.ids.idForKey('opn', caller.org.id, caller.principal.id, request.idempotencyKey);
 
-/** The check of an operation. */
+/** The approval of an operation. */
 export const approvalIdOf = (operationId: string): string => withPrefix('chk', operationId);
 
-/** The operation of a check, by the check's id; whatever else is given makes an id that no operation has. */
+/** The operation of an approval, by the approval's id; whatever else is given makes an id that no operation has. */
 export const operationOfApproval = (approvalId: string): string => withPrefix('opn', approvalId);

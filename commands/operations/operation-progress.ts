@@ -5,7 +5,7 @@ import type { Summary } from './operation-events.ts';
 /**
  * `waiting` for a decision or a commit; `running` until every item has an outcome (a send that is tried again later still
  * runs), then `unknown` while one of them is, `failed` when nothing was done and something failed, else `completed`;
- * `not_run` when its check ended before anything ran.
+ * `not_run` when its approval ended before anything ran.
  */
 export const OPERATION_STATES = ['waiting', 'running', 'completed', 'failed', 'unknown', 'not_run'] as const;
 export type OperationProgress = (typeof OPERATION_STATES)[number];

@@ -45,7 +45,7 @@ export interface OperationState {
   readonly completed: boolean;
   /** Null for an operation that sends nothing. */
   readonly send: SendOfOperation | null;
-  /** Null for an operation that ran without being checked. */
+  /** Null for an operation that ran without an approval. */
   readonly approval: ApprovalState | null;
 }
 
@@ -62,9 +62,9 @@ export interface Submission {
 export interface SendOfOperation {
   readonly draftId: string;
   readonly draftVersion: number;
-  /** When the first attempt was; under a check there is one for each commit. */
+  /** When the first attempt was; under an approval there is one for each commit. */
   readonly intendedAt: string;
-  /** Until when it is held back to be discarded; null unless policy wants that of a send without a check. */
+  /** Until when it is held back to be discarded; null unless policy wants that of a send without an approval. */
   readonly commitAt: string | null;
   /** What was recorded first, and what holds now. */
   readonly recorded: SendOutcome | null;
@@ -96,7 +96,10 @@ type Steps = {
   ) => Partial<OperationState>;
 };
 
-const checked = ({ approval }: OperationState, fact: PastFact<ApprovalEvent>): Partial<OperationState> => ({
+const ofApproval = (
+  { approval }: OperationState,
+  fact: PastFact<ApprovalEvent>,
+): Partial<OperationState> => ({
   approval: evolveApproval(approval, fact),
 });
 
@@ -126,26 +129,26 @@ const steps: Steps = {
     results: (results ?? []).map((old) => data.results.find((item) => sameItem(item, old)) ?? old),
   }),
   OperationCompleted: () => ({ completed: true }),
-  ApprovalRequested: checked,
-  ApprovalVoteCast: checked,
-  ApprovalGranted: checked,
-  CommitScheduled: checked,
-  CommitStarted: checked,
+  ApprovalRequested: ofApproval,
+  ApprovalVoteCast: ofApproval,
+  ApprovalGranted: ofApproval,
+  CommitScheduled: ofApproval,
+  CommitStarted: ofApproval,
   // What was looked up was not done; another attempt intends its steps anew.
   CommitAttemptFailed: (state, fact) => ({
-    ...checked(state, fact),
+    ...ofApproval(state, fact),
     steps: [],
     intendedAt: null,
     results: null,
     completed: false,
   }),
-  ApprovalRejected: checked,
-  ApprovalCancelled: checked,
-  ApprovalExpired: checked,
-  ApprovalSuperseded: checked,
-  ApprovalInvalidated: checked,
-  ApprovalCommitted: checked,
-  ApprovalCommitFailed: checked,
+  ApprovalRejected: ofApproval,
+  ApprovalCancelled: ofApproval,
+  ApprovalExpired: ofApproval,
+  ApprovalSuperseded: ofApproval,
+  ApprovalInvalidated: ofApproval,
+  ApprovalCommitted: ofApproval,
+  ApprovalCommitFailed: ofApproval,
 };
 
 export const operation: Aggregate<OperationState, OperationEvent> = {

@@ -1,4 +1,4 @@
-/** What is answered to somebody who comes too late or too early for a check (`contract.md` 9, 10 and 13). Pure. */
+/** What is answered to somebody who comes too late or too early for an approval (`contract.md` 9, 10 and 13). Pure. */
 import { type ErrorCode, GatewayError } from '../values/errors.ts';
 import type { OperationReply } from './operation.ts';
 import type { ApprovalStatus, UnrunStatus } from './approval-status.ts';
@@ -20,7 +20,7 @@ const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, messa
   invalidated: ['approval_invalidated', 'Something this depended on has changed; make a new request.'],
 };
 
-/** The refusal of whatever the check's status does not allow. */
+/** The refusal of whatever the approval's status does not allow. */
 export function refusedIn(status: ApprovalStatus): GatewayError {
   const [code, message] = REFUSALS[status];
   return new GatewayError(code, message, { details: { status } });
@@ -43,7 +43,7 @@ export function endedWithoutRunning(
   return new GatewayError(`approval_${status}`, message, { details: { approval }, replayed: true });
 }
 
-/** Throws `version_conflict` when somebody means other content than the check has. */
+/** Throws `version_conflict` when somebody means other content than the approval has. */
 export function assertContentHash(given: string, { content_hash }: { readonly content_hash: string }): void {
   if (given === content_hash) return;
   const message = 'The content_hash does not match this approval; read its preview again.';

@@ -1,11 +1,9 @@
-/** A request becomes a check: what would happen is fixed, and the first append of its operation says so and nothing else. */
+/** A request becomes an approval: what would happen is fixed, and the first append of its operation says so and nothing else. */
 import type { Context } from '../kernel/capability.ts';
 import type { Sealed } from '../values/sealed.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { appendFirst, decidedFact, type Submitted, submittedFact } from './first-append.ts';
 import type { OperationFact, OperationReply } from './operation.ts';
-import { operation } from './operation.ts';
-import { foldFacts } from '../kernel/decide-and-append.ts';
 import type { ApprovalTerms } from './approval-events.ts';
 import { assertApprovers, personBehind } from './eligible-approvers.ts';
 import { type ApprovalWarning, warningsText } from './approval-warnings.ts';
@@ -22,12 +20,12 @@ export interface ApprovalRequest {
   readonly action: string;
   /** How many messages the requester meant; null for a send. */
   readonly cardinality: { readonly min: number; readonly max: number } | null;
-  /** An earlier check of the same draft that this one takes the place of. */
+  /** An earlier approval of the same draft that this one takes the place of. */
   readonly supersedes: string | null;
   readonly warnings: readonly ApprovalWarning[];
 }
 
-/** Throws `no_eligible_approver`: to be called before anything is written for the check. */
+/** Throws `no_eligible_approver`: to be called before anything is written for the approval. */
 export function assertDecidable({ caller, ports }: Context, terms: ApprovalTerms): void {
   const { state } = ports.directory;
   const behindId = personBehind(state, caller.principal);
@@ -35,33 +33,32 @@ export function assertDecidable({ caller, ports }: Context, terms: ApprovalTerms
 }
 
 /**
- * Writes the check and answers as it stands. Null when the key was used by another request: that one's operation is the
+ * Writes the approval and answers as it stands. Null when the key was used by another request: that one's operation is the
  * answer. Throws `no_eligible_approver` before anything is written.
  */
 export async function requestApproval(
   context: Context,
-  check: ApprovalRequest,
+  request: ApprovalRequest,
 ): Promise<OperationReply | null> {
-  const { ports, author } = context;
-  assertDecidable(context, check.terms);
-  const text = manifestText(check.manifest);
+  const { ports } = context;
+  assertDecidable(context, request.terms);
+  const text = manifestText(request.manifest);
   const [submitted, manifest, warnings] = await Promise.all([
-    submittedFact(context, check.submitted),
-    ports.personal.seal(check.manifest.mailbox_id, text),
-    ports.personal.seal(check.manifest.mailbox_id, warningsText(check.warnings)),
+    submittedFact(context, request.submitted),
+    ports.personal.seal(request.manifest.mailbox_id, text),
+    ports.personal.seal(request.manifest.mailbox_id, warningsText(request.warnings)),
   ]);
   const now = ports.clock.now();
   const fixed = { manifest, warnings, contentHash: contentHashOf(text) };
-  const facts = [submitted, decidedFact(check.policy), ...checkFacts(check, fixed, now)];
-  const appended = await appendFirst(context, check.operationId, facts, now);
-  if (appended === null) return null;
-  context.notePosition(appended.position);
-  const state = foldFacts(operation, operation.initial, facts, { author, at: now });
-  return approvalReply(check.operationId, state, now);
+  const facts = [submitted, decidedFact(request.policy), ...requestedFacts(request, fixed, now)];
+  const first = await appendFirst(context, request.operationId, facts, now);
+  if (first === null) return null;
+  context.notePosition(first.appended.position);
+  return approvalReply(request.operationId, first.state, now);
 }
 
-/** The check itself; where nobody is asked it is granted by the policy at once. Pure. */
-export function checkFacts(
+/** The approval itself; where nobody is asked it is granted by the policy at once. Pure. */
+export function requestedFacts(
   { terms, manifest, action, cardinality, supersedes }: ApprovalRequest,
   fixed: { readonly manifest: Sealed; readonly warnings: Sealed; readonly contentHash: string },
   now: Date,

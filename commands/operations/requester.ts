@@ -1,4 +1,4 @@
-/** Whether whoever asked for a check could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
+/** Whether whoever asked for an approval could still ask for it (`contract.md` 9): looked at when it is committed. Pure. */
 import { type Caller, callerOf, type MailboxAccess } from '../kernel/access.ts';
 import type { Directory, DirectoryState, MailboxEntry, TokenEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';

@@ -1,4 +1,4 @@
-/** Everything that has to hold of a check at the moment of its commit (`contract.md` 9, commit), but for what it is about. */
+/** Everything that has to hold of an approval at the moment of its commit (`contract.md` 9, commit), but for what it is about. */
 import { GatewayError } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
@@ -12,8 +12,8 @@ import { hasLostApprover } from './eligible-approvers.ts';
 import { assertRightsKnown, requesterNow, type Standing } from './requester.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 
-/** A check at a revision of its stream, about to be committed. */
-export interface Check extends Loaded<OperationState> {
+/** An approval at a revision of its stream, about to be committed. */
+export interface Candidate extends Loaded<OperationState> {
   readonly commit: Commit;
   readonly approval: ApprovalState;
   readonly now: Date;
@@ -37,13 +37,13 @@ const GONE: Readonly<Record<Invalidation, string>> = {
   targets_gone: 'A message or a folder changed since the request.',
 };
 
-/** The refusal that goes with the end of a check. */
+/** The refusal that goes with the end of an approval. */
 export const invalidatedBy = (reason: Invalidation): GatewayError =>
   new GatewayError('approval_invalidated', `${GONE[reason]} Nothing was done; make a new request.`, {
     details: { status: 'invalidated', reason },
   });
 
-/** What a check rests on besides policy and what it is about, while all of it holds. */
+/** What an approval rests on besides policy and what it is about, while all of it holds. */
 export interface Ground<Content extends Manifest> extends Standing {
   readonly manifest: Content;
 }
@@ -56,7 +56,7 @@ export async function groundOf<Content extends Manifest>(
     approval,
     state,
     now,
-  }: Pick<Check, 'approval' | 'state' | 'now'> & Pick<Commit, 'operationId'>,
+  }: Pick<Candidate, 'approval' | 'state' | 'now'> & Pick<Commit, 'operationId'>,
   kind: CommitKind<Content>,
 ): Promise<Ground<Content> | Invalidation> {
   const manifest = await manifestOf(ports, operationId, approval, kind);
@@ -73,7 +73,7 @@ export async function groundOf<Content extends Manifest>(
 /** All of it, and then policy. Throws when the database is away, or this process may lack a change of rights. */
 export async function revalidateApproval<Content extends Manifest>(
   ports: Ports,
-  { commit, approval, state, revision, now }: Check,
+  { commit, approval, state, revision, now }: Candidate,
   kind: CommitKind<Content>,
 ): Promise<Committable<Content> | Invalid> {
   const invalid = (reason: Invalidation, policy: PolicyDecision | null = null): Invalid => ({

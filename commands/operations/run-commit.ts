@@ -1,21 +1,13 @@
 /**
- * The commit of a check, whatever it is about: everything is looked at again, and what fails for good ends the check. How
- * the manifest is executed each kind of check says itself (`CommitKind`).
+ * The commit of an approval, whatever it is about: everything is looked at again, and what fails for good ends the approval. How
+ * the manifest is executed each kind of approval says itself (`CommitKind`).
  */
-import { appendFacts, loadAggregate, type Loaded, streamOf } from '../kernel/decide-and-append.ts';
+import { appendDecided, loadAggregate, type Loaded, retryAppend } from '../kernel/decide-and-append.ts';
 import { GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
-import { WrongExpectedRevision } from '../ports/event-store.ts';
-import type { Position } from '../values/position.ts';
-import {
-  aboutOperation,
-  operation,
-  type OperationFact,
-  type OperationReply,
-  type OperationState,
-} from './operation.ts';
+import { operation, type OperationFact, type OperationReply, type OperationState } from './operation.ts';
 import type { ApprovalState } from './approval-state.ts';
-import { type Check, revalidateApproval, type Invalid } from './revalidate-approval.ts';
+import { type Candidate, revalidateApproval, type Invalid } from './revalidate-approval.ts';
 import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { attemptFailed, isOwn } from './commit-outcome.ts';
 import type { Manifest } from './manifest.ts';
@@ -24,13 +16,11 @@ import { approvalReply, approvalStatusOf } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
 import { isOver } from './approval-status.ts';
 
-/** Writers on one stream meet rarely; more refusals than this in a row mean something else is wrong. */
-const MOST_TRIES = 8;
-/** Whoever holds the check's lease is about to write that it begins, or has just ended: in all a second is waited for it. */
+/** Whoever holds the approval's lease is about to write that it begins, or has just ended: in all a second is waited for it. */
 const PAUSE_MS = 30;
 
 /**
- * Commits a check, or holds it back for its `undo_seconds`. Throws what its status refuses; `approval_invalidated`,
+ * Commits an approval, or holds it back for its `undo_seconds`. Throws what its status refuses; `approval_invalidated`,
  * `selection_changed` once its ground is gone, written down by then; and what kept the attempt from having any effect.
  */
 export async function runCommit<Content extends Manifest>(
@@ -38,17 +28,15 @@ export async function runCommit<Content extends Manifest>(
   commit: Commit,
   kind: CommitKind<Content>,
 ): Promise<OperationReply> {
-  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    const first = tries === 1 ? commit.loaded : undefined;
+  const tryAgain = async (attempt: number): Promise<OperationReply | null> => {
+    const first = attempt === 1 ? commit.loaded : undefined;
     const loaded = first ?? (await loadAggregate(ports.events, operation, commit.operationId));
-    const reply = await tryOnce(ports, commit, kind, loaded);
-    if (reply !== null) return reply;
-    await ports.clock.sleep(PAUSE_MS * tries);
-  }
-  throw new GatewayError('overloaded', 'Many writers are changing this approval; try again.');
+    return await tryOnce(ports, commit, kind, loaded);
+  };
+  return await retryAppend(tryAgain, (attempt) => ports.clock.sleep(PAUSE_MS * attempt));
 }
 
-/** Throws what its status refuses, and `version_conflict` for another hash than the check's. */
+/** Throws what its status refuses, and `version_conflict` for another hash than the approval's. */
 export function assertCommittable(state: OperationState, now: Date, contentHash?: string): ApprovalState {
   const { approval } = state;
   const status = approvalStatusOf(state, now);
@@ -67,20 +55,20 @@ async function tryOnce<Content extends Manifest>(
 ): Promise<OperationReply | null> {
   const now = ports.clock.now();
   const approval = assertCommittable(loaded.state, now);
-  const check = { commit, approval, ...loaded, now };
-  const checked = await revalidateApproval(ports, check, kind);
-  if ('reason' in checked) return await invalidate(ports, check, checked);
-  if (isHeldBack(approval, commit, now)) return await holdBack(ports, check);
-  const executed = await kind.execute(ports, checked);
+  const candidate = { commit, approval, ...loaded, now };
+  const committable = await revalidateApproval(ports, candidate, kind);
+  if ('reason' in committable) return await invalidate(ports, candidate, committable);
+  if (isHeldBack(approval, commit, now)) return await holdBack(ports, candidate);
+  const executed = await kind.execute(ports, committable);
   switch (executed.end) {
     case 'told':
       return executed.reply;
     case 'changed':
       return null;
     case 'invalid':
-      return await invalidate(ports, check, { ...executed, policy: null });
+      return await invalidate(ports, candidate, { ...executed, policy: null });
     case 'no_effect':
-      return await failAttempt(ports, check, checked.started, executed.refusal);
+      return await failAttempt(ports, candidate, committable.started, executed.refusal);
   }
 }
 
@@ -90,26 +78,28 @@ const isHeldBack = ({ terms, attempts, commitAt }: ApprovalState, { by }: Commit
   return by === 'schedule' || (terms.undo_seconds > 0 && attempts === 0);
 };
 
-async function holdBack(ports: Ports, check: Check): Promise<OperationReply | null> {
-  const { commit, approval, state, now } = check;
+async function holdBack(ports: Ports, candidate: Candidate): Promise<OperationReply | null> {
+  const { commit, approval, state, now } = candidate;
   if (approval.commitAt !== null || commit.by === 'schedule')
     return approvalReply(commit.operationId, state, now);
   const commit_at = secondsAfter(now, approval.terms.undo_seconds);
-  const appended = await append(ports, check, [
+  const held = await append(ports, candidate, [
     { type: 'CommitScheduled', data: { commit_at, why: 'undo' } },
   ]);
-  if (appended === null) return null;
-  const held = { ...state, approval: { ...approval, commitAt: commit_at } };
-  return approvalReply(commit.operationId, held, now);
+  return held && approvalReply(commit.operationId, held, now);
 }
 
-async function invalidate(ports: Ports, check: Check, { reason, policy, refusal }: Invalid): Promise<null> {
+async function invalidate(
+  ports: Ports,
+  candidate: Candidate,
+  { reason, policy, refusal }: Invalid,
+): Promise<null> {
   const told = policy && {
     decision: policy.decision,
     rule_id: policy.ruleId,
     policy_version: policy.version,
   };
-  const appended = await append(ports, check, [
+  const appended = await append(ports, candidate, [
     { type: 'ApprovalInvalidated', data: { reason, policy: told } },
   ]);
   if (appended === null) return null;
@@ -119,49 +109,42 @@ async function invalidate(ports: Ports, check: Check, { reason, policy, refusal 
 /** The attempt is told as a whole, its beginning and its end. */
 async function failAttempt(
   ports: Ports,
-  check: Check,
+  candidate: Candidate,
   started: OperationFact,
   error: GatewayError,
 ): Promise<null> {
-  const { approval, commit, now } = check;
+  const { approval, commit, now } = candidate;
   const attempt = approval.attempts + 1;
   const began = { ...approval, commitStartedAt: now.toISOString() };
   // An attempt somebody made in between takes nothing from those of the gateway.
   const isRetried = commit.by === 'schedule' || approval.commitAt !== null || isOwn(approval);
   const { retryAfterSeconds } = error;
   const failed = attemptFailed(began, { attempt, error, isRetried, retryAfterSeconds, now });
-  if ((await append(ports, check, [started, ...failed])) === null) return null;
+  if ((await append(ports, candidate, [started, ...failed])) === null) return null;
   throw error;
 }
 
 /** Null when another writer was first. */
 async function append(
   ports: Ports,
-  { commit, state, revision, now }: Check,
+  { commit, state, revision, now }: Candidate,
   facts: readonly OperationFact[],
-): Promise<Position | null> {
-  const stream = streamOf(operation, commit.operationId);
-  try {
-    const { catalogue } = operation;
-    const about = aboutOperation(commit.operationId, state.mailboxId, true);
-    const to = { stream, expected: revision, catalogue, facts, occurredAt: now, about };
-    const { position } = await appendFacts(ports, commit.author, to);
-    commit.notePosition(position);
-    return position;
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
+): Promise<OperationState | null> {
+  const decided = { id: commit.operationId, state, revision, facts, occurredAt: now };
+  const written = await appendDecided(ports, commit.author, operation, decided);
+  if (written === null) return null;
+  commit.notePosition(written.appended.position);
+  return written.state;
 }
 
-/** Where a commit begins: the append that is the lock against every other end of its check. */
+/** Where a commit begins: the append that is the lock against every other end of its approval. */
 export interface CommitBegun {
   readonly revision: bigint;
   readonly at: Date;
 }
 
 /**
- * Started and intended in one append, at the revision everything was checked at. Null when another writer was first, and
+ * Started and intended in one append, at the revision everything was revalidated at. Null when another writer was first, and
  * when its time passed since: whoever looks from then on is told that it expired.
  */
 export async function beginCommit(
@@ -171,15 +154,7 @@ export async function beginCommit(
 ): Promise<CommitBegun | null> {
   const at = ports.clock.now();
   if (isOver(approval, at)) return null;
-  const stream = streamOf(operation, commit.operationId);
-  const { catalogue } = operation;
-  const facts = [started, intent];
-  try {
-    const about = aboutOperation(commit.operationId, state.mailboxId, true);
-    const to = { stream, expected: revision, catalogue, facts, occurredAt: at, about };
-    return { revision: (await appendFacts(ports, commit.author, to)).revision, at };
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
+  const decided = { id: commit.operationId, state, revision, facts: [started, intent], occurredAt: at };
+  const written = await appendDecided(ports, commit.author, operation, decided);
+  return written && { revision: written.appended.revision, at };
 }

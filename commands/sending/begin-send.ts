@@ -1,9 +1,9 @@
 /** Freezes a draft for one operation and writes the intent to send it: one append, which locks the draft. */
-import { appendFacts, type Author, foldFacts, loadAggregate, streamOf } from '../kernel/decide-and-append.ts';
+import { appendDecided, type Author, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { HeldLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
-import { type ExpectedRevision, WrongExpectedRevision } from '../ports/event-store.ts';
-import { aboutDraft, draft, type DraftFact, type DraftState, type Send } from '../drafts/draft.ts';
+import { type ExpectedRevision } from '../ports/event-store.ts';
+import { draft, type DraftFact, type DraftState, type Send } from '../drafts/draft.ts';
 import { startAttempt } from './decide-send.ts';
 import type { Attempt } from './run-attempt.ts';
 
@@ -47,7 +47,7 @@ export async function scheduleSend(
   return begun?.state ?? null;
 }
 
-/** Freezes the draft for a check. Null as in `beginSend`. */
+/** Freezes the draft for an approval. Null as in `beginSend`. */
 export const freezeForApproval = async (
   ports: Ports,
   author: Author,
@@ -57,7 +57,7 @@ export const freezeForApproval = async (
   (await freezeWith(ports, author, loaded, { frozen, then: [] }))?.state ?? null;
 
 /**
- * Begins an attempt with the bytes that are frozen, as part of a commit where a check decides. Null when the draft
+ * Begins an attempt with the bytes that are frozen, as part of a commit where an approval decides. Null when the draft
  * changed: nothing was written then.
  */
 export async function beginAgain(
@@ -122,21 +122,9 @@ async function append(
   { id, state, revision }: DraftAtRevision,
   facts: readonly DraftFact[],
 ): Promise<Begun | null> {
-  const occurredAt = ports.clock.now();
-  const after = foldFacts(draft, state, facts, { author, at: occurredAt });
-  try {
-    const appended = await appendFacts(ports, author, {
-      stream: streamOf(draft, id),
-      expected: revision,
-      catalogue: draft.catalogue,
-      facts,
-      occurredAt,
-      about: aboutDraft(state, after),
-    });
-    if (after.send === null) throw new Error('an attempt without a frozen message');
-    return { state: after, send: after.send, revision: appended.revision };
-  } catch (error) {
-    if (error instanceof WrongExpectedRevision) return null;
-    throw error;
-  }
+  const decided = { id, state, revision, facts, occurredAt: ports.clock.now() };
+  const written = await appendDecided(ports, author, draft, decided);
+  if (written === null) return null;
+  if (written.state.send === null) throw new Error('an attempt without a frozen message');
+  return { state: written.state, send: written.state.send, revision: written.appended.revision };
 }

@@ -1,4 +1,4 @@
-/** Records the outcome of a send in its operation, and with it the end of its check. */
+/** Records the outcome of a send in its operation, and with it the end of its approval. */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
 import type { Ports } from '../ports/ports.ts';
 import type { Position } from '../values/position.ts';
@@ -29,7 +29,7 @@ export async function closeOperation(
 }
 
 function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {
-  // A check that ended without a commit has said so itself.
+  // An approval that ended without a commit has said so itself.
   if (send === null || approval?.committing === false) return [];
   const ended = approval === null ? [] : endOfApproval(now, approval.attempts);
   if (send.outcome === null) {

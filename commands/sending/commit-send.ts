@@ -1,4 +1,4 @@
-/** Commits the check of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
+/** Commits the approval of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
 import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import { ContentAltered } from '../ports/content-store.ts';
 import { GatewayError } from '../values/errors.ts';

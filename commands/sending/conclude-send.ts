@@ -12,7 +12,7 @@ import { isCommitUnbegun } from './next-step.ts';
 import { ALTERED_CODE, outcomeOf } from './send-outcome.ts';
 import { overtaken, invalidated } from '../drafts/supersede-approval.ts';
 
-/** Nothing is written while the send is not over and no commit of its check has ended. */
+/** Nothing is written while the send is not over and no commit of its approval has ended. */
 export async function concludeSend(
   ports: Ports,
   author: Author,

@@ -139,7 +139,7 @@ const postponed = ({ frozen, attempts }: Send, { failure, response }: Ended, at:
   },
 });
 
-/** A commit that was cut off before its data, put off till now: its check begins it again, or ends. */
+/** A commit that was cut off before its data, put off till now: its approval begins it again, or ends. */
 export function putBack(
   send: Send,
   { commit, ...begun }: { readonly runId: string; readonly now: Date; readonly commit: number },

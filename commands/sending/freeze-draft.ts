@@ -31,7 +31,7 @@ export const freezeDraft = async (
   freeze: Freeze,
 ): Promise<z.input<typeof DraftFrozen.data>> => (await freezeMessage(ports, freeze)).frozen;
 
-/** The same with what the message was made of, for the manifest of a check. Throws like `freezeDraft`. */
+/** The same with what the message was made of, for the manifest of an approval. Throws like `freezeDraft`. */
 export async function freezeMessage(
   ports: DraftPorts,
   { draftId, operationId, mailbox, state }: Freeze,

@@ -11,7 +11,7 @@ export type NextStep =
   /** It was never begun and can no longer be. */
   | { readonly kind: 'refuse'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'attempt' }
-  /** A commit was cut off short of its data: nothing was sent, and its check looks at everything again. */
+  /** A commit was cut off short of its data: nothing was sent, and its approval looks at everything again. */
   | { readonly kind: 'put_back' }
   | { readonly kind: 'give_up' }
   | { readonly kind: 'wait'; readonly until: Date }
@@ -24,7 +24,7 @@ export type NextStep =
 
 const NOTHING: NextStep = { kind: 'nothing' };
 
-/** An operation that sends: what it intends, and the check it rests on where there is one. */
+/** An operation that sends: what it intends, and the approval it rests on where there is one. */
 export interface SendingOperation {
   readonly id: string;
   readonly send: SendOfOperation;
@@ -41,7 +41,7 @@ export function nextStep(
   const { send } = draft;
   const { approval } = operation;
   if (send?.frozen.operation_id === operation.id) return stepOfFrozen(approval, draft, send, { times, now });
-  // Nobody sends what was not frozen for its check.
+  // Nobody sends what was not frozen for its approval.
   return approval === null ? stepWithoutDraft(operation, draft, times, now) : NOTHING;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A draft and its check end together: whichever ended first, the other one follows. Every step can be repeated, and a pass in
+ * A draft and its approval end together: whichever ended first, the other one follows. Every step can be repeated, and a pass in
  * the background takes the ones that were cut off.
  */
 import { type Author, decideAndAppend, loadAggregate } from '../kernel/decide-and-append.ts';
@@ -7,7 +7,6 @@ import { holdLease } from '../kernel/hold-lease.ts';
 import type { Ports } from '../ports/ports.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import type { ApprovalEnd } from '../operations/approval-state.ts';
-import { decideNow } from '../operations/decide-now.ts';
 import { decideExpiry } from '../operations/end-approval.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { isFrozenFor, releaseDraft } from '../drafts/decide-draft.ts';
@@ -16,7 +15,7 @@ import type { Release } from '../drafts/draft-events.ts';
 import { giveBack } from '../operations/send-quota.ts';
 import { supersedeApproval, eraseFrozen } from '../drafts/supersede-approval.ts';
 
-/** What a draft becomes whose check ended; null where the send itself says so. */
+/** What a draft becomes whose approval ended; null where the send itself says so. */
 const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
   rejected: 'rejected',
   cancelled: 'cancelled',
@@ -28,8 +27,8 @@ const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
 };
 
 /**
- * To be called by whoever ended a check without a commit: its draft is open again, the frozen message erased, and a send that
- * was counted counts no longer. Nothing for a check of no draft, and for one that is open.
+ * To be called by whoever ended an approval without a commit: its draft is open again, the frozen message erased, and a send that
+ * was counted counts no longer. Nothing for an approval of no draft, and for one that is open.
  */
 export async function releaseDraftOf(
   ports: Ports,
@@ -45,7 +44,7 @@ export async function releaseDraftOf(
   await release(ports, author, { operationId, draftId }, why);
 }
 
-/** Lets a draft go whose check is over by now, written down or not. True when it was let go, so that it is to be read again. */
+/** Lets a draft go whose approval is over by now, written down or not. True when it was let go, so that it is to be read again. */
 export async function releaseIfOver(
   ports: Ports,
   orgId: string | null,
@@ -54,7 +53,10 @@ export async function releaseIfOver(
   if (status !== 'in_review' || send === null) return false;
   const { operation_id: operationId } = send.frozen;
   const author = systemAuthor(ports, orgId);
-  const { state } = await decideNow(ports, author, { operationId, decide: decideExpiry });
+  const { state } = await decideAndAppend(ports, author, operation, {
+    id: operationId,
+    decide: decideExpiry,
+  });
   await releaseDraftOf(ports, author, operationId, state);
   return state.approval?.end != null;
 }
@@ -80,7 +82,7 @@ async function release(
   });
 }
 
-/** Whoever freezes a draft asks for the check under the same lease. */
+/** Whoever freezes a draft asks for the approval under the same lease. */
 async function releaseUnasked(ports: Ports, author: Author, review: Review): Promise<void> {
   const lease = await holdLease(ports.leases, review.operationId);
   if (lease === null) return;
@@ -96,7 +98,7 @@ export interface OpenReview extends Review {
   readonly orgId: string | null;
 }
 
-/** Brings a draft and its check together, one of which may have been left behind. */
+/** Brings a draft and its approval together, one of which may have been left behind. */
 export async function settleReview(ports: Ports, review: OpenReview): Promise<void> {
   const { operationId, draftId, orgId } = review;
   const author = systemAuthor(ports, orgId);

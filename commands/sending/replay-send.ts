@@ -13,20 +13,21 @@ import { replyWithApproval, tellHeld, tellOutcome, willRetry } from './send-repl
  * Null when nothing was written under the key. Throws `idempotency_key_reused` for another request,
  * `idempotency_in_progress` while the first still runs or was cut off with data out, `provider_timeout` while it waits for
  * its next attempt, and the recorded error of one that failed. A send that was cut off before is gone on with at once; one
- * with a check is told as it stands.
+ * with an approval is told as it stands.
  */
 export async function replaySend(context: Context, operationId: string): Promise<OperationReply | null> {
   const { ports, fingerprint } = context;
   const { state, position } = await loadAggregate(ports.events, operation, operationId);
   if (position === null) return null;
-  const checkedId = state.approval?.requested.draft_id ?? null;
-  if (state.fingerprint !== fingerprint || (state.send === null && checkedId === null)) throw keyReused();
+  const approvalDraftId = state.approval?.requested.draft_id ?? null;
+  const isSend = state.send !== null || approvalDraftId !== null;
+  if (state.fingerprint !== fingerprint || !isSend) throw keyReused();
   context.markReplayed();
   context.notePosition(position);
-  if (checkedId !== null) {
+  if (approvalDraftId !== null) {
     const original_status = originalStatus(state);
     return {
-      ...(await replyWithApproval(ports, { operationId, draftId: checkedId, operation: state })),
+      ...(await replyWithApproval(ports, { operationId, draftId: approvalDraftId, operation: state })),
       original_status,
     };
   }

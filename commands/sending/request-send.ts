@@ -1,4 +1,4 @@
-/** A send that people decide about: the draft is frozen first, then the operation's first append asks for the check. */
+/** A send that people decide about: the draft is frozen first, then the operation's first append asks for the approval. */
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -25,7 +25,7 @@ import { sendWarnings } from './send-warnings.ts';
 import { replaySend } from './replay-send.ts';
 import { locked, type SendRequest } from './submit-send.ts';
 
-/** A send that nothing forbids and a check is to decide about. */
+/** A send that nothing forbids and an approval is to decide about. */
 export interface AskedSend {
   readonly request: SendRequest;
   readonly operationId: string;

@@ -146,8 +146,7 @@ async function recordEnd(
       const times = ports.server.sendTimes;
       const { state } = await decideAndAppend(ports, author, draft, {
         id: draftId,
-        decide: (state) =>
-          end === null ? [] : endAttempt(state, send, end, { times, now: ports.clock.now() }),
+        decide: (state, now) => (end === null ? [] : endAttempt(state, send, end, { times, now })),
       });
       return state;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** A draft is frozen, and handed to the mail server or to the people who check it. The draft's stream is the lock of it. */
+/** A draft is frozen, and handed to the mail server or to the people who approve it. The draft's stream is the lock of it. */
 import type { Context } from '../kernel/capability.ts';
 import type { MailboxEntry } from '../ports/directory.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -13,7 +13,7 @@ import { termsFor } from '../policy/approval-terms.ts';
 import { decideSendPolicy } from '../policy/decide-for-caller.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import { assertVersion, isFrozenFor } from '../drafts/decide-draft.ts';
-import { checkOf } from '../drafts/draft.ts';
+import { approvalOfDraft } from '../drafts/draft.ts';
 import { freezeDraft } from './freeze-draft.ts';
 import { expectedOf, loadDraft, type LoadedDraft } from '../drafts/load-draft.ts';
 import { releaseIfOver } from './release-draft.ts';
@@ -28,7 +28,7 @@ import { OperationReply } from '../operations/operation.ts';
 import { DraftId } from '../drafts/draft-input.ts';
 
 /**
- * Sends a draft the caller may send, or asks for that where mode or policy want a check. Whatever the request or the draft
+ * Sends a draft the caller may send, or asks for that where mode or policy want an approval. Whatever the request or the draft
  * shows is refused before anything is written, the key free. Throws `draft_locked`, `approval_pending`, `version_conflict`,
  * what policy says, `no_eligible_approver`, `quota_exceeded`, the outcome of a
  * send that failed, `outcome_unknown`, and `provider_timeout` for one that is tried again or takes longer than half a minute.
@@ -76,7 +76,7 @@ async function sendOrReplay(
   return await leased(context, operationId, (lease) => submitSend(context, { ...asked, frozen, lease }));
 }
 
-/** The draft as it is once a check whose time is over holds it no longer. */
+/** The draft as it is once an approval whose time is over holds it no longer. */
 export async function freedIfOver(context: Context, loaded: LoadedDraft): Promise<LoadedDraft> {
   const { ports, author } = context;
   const isFreed = await releaseIfOver(ports, author.orgId, loaded.state);
@@ -122,7 +122,7 @@ export function assertSendable({ state, mailbox }: LoadedDraft, operationId: str
       'approval_pending',
       'An approval of this draft is open; commit or cancel it first.',
       {
-        details: { approval_id: checkOf(state) },
+        details: { approval_id: approvalOfDraft(state) },
       },
     );
   }

@@ -63,7 +63,7 @@ export const tellHeld = async (
   draft: await draftPayload(ports, draftId, draft),
 });
 
-/** The reply of a send with a check: both as they stand now. */
+/** The reply of a send with an approval: both as they stand now. */
 export async function replyWithApproval(
   ports: Pick<Ports, 'events' | 'personal' | 'clock'>,
   told: { readonly operationId: string; readonly draftId: string; readonly operation: OperationState },

@@ -68,7 +68,7 @@ async function claimAndSend(context: Context, prepared: PreparedSend): Promise<O
   if (first === null) return await replayFirst(context, operationId);
   return commitAt === null
     ? await sendNow(context, prepared)
-    : await holdBack(context, prepared, { commitAt, position: first.position });
+    : await holdBack(context, prepared, { commitAt, position: first.appended.position });
 }
 
 /** Null for what policy does not hold back. */

@@ -7,7 +7,8 @@ import { wantsToSendDraft } from '../../../commands/approvals/wants-to-send-draf
 import { castVote } from '../../../commands/operations/cast-vote.ts';
 import { runCommit } from '../../../commands/operations/run-commit.ts';
 import { decideCancel } from '../../../commands/operations/end-approval.ts';
-import { decideNow } from '../../../commands/operations/decide-now.ts';
+import { operation } from '../../../commands/operations/operation.ts';
+import { decideAndAppend } from '../../../commands/kernel/decide-and-append.ts';
 import type { OperationReply } from '../../../commands/operations/operation.ts';
 import { sendCommit } from '../../../commands/sending/commit-send.ts';
 import { releaseDraftOf } from '../../../commands/sending/release-draft.ts';
@@ -52,8 +53,8 @@ export class CheckedSendRig extends SendRig {
     const actor = { type: 'person', id: APPROVER, token_id: null, session_id: null } as const;
     const author = sampleAuthor('org_1', { actor });
     const operationId = this.operationId(key);
-    const { state } = await decideNow(ports, author, {
-      operationId,
+    const { state } = await decideAndAppend(ports, author, operation, {
+      id: operationId,
       decide: (check, now) =>
         castVote(check, { ...ballot, contentHash: check.approval?.requested.content_hash ?? '', now }),
     });
@@ -67,8 +68,8 @@ export class CheckedSendRig extends SendRig {
   ): Promise<void> {
     const author = systemAuthor(ports, 'org_1');
     const operationId = this.operationId(key);
-    const { state } = await decideNow(ports, author, {
-      operationId,
+    const { state } = await decideAndAppend(ports, author, operation, {
+      id: operationId,
       decide: (check, now) => decideCancel(check, { reason: null, now }),
     });
     if (!isCutOff) await releaseDraftOf(ports, author, operationId, state);
