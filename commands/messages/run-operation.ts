@@ -135,7 +135,7 @@ async function appendOutcomes(
     ],
     about: aboutOperation(run.operationId, run.mailbox.id, run.hasApproval),
   });
-  return appended && appended.position;
+  return appended?.position ?? null;
 }
 
 /** Nobody waits for this: a lease that could not be given up runs out by itself, as does what is expected in vain. */

@@ -3,7 +3,7 @@
  * the manifest is executed each kind of approval says itself (`CommitKind`).
  */
 import { appendDecided, loadAggregate, type Loaded, retryAppend } from '../kernel/decide-and-append.ts';
-import { GatewayError, notFound } from '../values/errors.ts';
+import type { GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { operation, type OperationFact, type OperationReply, type OperationState } from './operation.ts';
 import type { ApprovalState } from './approval-state.ts';
