@@ -2,7 +2,7 @@
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import type { OperationState } from '../commands/operations/operation.ts';
-import type { ApprovalStatus } from '../commands/operations/approval-status.ts';
+import type { ApprovalStatus } from '../commands/operations/approval-state.ts';
 import { APPROVER_LANE } from './approvals.ts';
 
 /** As `approvalStatus` has it; `now` is SQL for the moment that is meant. */

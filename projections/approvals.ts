@@ -2,7 +2,7 @@
 import { approvalIdOf } from '../commands/operations/operation-id.ts';
 import { operation, type OperationState } from '../commands/operations/operation.ts';
 import { countsOf } from '../commands/operations/operation-progress.ts';
-import type { ApprovalState } from '../commands/operations/approval-state.ts';
+import { type ApprovalState, commitAtOf, wasGranted } from '../commands/operations/approval-state.ts';
 import { forgetTargets, keepTargets, suspectLost } from './approval-targets.ts';
 import type { Batch, ProjectedEvent, Projection } from './projection.ts';
 import { splitStreamName } from './projection.ts';
@@ -50,7 +50,7 @@ export const APPROVER_LANE = `(org_id || ' ' || approver_role)`;
 
 export const approvals: Projection = {
   name: 'approvals',
-  version: 3,
+  version: 4,
   tables: ['approval', 'approval_start', 'approval_target'],
   create: (tableOf) => [
     `create table ${tableOf('approval')} (${columns
@@ -113,7 +113,7 @@ async function foldInto(batch: Batch, events: readonly ProjectedEvent[]): Promis
   await keepTargets(batch, waiting.filter(isAsked));
   await forgetTargets(
     batch,
-    waiting.flatMap(([id, { approval }]) => (approval?.end == null ? [] : [approvalIdOf(id)])),
+    waiting.flatMap(([id, { approval }]) => (approval?.phase !== 'ended' ? [] : [approvalIdOf(id)])),
   );
 }
 
@@ -173,12 +173,12 @@ function rowOf(id: string, state: OperationState): Row {
     mailbox_id: mailboxId,
     requester_id: submitted.by.id,
     ...asked(approval),
-    granted: approval.granted !== null,
-    committing: approval.committing,
+    granted: wasGranted(approval),
+    committing: approval.phase === 'committing',
     has_unknown: (countsOf(state)?.unknown ?? 0) > 0,
-    ended: approval.end,
+    ended: approval.phase === 'ended' ? approval.end.status : null,
     expires_at: approval.expiresAt,
-    commit_at: approval.commitAt,
+    commit_at: commitAtOf(approval),
     suspected: 0,
     created_at: approval.requestedAt,
     updated_at: state.updatedAt,

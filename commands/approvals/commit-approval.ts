@@ -5,7 +5,7 @@ import { GatewayError } from '../values/errors.ts';
 import { answerInTime } from '../operations/answer-in-time.ts';
 import { assertCommittable } from '../operations/run-commit.ts';
 import { approvalReply, approvalStatusOf } from '../operations/approval-reply.ts';
-import { type ApprovalStatus, isUnrun } from '../operations/approval-status.ts';
+import { type ApprovalStatus, isUnrun } from '../operations/approval-state.ts';
 import { assertContentHash } from '../operations/refuse-status.ts';
 import { OperationReply, type OperationState } from '../operations/operation.ts';
 import { commitOf } from './commit-due.ts';
@@ -106,7 +106,7 @@ export async function committedBefore(
 /** The commit ran nothing, and it is this key's to run it or to be refused: the gateway makes no further attempt by itself. */
 function isLeftAlone(state: OperationState, now: Date): boolean {
   const status = approvalStatusOf(state, now);
-  return status === 'pending_commit' ? state.approval?.commitAt === null : status !== null && isUnrun(status);
+  return status === 'pending_commit' ? state.approval?.phase === 'granted' : isUnrun(status);
 }
 
 /** The requester, or a person; both by the grant on that mailbox. Throws `insufficient_scope`. */

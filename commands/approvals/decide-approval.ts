@@ -4,6 +4,7 @@ import { type Context, defineCapability } from '../kernel/capability.ts';
 import { loadAggregate } from '../kernel/decide-and-append.ts';
 import { systemAuthor } from '../kernel/system-author.ts';
 import { Approval } from '../operations/approval-payload.ts';
+import { commitAtOf } from '../operations/approval-state.ts';
 import { castVote } from '../operations/cast-vote.ts';
 import { decideAndAppend } from '../kernel/decide-and-append.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
@@ -93,7 +94,7 @@ async function afterCommit(
   state: OperationState,
 ): Promise<OperationState> {
   const { ports, author } = context;
-  const commitAt = state.approval?.commitAt ?? null;
+  const commitAt = commitAtOf(state.approval);
   if (commitAt === null || Date.parse(commitAt) > ports.clock.now().getTime()) return state;
   const { correlationId, requestId } = author;
   const gateway = { ...systemAuthor(ports, author.orgId), correlationId, causationId: requestId };

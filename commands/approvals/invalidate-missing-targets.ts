@@ -5,7 +5,7 @@ import { systemAuthor } from '../kernel/system-author.ts';
 import { releaseDraftOf } from '../sending/release-draft.ts';
 import { sendCommit } from '../sending/commit-send.ts';
 import type { Invalidation } from '../operations/approval-events.ts';
-import { isOpen } from '../operations/approval-status.ts';
+import { isOpen } from '../operations/approval-state.ts';
 import { groundOf } from '../operations/revalidate-approval.ts';
 import { actionsCommit } from '../messages/commit-actions.ts';
 import type { CommitKind } from '../operations/commit-kind.ts';
@@ -59,7 +59,7 @@ async function lostOf<Content extends Manifest>(
 ): Promise<Invalidation | null> {
   const now = ports.clock.now();
   const status = approvalStatusOf(state, now);
-  if (state.approval === null || status === null || !isOpen(status)) return null;
+  if (state.approval === null || !isOpen(status)) return null;
   const ground = await groundOf(ports, { operationId, approval: state.approval, state, now }, kind);
   if (typeof ground !== 'string') return await kind.lost(ports, ground, asking);
   return ground === 'manifest_mismatch' ? null : ground;

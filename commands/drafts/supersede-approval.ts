@@ -4,7 +4,7 @@ import type { Ports } from '../ports/ports.ts';
 import { operation, type OperationFact, type OperationState } from '../operations/operation.ts';
 import type { DraftState } from './draft.ts';
 import { giveBack } from '../operations/send-quota.ts';
-import { isOver } from '../operations/approval-status.ts';
+import { approvalStatus, isOpen } from '../operations/approval-state.ts';
 
 /** What the approval of a draft becomes that is not frozen for it any more: edited, or thrown away. */
 export const overtaken = ({ status, current }: DraftState): OperationFact =>
@@ -44,7 +44,9 @@ export async function supersedeApproval(
 ): Promise<void> {
   const loaded = await loadAggregate(ports.events, operation, operationId);
   const decide = ({ approval }: OperationState, now: Date): readonly OperationFact[] =>
-    approval?.end !== null || approval.committing || isOver(approval, now) ? [] : [overtaken(after)];
+    approval !== null && isOpen(approvalStatus(approval, { now, hasUnknown: false }))
+      ? [overtaken(after)]
+      : [];
   if (decide(loaded.state, ports.clock.now()).length === 0) return;
   await giveBack(ports, author, operationId, loaded.state);
   await decideAndAppend(ports, author, operation, { id: operationId, loaded, decide });

@@ -28,7 +28,7 @@ export async function reconcileOperation(
   operationId: string,
 ): Promise<Reconciled | null> {
   const { state, revision } = await loadAggregate(ports.events, operation, operationId);
-  const isOver = state.approval !== null && !state.approval.committing;
+  const isOver = state.approval !== null && state.approval.phase !== 'committing';
   if (state.steps.length === 0 || isOver) return null;
   const results = await look(ports, operationId, state);
   const changed = results.filter((item) => !(state.results ?? []).some((old) => isSame(old, item)));

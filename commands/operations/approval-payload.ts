@@ -9,8 +9,16 @@ import { OperationReply, type OperationState, replyOf } from './operation.ts';
 import { OPERATION_STATES } from './operation-progress.ts';
 import { approvalIdOf } from './operation-id.ts';
 import { INVALIDATIONS } from './approval-events.ts';
-import type { ApprovalState, Vote } from './approval-state.ts';
-import { APPROVAL_STATUSES, type ApprovalStatus, isOpen } from './approval-status.ts';
+import {
+  APPROVAL_STATUSES,
+  type ApprovalEnd,
+  type ApprovalState,
+  type ApprovalStatus,
+  endOf,
+  isOpen,
+  type Vote,
+  wasGranted,
+} from './approval-state.ts';
 import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts';
 import { openWarnings } from './approval-warnings.ts';
 import { personBehind } from './eligible-approvers.ts';
@@ -123,11 +131,12 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
   const open = (text: Sealed | null): Promise<string | null> =>
     text === null ? Promise.resolve(null) : personal.open(text);
   const { requested, terms } = approval;
+  const end = endOf(approval);
   const [manifest, warnings, reason, cancelReason, votes] = await Promise.all([
     openFixed(personal, requested),
     open(requested.warnings ?? null),
     open(submitted.reason),
-    open(approval.cancelReason),
+    open(end?.status === 'cancelled' ? end.reason : null),
     Promise.all(approval.votes.map(async (vote) => voteOf(vote, await open(vote.reason)))),
   ]);
   const mailbox = directory.state.mailboxes.get(mailboxId);
@@ -158,8 +167,8 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     created_at: approval.requestedAt,
     ...momentsOf(approval),
     ...runByOf(approval, status, requester.id),
-    ...(approval.end === 'cancelled' ? { cancel_reason: cancelReason } : {}),
-    ...invalidationOf(approval),
+    ...(end?.status === 'cancelled' ? { cancel_reason: cancelReason } : {}),
+    ...invalidationOf(end),
     ...executionOf(view),
     ...(supersededBy === null ? {} : { superseded_by: supersededBy }),
     names: {
@@ -214,26 +223,26 @@ const voteOf = ({ by, decision, at, content_hash, own_request }: Vote, reason: s
   own_request,
 });
 
-const momentsOf = ({ expiresAt, granted, commitAt, endedAt }: ApprovalState) => ({
-  expires_at: expiresAt,
-  ...(granted === null ? {} : { commit_by: expiresAt }),
-  ...(commitAt === null ? {} : { commit_at: commitAt }),
-  ...(endedAt === null ? {} : { ended_at: endedAt }),
+const momentsOf = (approval: ApprovalState) => ({
+  expires_at: approval.expiresAt,
+  ...(wasGranted(approval) ? { commit_by: approval.expiresAt } : {}),
+  ...(approval.phase === 'scheduled' ? { commit_at: approval.commitAt } : {}),
+  ...(approval.phase === 'ended' ? { ended_at: approval.endedAt } : {}),
 });
 
 /** An approval that the gateway does not commit lapses unless somebody does. */
 function runByOf(
-  { terms, granted, commitAt, expiresAt }: ApprovalState,
+  { phase, terms, expiresAt }: ApprovalState,
   status: ApprovalStatus,
   id: string,
 ): Pick<Approval, 'run_by'> {
-  if (!isOpen(status) || terms.auto_commit || commitAt !== null) return {};
-  return { run_by: { id, until: granted === null ? null : expiresAt, within_seconds: terms.commit_ttl } };
+  if (!isOpen(status) || terms.auto_commit || phase === 'scheduled') return {};
+  return { run_by: { id, until: phase === 'awaiting' ? null : expiresAt, within_seconds: terms.commit_ttl } };
 }
 
-function invalidationOf({ invalidated }: ApprovalState): Pick<Approval, 'invalidated'> {
-  if (invalidated === null) return {};
-  const { reason, policy } = invalidated;
+function invalidationOf(end: ApprovalEnd | null): Pick<Approval, 'invalidated'> {
+  if (end?.status !== 'invalidated') return {};
+  const { reason, policy } = end.why;
   if (policy === null) return { invalidated: { reason } };
   const { decision, rule_id, policy_version } = policy;
   return { invalidated: { reason, policy: { decision, rule_id, version: policy_version } } };
@@ -241,12 +250,13 @@ function invalidationOf({ invalidated }: ApprovalState): Pick<Approval, 'invalid
 
 function executionOf({ operationId, state, now }: ApprovalView): Pick<Approval, 'execution'> {
   const { approval, results, send } = state;
-  if (approval === null || approval.attempts === 0) return {};
-  const error = send?.outcome == null ? approval.lastError : send.outcome.error;
+  const attempt = approval?.attempt ?? null;
+  if (attempt === null) return {};
+  const error = send?.outcome == null ? attempt.error : send.outcome.error;
   return {
     execution: {
       status: progressAt(state, now),
-      attempts: approval.attempts,
+      attempts: attempt.number,
       results: results === null ? [] : replyOf(operationId, results).results,
       ...(error === null ? {} : { error: { code: error.code, message: error.message } }),
     },

@@ -2,8 +2,15 @@
 import { approvalIdOf } from './operation-id.ts';
 import { type OperationReply, type OperationState, replyOf } from './operation.ts';
 import { countsOf, type OperationProgress, progressOf } from './operation-progress.ts';
-import type { ApprovalState } from './approval-state.ts';
-import { type ApprovalStatus, approvalStatus, isOpen, isUnrun } from './approval-status.ts';
+import {
+  type ApprovalState,
+  type ApprovalStatus,
+  approvalStatus,
+  commitAtOf,
+  isOpen,
+  isUnrun,
+  wasGranted,
+} from './approval-state.ts';
 import { endedWithoutRunning } from './refuse-status.ts';
 
 /** The status of its approval at a time; null for an operation that ran without one. */
@@ -16,13 +23,14 @@ export function approvalOfReply(
   approval: ApprovalState,
   status: ApprovalStatus,
 ): NonNullable<OperationReply['approval']> {
-  const { requested, granted, expiresAt, commitAt } = approval;
+  const { requested, expiresAt } = approval;
+  const commitAt = commitAtOf(approval);
   return {
     id: approvalIdOf(operationId),
     status,
     content_hash: requested.content_hash,
     expires_at: expiresAt,
-    commit_by: granted === null ? null : expiresAt,
+    commit_by: wasGranted(approval) ? expiresAt : null,
     ...(commitAt === null ? {} : { commit_at: commitAt }),
   };
 }
@@ -69,6 +77,6 @@ export const originalStatus = ({
 /** What runs under an approval has not begun, is under way, is over, or will never run. */
 export function progressAt(state: OperationState, now: Date): OperationProgress {
   const status = approvalStatusOf(state, now);
-  if (status !== null && isOpen(status)) return 'waiting';
-  return status !== null && isUnrun(status) ? 'not_run' : progressOf(countsOf(state));
+  if (isOpen(status)) return 'waiting';
+  return isUnrun(status) ? 'not_run' : progressOf(countsOf(state));
 }

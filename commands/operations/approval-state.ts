@@ -1,128 +1,219 @@
-/** An approval as the stream of its operation tells it. What holds at a time is in `approval-status.ts`. */
+/** An approval as the stream of its operation records it, and its status at a time. Pure. */
 import type { EventMetadata, PastFact } from '../values/event.ts';
-import type { ApprovalEvent, ApprovalTerms } from './approval-events.ts';
+import type { Sealed } from '../values/sealed.ts';
+import type { ApprovalEvent } from './approval-events.ts';
 
-type DataOf<Type extends ApprovalEvent['type']> = PastFact<
-  Extract<ApprovalEvent, { readonly type: Type }>
->['data'];
+type FactOf<Type extends ApprovalEvent['type']> = PastFact<Extract<ApprovalEvent, { readonly type: Type }>>;
+type DataOf<Type extends ApprovalEvent['type']> = FactOf<Type>['data'];
 
 export interface Vote extends DataOf<'ApprovalVoteCast'> {
   readonly by: EventMetadata['actor'];
   readonly at: string;
 }
 
-/** How it ended; null while it has not. Expiry by the clock alone is not in here. */
-export type ApprovalEnd =
-  'rejected' | 'cancelled' | 'expired' | 'superseded' | 'invalidated' | 'committed' | 'commit_failed';
-
-export interface ApprovalState {
-  readonly requested: DataOf<'ApprovalRequested'>;
-  readonly requestedAt: string;
-  readonly terms: ApprovalTerms;
-  readonly votes: readonly Vote[];
-  /** Set once everybody needed has approved. */
-  readonly granted: { readonly by: 'policy' | 'quorum'; readonly at: string } | null;
-  /** When the time for the next step is over: the decision's, then the first commit's, then that of another attempt. */
-  readonly expiresAt: string;
-  /** When the gateway commits by itself; null when nobody scheduled it. */
-  readonly commitAt: string | null;
-  /** Attempts begun. */
-  readonly attempts: number;
-  /** A commit was begun and has no outcome yet. */
-  readonly committing: boolean;
-  readonly commitStartedAt: string | null;
-  /** Of the first attempt: the gateway tries again by itself for a day from then. */
-  readonly firstCommitAt: string | null;
-  readonly lastError: DataOf<'CommitAttemptFailed'>['error'] | null;
-  readonly end: ApprovalEnd | null;
-  readonly endedAt: string | null;
-  readonly invalidated: DataOf<'ApprovalInvalidated'> | null;
-  readonly cancelReason: DataOf<'ApprovalCancelled'>['reason'];
+/** The newest attempt to commit. */
+export interface CommitAttempt {
+  /** Counts from 1. */
+  readonly number: number;
+  readonly startedAt: string;
+  /** Start of the first attempt: the gateway retries for a day from then. */
+  readonly firstAt: string;
+  /** Why the last attempt that ended had no effect. */
+  readonly error: DataOf<'CommitAttemptFailed'>['error'] | null;
 }
 
-const requested = ({ data, meta }: PastFact<Extract<ApprovalEvent, { type: 'ApprovalRequested' }>>) => ({
-  requested: data,
-  requestedAt: meta.occurred_at,
-  terms: data.terms,
-  votes: [],
-  granted: null,
-  expiresAt: data.expires_at,
-  commitAt: null,
-  attempts: 0,
-  committing: false,
-  commitStartedAt: null,
-  firstCommitAt: null,
-  lastError: null,
-  end: null,
-  endedAt: null,
-  invalidated: null,
-  cancelReason: null,
+interface Requested {
+  readonly requested: DataOf<'ApprovalRequested'>;
+  readonly requestedAt: string;
+  readonly terms: DataOf<'ApprovalRequested'>['terms'];
+  readonly votes: readonly Vote[];
+  /** Deadline of the next step: the decision, the first commit, another attempt. */
+  readonly expiresAt: string;
+  readonly attempt: CommitAttempt | null;
+}
+
+export interface Awaiting extends Requested {
+  readonly phase: 'awaiting';
+}
+export interface Granted extends Requested {
+  readonly phase: 'granted';
+}
+/** Granted, and the gateway commits it at `commitAt`. */
+export interface Scheduled extends Requested {
+  readonly phase: 'scheduled';
+  readonly commitAt: string;
+}
+/** A commit was begun and has no outcome yet. */
+export interface Committing extends Requested {
+  readonly phase: 'committing';
+  readonly attempt: CommitAttempt;
+}
+export interface Ended extends Requested {
+  readonly phase: 'ended';
+  readonly end: ApprovalEnd;
+  readonly endedAt: string;
+  readonly wasGranted: boolean;
+}
+
+/** How it ended. Expiry by the clock alone is `approvalStatus`. */
+export type ApprovalEnd =
+  | { readonly status: 'rejected' | 'expired' | 'superseded' | 'committed' | 'commit_failed' }
+  | { readonly status: 'cancelled'; readonly reason: Sealed | null }
+  | { readonly status: 'invalidated'; readonly why: DataOf<'ApprovalInvalidated'> };
+
+export type ApprovalState = Awaiting | Granted | Scheduled | Committing | Ended;
+
+export const APPROVAL_STATUSES = [
+  'awaiting_approval',
+  'pending_commit',
+  'committing',
+  'committed',
+  'commit_failed',
+  'commit_unknown',
+  'rejected',
+  'cancelled',
+  'expired',
+  'superseded',
+  'invalidated',
+] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+/** `hasUnknown`: outcomes are recorded and one of them is unknown. An approval expires on access, recorded or not. */
+export function approvalStatus(
+  state: ApprovalState,
+  { now, hasUnknown }: { readonly now: Date; readonly hasUnknown: boolean },
+): ApprovalStatus {
+  switch (state.phase) {
+    case 'ended':
+      return state.end.status;
+    case 'committing':
+      return hasUnknown ? 'commit_unknown' : 'committing';
+    case 'awaiting':
+      return isOver(state, now) ? 'expired' : 'awaiting_approval';
+    case 'granted':
+    case 'scheduled':
+      return isOver(state, now) ? 'expired' : 'pending_commit';
+  }
+}
+
+/** True once the deadline of the next step has passed. */
+export const isOver = ({ expiresAt }: Pick<ApprovalState, 'expiresAt'>, now: Date): boolean =>
+  Date.parse(expiresAt) <= now.getTime();
+
+/** Nothing of it ran, and it can still be committed or ended. */
+export const isOpen = (status: ApprovalStatus | null): boolean =>
+  status === 'awaiting_approval' || status === 'pending_commit';
+
+export const UNRUN_STATUSES = ['rejected', 'cancelled', 'expired', 'superseded', 'invalidated'] as const;
+export type UnrunStatus = (typeof UNRUN_STATUSES)[number];
+
+const UNRUN: ReadonlySet<string> = new Set(UNRUN_STATUSES);
+
+/** It ended before anything of it ran. */
+export const isUnrun = (status: ApprovalStatus | null): status is UnrunStatus =>
+  status !== null && UNRUN.has(status);
+
+export const wasGranted = (state: ApprovalState): boolean =>
+  state.phase === 'ended' ? state.wasGranted : state.phase !== 'awaiting';
+
+/** How it ended; null while nothing of that is recorded. */
+export const endOf = (state: ApprovalState | null): ApprovalEnd | null =>
+  state?.phase === 'ended' ? state.end : null;
+
+/** When the gateway commits it; null where no commit is scheduled. */
+export const commitAtOf = (state: ApprovalState | null): string | null =>
+  state?.phase === 'scheduled' ? state.commitAt : null;
+
+/** The attempt that begins now. */
+export const nextAttempt = (
+  { attempt }: Pick<ApprovalState, 'attempt'>,
+  startedAt: string,
+): CommitAttempt => ({
+  number: (attempt?.number ?? 0) + 1,
+  startedAt,
+  firstAt: attempt?.firstAt ?? startedAt,
+  error: attempt?.error ?? null,
 });
 
-/** A commit the gateway runs by itself may begin this much late, milliseconds; then it expires like any other. */
+/** A scheduled commit may begin this late, milliseconds; after that the approval expires like any other. */
 const LATE_BY_MS = 5 * 60_000;
-
-type Change = Partial<ApprovalState>;
-type Later = Exclude<ApprovalEvent['type'], 'ApprovalRequested'>;
-type FactOf<Type extends Later> = PastFact<Extract<ApprovalEvent, { readonly type: Type }>>;
-
-const ended =
-  (end: ApprovalEnd) =>
-  (_: ApprovalState, { meta }: PastFact<ApprovalEvent>): Change => ({
-    end,
-    endedAt: meta.occurred_at,
-    committing: false,
-    commitAt: null,
-  });
 
 const later = (a: string, b: number): string => new Date(Math.max(Date.parse(a), b)).toISOString();
 
-const changes: {
-  readonly [Type in Later]: (state: ApprovalState, fact: FactOf<Type>) => Change;
-} = {
-  ApprovalVoteCast: ({ votes }, { data, meta }) => ({
-    votes: [...votes, { ...data, by: meta.actor, at: meta.occurred_at }],
-  }),
-  ApprovalGranted: (_, { data, meta }) => ({
-    granted: { by: data.by, at: meta.occurred_at },
-    expiresAt: data.commit_by,
-  }),
-  CommitScheduled: ({ expiresAt }, { data }) => ({
-    commitAt: data.commit_at,
-    expiresAt: later(expiresAt, Date.parse(data.commit_at) + LATE_BY_MS),
-  }),
-  CommitStarted: ({ firstCommitAt }, { data, meta }) => ({
-    committing: true,
-    commitStartedAt: meta.occurred_at,
-    firstCommitAt: firstCommitAt ?? meta.occurred_at,
-    attempts: data.attempt,
-    commitAt: null,
-  }),
-  CommitAttemptFailed: (_, { data }) => ({
-    committing: false,
-    lastError: data.error,
-    expiresAt: data.expires_at,
-  }),
-  ApprovalRejected: ended('rejected'),
-  ApprovalCancelled: (state, fact) => ({
-    ...ended('cancelled')(state, fact),
-    cancelReason: fact.data.reason,
-  }),
-  ApprovalExpired: ended('expired'),
-  ApprovalSuperseded: ended('superseded'),
-  ApprovalInvalidated: (state, fact) => ({ ...ended('invalidated')(state, fact), invalidated: fact.data }),
-  ApprovalCommitted: ended('committed'),
-  ApprovalCommitFailed: ended('commit_failed'),
-};
+const requestedOf = ({
+  requested,
+  requestedAt,
+  terms,
+  votes,
+  expiresAt,
+  attempt,
+}: ApprovalState): Requested => ({ requested, requestedAt, terms, votes, expiresAt, attempt });
 
-/** The approval after one of its events; null before it was asked for. */
+type Later = Exclude<ApprovalEvent, { readonly type: 'ApprovalRequested' }>;
+
+/** The approval after one of its events; null before it was requested. An end is final. */
 export function evolveApproval(
   state: ApprovalState | null,
   fact: PastFact<ApprovalEvent>,
 ): ApprovalState | null {
   if (fact.type === 'ApprovalRequested') return requested(fact);
-  if (state === null) return null;
-  // A type's change takes that type's fact; the compiler cannot tie the two together.
-  const change = changes[fact.type] as (state: ApprovalState, fact: PastFact<ApprovalEvent>) => Change;
-  return { ...state, ...change(state, fact) };
+  return state === null || state.phase === 'ended' ? state : evolve(state, fact);
 }
+
+const requested = ({ data, meta }: FactOf<'ApprovalRequested'>): Awaiting => ({
+  phase: 'awaiting',
+  requested: data,
+  requestedAt: meta.occurred_at,
+  terms: data.terms,
+  votes: [],
+  expiresAt: data.expires_at,
+  attempt: null,
+});
+
+function evolve(state: Exclude<ApprovalState, Ended>, fact: PastFact<Later>): ApprovalState {
+  const at = fact.meta.occurred_at;
+  const common = requestedOf(state);
+  const ended = (end: ApprovalEnd): Ended => ({
+    ...{ ...common, phase: 'ended', end },
+    endedAt: at,
+    wasGranted: wasGranted(state),
+  });
+  switch (fact.type) {
+    case 'ApprovalVoteCast':
+      return { ...state, votes: [...state.votes, { ...fact.data, by: fact.meta.actor, at }] };
+    case 'ApprovalGranted':
+      return { ...common, phase: 'granted', expiresAt: fact.data.commit_by };
+    case 'CommitScheduled': {
+      const { commit_at: commitAt } = fact.data;
+      const expiresAt = later(state.expiresAt, Date.parse(commitAt) + LATE_BY_MS);
+      return { ...common, phase: 'scheduled', commitAt, expiresAt };
+    }
+    case 'CommitStarted':
+      return {
+        ...common,
+        phase: 'committing',
+        attempt: { ...nextAttempt(state, at), number: fact.data.attempt },
+      };
+    case 'CommitAttemptFailed':
+      return { ...common, ...failed(state, fact), phase: 'granted' };
+    case 'ApprovalCancelled':
+      return ended({ status: 'cancelled', reason: fact.data.reason });
+    case 'ApprovalInvalidated':
+      return ended({ status: 'invalidated', why: fact.data });
+    default:
+      return ended({ status: ENDS[fact.type] });
+  }
+}
+
+const failed = (state: ApprovalState, { data, meta }: FactOf<'CommitAttemptFailed'>) => ({
+  attempt: { ...(state.attempt ?? nextAttempt(state, meta.occurred_at)), error: data.error },
+  expiresAt: data.expires_at,
+});
+
+const ENDS = {
+  ApprovalRejected: 'rejected',
+  ApprovalExpired: 'expired',
+  ApprovalSuperseded: 'superseded',
+  ApprovalCommitted: 'committed',
+  ApprovalCommitFailed: 'commit_failed',
+} as const;

@@ -4,7 +4,7 @@ import type { Sealed } from '../values/sealed.ts';
 import type { Role } from '../values/scopes.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { ApprovalState } from './approval-state.ts';
-import type { ApprovalStatus } from './approval-status.ts';
+import type { ApprovalStatus } from './approval-state.ts';
 import { fulfilsRole } from './eligible-approvers.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
 import { approvalStatusOf } from './approval-reply.ts';

@@ -1,7 +1,7 @@
 /** What an approval makes of how its commit went (`contract.md` 10). Pure. */
 import type { OperationFact } from './operation.ts';
 import type { ItemResult } from './operation-events.ts';
-import type { ApprovalState } from './approval-state.ts';
+import type { ApprovalState, CommitAttempt } from './approval-state.ts';
 
 const MINUTE_MS = 60_000;
 /** Pauses after the first, second, … commit that surely had no effect; the last one repeats (`contract.md` 7). */
@@ -21,14 +21,15 @@ export function commitOutcome(
   results: readonly ItemResult[],
   now: Date,
 ): readonly OperationFact[] {
-  if (approval?.committing !== true || results.some(({ outcome }) => outcome === 'unknown')) return [];
-  const attempt = approval.attempts;
+  if (approval?.phase !== 'committing' || results.some(({ outcome }) => outcome === 'unknown')) return [];
+  const { attempt: begun } = approval;
+  const attempt = begun.number;
   if (results.some(({ outcome }) => outcome === 'done'))
     return [{ type: 'ApprovalCommitted', data: { attempt } }];
   const refused = results.find(({ error }) => error !== undefined && !SAYS_NOTHING.has(error.code));
   const cutOff = results.find(({ error }) => error?.code === 'mailbox_unavailable');
   return refused === undefined && cutOff?.error !== undefined
-    ? attemptFailed(approval, { attempt, error: cutOff.error, isRetried: isOwn(approval), now })
+    ? attemptFailed(begun, { error: cutOff.error, isRetried: isOwn(approval), now })
     : [{ type: 'ApprovalCommitFailed', data: { attempt } }];
 }
 
@@ -37,7 +38,6 @@ export const isOwn = ({ terms }: Pick<ApprovalState, 'terms'>): boolean =>
   terms.auto_commit || terms.undo_seconds > 0;
 
 export interface FailedAttempt {
-  readonly attempt: number;
   readonly error: { readonly code: string; readonly message: string };
   /** The gateway tries again by itself. */
   readonly isRetried: boolean;
@@ -51,18 +51,18 @@ export interface FailedAttempt {
  * latest a day after the first.
  */
 export function attemptFailed(
-  { commitStartedAt, firstCommitAt }: Pick<ApprovalState, 'commitStartedAt' | 'firstCommitAt'>,
-  { attempt, error: { code, message }, isRetried, retryAfterSeconds = 0, now }: FailedAttempt,
+  { number: attempt, startedAt, firstAt }: CommitAttempt,
+  { error: { code, message }, isRetried, retryAfterSeconds = 0, now }: FailedAttempt,
 ): readonly OperationFact[] {
-  const dayAfter = (time: string | null): number => (time === null ? +now : Date.parse(time)) + HOLDS_FOR_MS;
-  const expires_at = new Date(dayAfter(commitStartedAt)).toISOString();
+  const dayAfter = (time: string): number => Date.parse(time) + HOLDS_FOR_MS;
+  const expires_at = new Date(dayAfter(startedAt)).toISOString();
   const failed: OperationFact = {
     type: 'CommitAttemptFailed',
     data: { attempt, error: { code, message }, expires_at },
   };
   const pauseMs = RETRY_AFTER_MS[Math.min(attempt, RETRY_AFTER_MS.length) - 1] ?? 0;
   const retryAt = now.getTime() + Math.max(pauseMs, retryAfterSeconds * 1_000);
-  if (!isRetried || retryAt > dayAfter(firstCommitAt)) return [failed];
+  if (!isRetried || retryAt > dayAfter(firstAt)) return [failed];
   const commit_at = new Date(retryAt).toISOString();
   return [failed, { type: 'CommitScheduled', data: { commit_at, why: 'retry' } }];
 }

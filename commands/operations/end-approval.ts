@@ -3,7 +3,7 @@ import type { Sealed } from '../values/sealed.ts';
 import type { PolicyDecision } from '../policy/decide-policy.ts';
 import type { OperationFact, OperationState } from './operation.ts';
 import type { Invalidation } from './approval-events.ts';
-import { isOpen } from './approval-status.ts';
+import { isOpen } from './approval-state.ts';
 import { refusedIn } from './refuse-status.ts';
 import { approvalStatusOf } from './approval-reply.ts';
 
@@ -22,7 +22,8 @@ export function decideCancel(
 /** Writes down what holds since its time passed; nothing for an approval that has not expired, or says so already. */
 export function decideExpiry(state: OperationState, now: Date): readonly OperationFact[] {
   const { approval } = state;
-  if (approval?.end !== null || approvalStatusOf(state, now) !== 'expired') return [];
+  if (approval === null || approval.phase === 'ended') return [];
+  if (approvalStatusOf(state, now) !== 'expired') return [];
   return [{ type: 'ApprovalExpired', data: { expired_at: approval.expiresAt } }];
 }
 
@@ -36,7 +37,7 @@ export function decideInvalidation(
   }: { readonly reason: Invalidation; readonly policy?: PolicyDecision; readonly now: Date },
 ): readonly OperationFact[] {
   const status = approvalStatusOf(state, now);
-  if (status === null || !isOpen(status)) return [];
+  if (!isOpen(status)) return [];
   return [{ type: 'ApprovalInvalidated', data: { reason, policy: policy ? policyNow(policy) : null } }];
 }
 

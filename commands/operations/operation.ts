@@ -8,7 +8,7 @@ import type { Sealed } from '../values/sealed.ts';
 import { Draft } from './draft-shape.ts';
 import type { ApprovalEvent } from './approval-events.ts';
 import { type ApprovalState, evolveApproval } from './approval-state.ts';
-import { APPROVAL_STATUSES } from './approval-status.ts';
+import { APPROVAL_STATUSES } from './approval-state.ts';
 import {
   type ActionStep,
   ACTION_TYPES,

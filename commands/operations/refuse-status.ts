@@ -1,7 +1,7 @@
 /** What is answered to somebody who comes too late or too early for an approval (`contract.md` 9, 10 and 13). Pure. */
 import { type ErrorCode, GatewayError } from '../values/errors.ts';
 import type { OperationReply } from './operation.ts';
-import type { ApprovalStatus, UnrunStatus } from './approval-status.ts';
+import type { ApprovalStatus, UnrunStatus } from './approval-state.ts';
 
 const REFUSALS: Readonly<Record<ApprovalStatus, readonly [code: ErrorCode, message: string]>> = {
   awaiting_approval: ['approval_pending', 'This is not approved yet; monitor_approval waits for it.'],

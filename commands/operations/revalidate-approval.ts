@@ -93,7 +93,7 @@ export async function revalidateApproval<Content extends Manifest>(
   const started: OperationFact = {
     type: 'CommitStarted',
     data: {
-      attempt: approval.attempts + 1,
+      attempt: (approval.attempt?.number ?? 0) + 1,
       run_id: ports.leases.runId,
       content_hash: approval.requested.content_hash,
       policy: { rule_id: policy.ruleId, policy_version: policy.version },

@@ -3,10 +3,10 @@
  * the manifest is executed each kind of approval says itself (`CommitKind`).
  */
 import { appendDecided, loadAggregate, type Loaded, retryAppend } from '../kernel/decide-and-append.ts';
-import type { GatewayError, notFound } from '../values/errors.ts';
+import { type GatewayError, notFound } from '../values/errors.ts';
 import type { Ports } from '../ports/ports.ts';
 import { operation, type OperationFact, type OperationReply, type OperationState } from './operation.ts';
-import type { ApprovalState } from './approval-state.ts';
+import { type ApprovalState, commitAtOf, isOver, nextAttempt } from './approval-state.ts';
 import { type Candidate, revalidateApproval, type Invalid } from './revalidate-approval.ts';
 import type { Commit, CommitKind, Committable } from './commit-kind.ts';
 import { attemptFailed, isOwn } from './commit-outcome.ts';
@@ -14,7 +14,6 @@ import type { Manifest } from './manifest.ts';
 import { assertContentHash, refusedIn } from './refuse-status.ts';
 import { approvalReply, approvalStatusOf } from './approval-reply.ts';
 import { secondsAfter } from './request-approval.ts';
-import { isOver } from './approval-status.ts';
 
 /** Whoever holds the approval's lease is about to write that it begins, or has just ended: in all a second is waited for it. */
 const PAUSE_MS = 30;
@@ -73,14 +72,15 @@ async function tryOnce<Content extends Manifest>(
 }
 
 /** Of the first commit only: what is tried again was held back before. */
-const isHeldBack = ({ terms, attempts, commitAt }: ApprovalState, { by }: Commit, now: Date): boolean => {
+const isHeldBack = (approval: ApprovalState, { by }: Commit, now: Date): boolean => {
+  const commitAt = commitAtOf(approval);
   if (commitAt !== null && Date.parse(commitAt) <= now.getTime()) return false;
-  return by === 'schedule' || (terms.undo_seconds > 0 && attempts === 0);
+  return by === 'schedule' || (approval.terms.undo_seconds > 0 && approval.attempt === null);
 };
 
 async function holdBack(ports: Ports, candidate: Candidate): Promise<OperationReply | null> {
   const { commit, approval, state, now } = candidate;
-  if (approval.commitAt !== null || commit.by === 'schedule')
+  if (approval.phase === 'scheduled' || commit.by === 'schedule')
     return approvalReply(commit.operationId, state, now);
   const commit_at = secondsAfter(now, approval.terms.undo_seconds);
   const held = await append(ports, candidate, [
@@ -114,12 +114,11 @@ async function failAttempt(
   error: GatewayError,
 ): Promise<null> {
   const { approval, commit, now } = candidate;
-  const attempt = approval.attempts + 1;
-  const began = { ...approval, commitStartedAt: now.toISOString() };
+  const attempt = nextAttempt(approval, now.toISOString());
   // An attempt somebody made in between takes nothing from those of the gateway.
-  const isRetried = commit.by === 'schedule' || approval.commitAt !== null || isOwn(approval);
+  const isRetried = commit.by === 'schedule' || approval.phase === 'scheduled' || isOwn(approval);
   const { retryAfterSeconds } = error;
-  const failed = attemptFailed(began, { attempt, error, isRetried, retryAfterSeconds, now });
+  const failed = attemptFailed(attempt, { error, isRetried, retryAfterSeconds, now });
   if ((await append(ports, candidate, [started, ...failed])) === null) return null;
   throw error;
 }

@@ -30,8 +30,8 @@ export async function closeOperation(
 
 function factsOf({ send, approval }: OperationState, now: SendOutcome): readonly OperationFact[] {
   // An approval that ended without a commit has said so itself.
-  if (send === null || approval?.committing === false) return [];
-  const ended = approval === null ? [] : endOfApproval(now, approval.attempts);
+  if (send === null || (approval !== null && approval.phase !== 'committing')) return [];
+  const ended = approval === null ? [] : endOfApproval(now, approval.attempt.number);
   if (send.outcome === null) {
     return [
       { type: 'SendOutcomeRecorded', data: now },

@@ -1,4 +1,5 @@
 /** Commits the approval of a send: exactly the frozen message of its manifest, as a direct send goes out, or not at all. */
+import { endOf } from '../operations/approval-state.ts';
 import { type Loaded, loadAggregate } from '../kernel/decide-and-append.ts';
 import { ContentAltered } from '../ports/content-store.ts';
 import { GatewayError } from '../values/errors.ts';
@@ -125,7 +126,7 @@ async function sendUnder(
   if (!(await appendIntent(ports, ready))) return { end: 'changed' };
   const loaded: DraftAtRevision = { id: manifest.draft_id, mailboxId: mailbox.id, state, revision };
   const attempt = await asLoaded(ports, { loaded, lease }, (now) =>
-    beginAgain(ports, author, now, { lease, commit: approval.attempts + 1 }),
+    beginAgain(ports, author, now, { lease, commit: (approval.attempt?.number ?? 0) + 1 }),
   );
   const after =
     attempt === null
@@ -164,7 +165,7 @@ interface Ended {
 /** A caller hears what kept the mail from going out, as one who sends directly does; whoever commits by schedule reads it. */
 async function tell(ports: Ports, { commit, manifest }: Ready, ended: Ended): Promise<Executed> {
   const { operationId, by } = commit;
-  const { end } = ended.operation.approval ?? { end: null };
+  const end = endOf(ended.operation.approval)?.status;
   if (end === 'superseded' || end === 'invalidated') return { end: 'changed' };
   const told = { operationId, draftId: manifest.draft_id, draft: ended.draft };
   if (by === 'caller') await assertSent(ports, told);

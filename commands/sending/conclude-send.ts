@@ -39,9 +39,9 @@ export function endOfCommit(
   operationId: string,
   { draft, now }: { readonly draft: DraftState; readonly now: Date },
 ): readonly OperationFact[] {
-  if (approval?.committing !== true) return [];
+  if (approval?.phase !== 'committing') return [];
   const noEffect = (error: Failure): readonly OperationFact[] =>
-    attemptFailed(approval, { attempt: approval.attempts, error, isRetried: false, now });
+    attemptFailed(approval.attempt, { error, isRetried: false, now });
   // The draft says when it is tried again, whoever commits it.
   if (isPutOff(approval, operationId, draft)) return [...noEffect(putOffBy(draft)), nextCommit(draft)];
   const end = draft.sendEnds[operationId];
@@ -54,7 +54,7 @@ export function endOfCommit(
 
 /** The commit's attempt was made, and the draft waits for another one. */
 const isPutOff = (approval: ApprovalState | null, operationId: string, draft: DraftState): boolean =>
-  approval?.committing === true &&
+  approval?.phase === 'committing' &&
   isFrozenFor(draft, operationId) &&
   draft.send?.retryAt != null &&
   !isCommitUnbegun(approval, draft.send);

@@ -1,7 +1,7 @@
 /** What is to be done about a send that nobody runs just now, as its operation and its draft tell it. Pure. */
 import type { ErrorCode } from '../values/errors.ts';
 import type { SendTimes } from '../ports/ports.ts';
-import type { ApprovalState } from '../operations/approval-state.ts';
+import type { ApprovalState, Committing } from '../operations/approval-state.ts';
 import type { SendOfOperation } from '../operations/operation.ts';
 import type { DraftState, Send } from '../drafts/draft.ts';
 
@@ -59,8 +59,8 @@ function stepOfFrozen(
     case 'sent':
       return send.copyFiled ? NOTHING : { kind: 'file_copy' };
     case 'in_review':
-      return approval !== null && isCommitUnbegun(approval, send)
-        ? unlessTooLate('put_back', approval.firstCommitAt, times, now)
+      return approval?.phase === 'committing' && isCommitUnbegun(approval, send)
+        ? unlessTooLate('put_back', approval.attempt.firstAt, times, now)
         : NOTHING;
     case 'open':
     case 'send_failed':
@@ -71,9 +71,9 @@ function stepOfFrozen(
 
 /** True when a commit was started and the draft does not know of it yet. */
 export const isCommitUnbegun = (
-  { committing, attempts }: Pick<ApprovalState, 'committing' | 'attempts'>,
+  { attempt }: Pick<Committing, 'attempt'>,
   { started }: Pick<Send, 'started'>,
-): boolean => committing && (started?.commit ?? 0) < attempts;
+): boolean => (started?.commit ?? 0) < attempt.number;
 
 function stepWithoutDraft(
   { id, send }: SendingOperation,

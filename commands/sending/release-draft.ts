@@ -16,7 +16,7 @@ import { giveBack } from '../operations/send-quota.ts';
 import { supersedeApproval, eraseFrozen } from '../drafts/supersede-approval.ts';
 
 /** What a draft becomes whose approval ended; null where the send itself says so. */
-const RELEASE_AFTER: Readonly<Record<ApprovalEnd, Release | null>> = {
+const RELEASE_AFTER: Readonly<Record<ApprovalEnd['status'], Release | null>> = {
   rejected: 'rejected',
   cancelled: 'cancelled',
   expired: 'expired',
@@ -38,7 +38,7 @@ export async function releaseDraftOf(
 ): Promise<void> {
   const { approval } = state;
   const draftId = approval?.requested.draft_id ?? null;
-  const why = approval?.end == null ? null : RELEASE_AFTER[approval.end];
+  const why = approval?.phase === 'ended' ? RELEASE_AFTER[approval.end.status] : null;
   if (draftId === null || why === null) return;
   await giveBack(ports, author, operationId, state);
   await release(ports, author, { operationId, draftId }, why);
@@ -58,7 +58,7 @@ export async function releaseIfOver(
     decide: decideExpiry,
   });
   await releaseDraftOf(ports, author, operationId, state);
-  return state.approval?.end != null;
+  return state.approval?.phase === 'ended';
 }
 
 interface Review {

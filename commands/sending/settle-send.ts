@@ -150,7 +150,7 @@ async function again(ports: Ports, work: Work): Promise<DraftState> {
 
 const putOff = (ports: Ports, work: Work): Promise<DraftState> =>
   write(ports, work, (send) => {
-    const commit = work.operation.approval?.attempts ?? 1;
+    const commit = work.operation.approval?.attempt?.number ?? 1;
     return putBack(send, { runId: ports.leases.runId, now: ports.clock.now(), commit });
   });
 

@@ -6,7 +6,7 @@ import { type Context, defineCapability, type Replay } from '../../commands/kern
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Scope } from '../../commands/values/scopes.ts';
 import { Approval } from '../../commands/operations/approval-payload.ts';
-import { APPROVAL_STATUSES } from '../../commands/operations/approval-status.ts';
+import { APPROVAL_STATUSES } from '../../commands/operations/approval-state.ts';
 import { OperationReply } from '../../commands/operations/operation.ts';
 import { pageFields } from '../paging/page.ts';
 import { ApprovalPreview } from './preview/approval-preview.ts';

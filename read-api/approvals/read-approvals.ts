@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineCapability } from '../../commands/kernel/capability.ts';
 import { Approval } from '../../commands/operations/approval-payload.ts';
-import { APPROVAL_STATUSES } from '../../commands/operations/approval-status.ts';
+import { APPROVAL_STATUSES } from '../../commands/operations/approval-state.ts';
 import { APPROVAL_PARTS } from '../../projections/approval-queries.ts';
 import { AsOfField } from '../paging/as-of.ts';
 import { mailboxFilter, pageFields } from '../paging/page.ts';

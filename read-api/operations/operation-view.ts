@@ -14,7 +14,7 @@ import {
   approvalReply,
   approvalStatusOf,
 } from '../../commands/operations/approval-reply.ts';
-import { isUnrun } from '../../commands/operations/approval-status.ts';
+import { isUnrun } from '../../commands/operations/approval-state.ts';
 import { countsOf, OPERATION_STATES } from '../../commands/operations/operation-progress.ts';
 import { Summary } from '../../commands/operations/operation-events.ts';
 import type { OperationRow } from '../../projections/operation-queries.ts';

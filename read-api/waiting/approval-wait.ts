@@ -88,7 +88,9 @@ function firstExpiry(approvals: readonly AwaitedApproval[], now: Date): Date | n
 
 /** When it expires; null for one that has ended or is being committed. */
 const expiryOf = ({ approval }: OperationState): Date | null =>
-  approval?.end === null && !approval.committing ? new Date(approval.expiresAt) : null;
+  approval === null || approval.phase === 'ended' || approval.phase === 'committing'
+    ? null
+    : new Date(approval.expiresAt);
 
 interface Range extends Moments {
   readonly after: FeedPlace;
@@ -138,7 +140,8 @@ function newsOf(approval: AwaitedApproval, { after, upTo, since, now }: Range): 
 
 /** Also for one whose stream has recorded the expiry by now. */
 function expiryAfter({ approval }: OperationState, since: Date | null): Date | null {
-  if (approval === null || approval.committing || (approval.end ?? 'expired') !== 'expired') return null;
+  if (approval === null || approval.phase === 'committing') return null;
+  if (approval.phase === 'ended' && approval.end.status !== 'expired') return null;
   const at = new Date(approval.expiresAt);
   return since === null || at > since ? at : null;
 }

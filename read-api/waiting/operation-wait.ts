@@ -53,7 +53,7 @@ async function findFinished(
 
 /** Nothing more comes of it: everything has an outcome, or its approval ended first. */
 const isFinished = ({ completed, approval }: OperationState): boolean =>
-  completed || (approval?.end ?? null) !== null;
+  completed || approval?.phase === 'ended';
 
 async function finishedOf(
   ports: Context['ports'],

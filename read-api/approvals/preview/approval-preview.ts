@@ -14,7 +14,8 @@ import {
   high,
   openWarnings,
 } from '../../../commands/operations/approval-warnings.ts';
-import { approvalStatus, isOpen } from '../../../commands/operations/approval-status.ts';
+import { isOpen } from '../../../commands/operations/approval-state.ts';
+import { approvalStatusOf } from '../../../commands/operations/approval-reply.ts';
 import { Manifest, openManifest, type SendManifest } from '../../../commands/operations/manifest.ts';
 import { operation, type OperationState } from '../../../commands/operations/operation.ts';
 import { domainsOf } from '../../../commands/policy/address-look.ts';
@@ -99,7 +100,7 @@ async function documentOf(context: Looking, state: OperationState, of: Previewed
   const body = kept === null || kept === 'altered' ? kept : await shownBody(ports.markup, kept);
   const facts = factsOf([
     ...sendWarnings(manifest, { ...common, body }),
-    ...keptWarnings(frozen.message, isStillOpen(ports, state, approval)),
+    ...keptWarnings(frozen.message, isOpen(approvalStatusOf(state, ports.clock.now()))),
     ...(await notedOnly(context, approval)),
   ]);
   const document = describeSend(manifest, { ...common, body, warnings: facts.warnings ?? [] });
@@ -107,15 +108,6 @@ async function documentOf(context: Looking, state: OperationState, of: Previewed
   return previous === null
     ? { facts, document, previous: {} }
     : { facts, document: withChanges(document, previous), previous: { previous } };
-}
-
-function isStillOpen(
-  { clock }: Pick<Context['ports'], 'clock'>,
-  state: OperationState,
-  approval: Previewed['approval'],
-): boolean {
-  const hasUnknown = state.send?.outcome?.outcome === 'unknown';
-  return isOpen(approvalStatus(approval, { now: clock.now(), hasUnknown }));
 }
 
 /** Recorded with the request and not evaluated again. */

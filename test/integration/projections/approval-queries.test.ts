@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { APPROVER_ROLES } from '../../../commands/values/policy-document.ts';
-import { APPROVAL_STATUSES } from '../../../commands/operations/approval-status.ts';
+import { APPROVAL_STATUSES } from '../../../commands/operations/approval-state.ts';
 import { approvalStatusOf } from '../../../commands/operations/approval-reply.ts';
 import {
   APPROVAL_PARTS,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
 import type { Fact } from '../../../commands/values/event.ts';
-import { approvalStatus } from '../../../commands/operations/approval-status.ts';
+import { approvalStatus } from '../../../commands/operations/approval-state.ts';
 import { loadAggregate } from '../../../commands/kernel/decide-and-append.ts';
 import { operation } from '../../../commands/operations/operation.ts';
 import { countsOf } from '../../../commands/operations/operation-progress.ts';

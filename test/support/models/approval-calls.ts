@@ -1,4 +1,5 @@
 /** What people, agents and the gateway itself do with a check, in one process. */
+import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { cancelApproval } from '../../../commands/approvals/cancel-approval.ts';
 import { commitApproval } from '../../../commands/approvals/commit-approval.ts';
@@ -66,7 +67,7 @@ export class ApprovalCalls {
     await endOverdue(ports, open);
     await left(invalidateMissingTargets(ports, open, { asksServer: true }));
     const { state } = await loadAggregate(ports.events, operation, operationId);
-    const commitAt = state.approval?.commitAt ?? null;
+    const commitAt = commitAtOf(state.approval);
     if (commitAt !== null && Date.parse(commitAt) <= ports.clock.now().getTime()) {
       const author = systemAuthor(ports, ORG);
       await commitDue(ports, { operationId, author, notePosition: () => undefined });

@@ -9,7 +9,7 @@ import { GatewayError } from '../../../commands/values/errors.ts';
 import type { PolicyRule } from '../../../commands/values/policy-document.ts';
 import type { Ports } from '../../../commands/ports/ports.ts';
 import type { StoredEvent } from '../../../commands/values/event.ts';
-import type { ApprovalStatus } from '../../../commands/operations/approval-status.ts';
+import type { ApprovalStatus } from '../../../commands/operations/approval-state.ts';
 import { approvalStatusOf } from '../../../commands/operations/approval-reply.ts';
 import { operation } from '../../../commands/operations/operation.ts';
 import { expectAnswer } from './allowed-answer.ts';

@@ -3,7 +3,7 @@
  * the deciders: it reads the events of one operation as anybody may, and knows nothing of how they came there.
  */
 import type { EventMetadata, StoredEvent } from '../../../commands/values/event.ts';
-import type { ApprovalStatus } from '../../../commands/operations/approval-status.ts';
+import type { ApprovalStatus } from '../../../commands/operations/approval-state.ts';
 
 /** Who may have decided: role of each person at the time, and in whose name it was asked for. */
 export interface Deciders {

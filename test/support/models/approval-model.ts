@@ -2,7 +2,7 @@
  * What a check does when something is done to it (`contract.md` 6 to 10): a second, plain telling beside the deciders. Every
  * command answers with the codes it may be refused with; none = it succeeds.
  */
-import type { ApprovalStatus } from '../../../commands/operations/approval-status.ts';
+import type { ApprovalStatus } from '../../../commands/operations/approval-state.ts';
 import { isStricterNow, type Kind, type ModelWorld, rankOf, type Terms } from './approval-terms-model.ts';
 import { AGENT, type CallerId, PEOPLE, type PersonId } from '../worlds/approval-world.ts';
 

@@ -1,4 +1,5 @@
 /** A send from the request to its outcome, as clients and a page drive it in one process; what is told is told as a code. */
+import { commitAtOf } from '../../../commands/operations/approval-state.ts';
 import { randomUUID } from 'node:crypto';
 import { type Caller, callerInSession, callerOf } from '../../../commands/kernel/access.ts';
 import type { Capability } from '../../../commands/kernel/capability.ts';
@@ -74,7 +75,7 @@ export async function passOver(ports: Ports, operationId: string, draftId: strin
   await settleReview(ports, { operationId, draftId, orgId: null });
   await settleSend(ports, { operationId, orgId: null });
   const { approval } = (await loadAggregate(ports.events, operation, operationId)).state;
-  const commitAt = approval?.commitAt ?? null;
+  const commitAt = commitAtOf(approval);
   if (commitAt === null || Date.parse(commitAt) > ports.clock.now().getTime()) return;
   const author = systemAuthor(ports, null);
   await commitDue(ports, { operationId, author, notePosition: () => undefined });

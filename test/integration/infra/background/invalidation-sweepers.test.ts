@@ -1,3 +1,4 @@
+import { endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
@@ -105,9 +106,10 @@ describe('approvals whose ground is gone, on a log and a database', () => {
       decision: 'approve',
       content_hash: approval?.content_hash,
     });
-  const endOf = async (check: OperationReply): Promise<string | null> => {
+  const endOfApproval = async (check: OperationReply): Promise<string | null> => {
     const { approval } = await rig.stateOf(check);
-    return approval?.invalidated?.reason ?? approval?.end ?? null;
+    const end = endOf(approval);
+    return end?.status === 'invalidated' ? end.why.reason : (end?.status ?? null);
   };
   const regrant = (change: Partial<GrantEntry> | null): void => {
     const grants = mapOf(directory().grants);
@@ -158,7 +160,10 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     const entry = held(directory().grants, 'grt_0');
     regrant(null);
     await sweep();
-    expect([await endOf(asked), await endOf(granted)]).to.deep.equal(['grant_gone', 'grant_gone']);
+    expect([await endOfApproval(asked), await endOfApproval(granted)]).to.deep.equal([
+      'grant_gone',
+      'grant_gone',
+    ]);
     mapOf(directory().grants).set('grt_9', { ...entry, id: 'grt_9' });
     (directory().grantIds as Map<string, Map<string, string>>).get(BOX)?.set('usr_1', 'grt_9');
     expect(await rejection(approve(asked))).to.include({ code: 'approval_invalidated' });
@@ -172,36 +177,36 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     const scopes = directory().grants.get('grt_0')?.scopes ?? [];
     regrant({ scopes: scopes.filter((scope) => scope !== 'messages:archive') });
     expect(await rejection(approve(narrowed))).to.include({ code: 'approval_invalidated' });
-    expect(await endOf(narrowed)).to.equal('grant_gone');
+    expect(await endOfApproval(narrowed)).to.equal('grant_gone');
     regrant({ scopes });
     const renewed = await ask();
     regrant({ createdAt: new Date(WORLD_NOW.getTime() + 1_000).toISOString() });
     expect(await rejection(approve(renewed))).to.include({ code: 'approval_invalidated' });
-    expect(await endOf(renewed)).to.equal('grant_gone');
+    expect(await endOfApproval(renewed)).to.equal('grant_gone');
   });
 
   it(`end with a grant that runs out, with the token and with the role of an approver ${verifies('contract:10:ground-gone')}`, async () => {
     const expiring = await ask();
     regrant({ expiresAt: new Date(WORLD_NOW.getTime() + 30_000).toISOString() });
     await sweep();
-    expect(await endOf(expiring)).to.equal(null);
+    expect(await endOfApproval(expiring)).to.equal(null);
     rig.at(30);
     await sweep();
-    expect(await endOf(expiring)).to.equal('grant_gone');
+    expect(await endOfApproval(expiring)).to.equal('grant_gone');
     regrant({ expiresAt: null });
     const approved = await ask();
     await approve(approved);
     mapOf<Role>(directory().roles).set('org_1/usr_boss', 'member');
     sweeper.changed({ principals: ['usr_boss'], mailboxes: [] });
     await sweep();
-    expect(await endOf(approved)).to.equal('approver_gone');
+    expect(await endOfApproval(approved)).to.equal('approver_gone');
     rig.person('usr_other', 'approver');
     const byToken = await ask();
     const token = held(directory().tokens, 'tok_1');
     mapOf(directory().tokens).set('tok_1', { ...token, revokedAt: WORLD_NOW.toISOString() });
     sweeper.changed({ principals: ['usr_1'], mailboxes: [] });
     await sweep();
-    expect(await endOf(byToken)).to.equal('requester_gone');
+    expect(await endOfApproval(byToken)).to.equal('requester_gone');
   });
 
   it(`end when another client took a message, and stay where it only looked so ${verifies('contract:10:ground-gone')}`, async () => {
@@ -212,7 +217,7 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     takeAway();
     await changes({ kind: 'deleted', locator: there }, { kind: 'deleted', locator: gone });
     await sweep();
-    expect([await endOf(stays), await endOf(goes)]).to.deep.equal([null, 'targets_gone']);
+    expect([await endOfApproval(stays), await endOfApproval(goes)]).to.deep.equal([null, 'targets_gone']);
   });
 
   it(`end when an own operation moved a message, granted ones too ${verifies('contract:10:ground-gone')}`, async () => {
@@ -226,7 +231,10 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     });
     expect(trashed.summary?.done).to.equal(1);
     await sweep();
-    expect([await endOf(asked), await endOf(granted)]).to.deep.equal(['targets_gone', 'targets_gone']);
+    expect([await endOfApproval(asked), await endOfApproval(granted)]).to.deep.equal([
+      'targets_gone',
+      'targets_gone',
+    ]);
   });
 
   it(`end when their folder is numbered anew or gone, and others stay ${verifies('contract:4:reset-invalidates')}`, async () => {
@@ -239,17 +247,17 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     const about = { mailbox_id: BOX, folder: 1, uid_validity: folder.uidValidity };
     await observe({ type: 'FolderReset', data: { ...about, previous_uid_validity: 1 } });
     await sweep();
-    expect([await endOf(inbox), await endOf(work)]).to.deep.equal(['targets_gone', null]);
+    expect([await endOfApproval(inbox), await endOfApproval(work)]).to.deep.equal(['targets_gone', null]);
     const { folders } = held(directory().mailboxes, BOX);
     const without = folders.map((each) =>
       each.path === 'Junk' ? { ...each, availability: 'missing' as const } : each,
     );
     changeMailbox({ folders: without });
     await sweep();
-    expect([await endOf(junk), await endOf(work)]).to.deep.equal(['targets_gone', null]);
+    expect([await endOfApproval(junk), await endOfApproval(work)]).to.deep.equal(['targets_gone', null]);
     changeMailbox({ state: 'removed' });
     await sweep();
-    expect(await endOf(work)).to.equal('mailbox_removed');
+    expect(await endOfApproval(work)).to.equal('mailbox_removed');
   });
 
   it('end where nobody looked when it happened', async () => {
@@ -261,7 +269,10 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     const { folderRoles: _, ...grant } = held(directory().grants, 'grt_0');
     mapOf(directory().grants).set('grt_0', { ...grant, folderRoles: ['inbox', 'archive'] });
     await sweep(newSweeper());
-    expect([await endOf(moved), await endOf(unentitled)]).to.deep.equal(['targets_gone', 'grant_gone']);
+    expect([await endOfApproval(moved), await endOfApproval(unentitled)]).to.deep.equal([
+      'targets_gone',
+      'grant_gone',
+    ]);
   });
 
   it(`are looked at past one that cannot be read and past a mail server that is away ${verifies('contract:10:ground-gone')}`, async () => {
@@ -281,14 +292,14 @@ describe('approvals whose ground is gone, on a log and a database', () => {
     await sweeper.sweep();
     await sweeper.sweep();
     rig.events.readStream = readStream;
-    expect(await Promise.all([...others, away].map(endOf))).to.deep.equal([
+    expect(await Promise.all([...others, away].map(endOfApproval))).to.deep.equal([
       'grant_gone',
       'grant_gone',
       'grant_gone',
     ]);
-    expect(await endOf(unread)).to.equal(null);
+    expect(await endOfApproval(unread)).to.equal(null);
     rig.at(600);
     await sweep();
-    expect(await endOf(unread), 'tried again').to.equal('grant_gone');
+    expect(await endOfApproval(unread), 'tried again').to.equal('grant_gone');
   });
 });

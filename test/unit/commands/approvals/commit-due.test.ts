@@ -45,9 +45,9 @@ describe('what the gateway does with checks by itself', () => {
     rig.at(60);
     rig.mail.failure = new GatewayError('mailbox_unavailable', 'No connection.');
     await commit();
-    expect((await rig.stateOf(reply)).approval).to.deep.include({
+    expect((await rig.stateOf(reply)).approval).to.deep.nested.include({
       commitAt: '2026-03-01T12:02:00.000Z',
-      attempts: 1,
+      'attempt.number': 1,
     });
     rig.mail.failure = null;
     rig.at(120);

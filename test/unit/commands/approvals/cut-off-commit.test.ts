@@ -59,7 +59,7 @@ describe('a commit that is cut off', () => {
       expect(await status()).to.equal('pending_commit');
       expect((await rig.typesOf(reply)).at(-1)).to.equal('CommitAttemptFailed');
       const { approval, results, completed } = await rig.stateOf(reply);
-      expect(approval).to.deep.include({ attempts: 1, expiresAt: '2026-03-02T12:00:00.000Z' });
+      expect(approval).to.deep.nested.include({ 'attempt.number': 1, expiresAt: '2026-03-02T12:00:00.000Z' });
       expect({ results, completed }).to.deep.equal({ results: null, completed: false });
       expect(((await commit('c')).output as OperationReply).status).to.equal('completed');
       expect(await status()).to.equal('committed');

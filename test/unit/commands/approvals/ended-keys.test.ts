@@ -4,7 +4,7 @@ import { commitApproval } from '../../../../commands/approvals/commit-approval.t
 import { decideApproval } from '../../../../commands/approvals/decide-approval.ts';
 import { endReviewOf } from '../../../../commands/drafts/supersede-approval.ts';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
-import type { UnrunStatus } from '../../../../commands/operations/approval-status.ts';
+import type { UnrunStatus } from '../../../../commands/operations/approval-state.ts';
 import { appendFacts } from '../../../../commands/kernel/decide-and-append.ts';
 import { operation, type OperationReply } from '../../../../commands/operations/operation.ts';
 import { getOperation } from '../../../../read-api/operations/read-operations.ts';

@@ -1,3 +1,4 @@
+import { commitAtOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
 import { commitApproval } from '../../../../commands/approvals/commit-approval.ts';
 import { commitDue } from '../../../../commands/approvals/commit-due.ts';
@@ -32,7 +33,8 @@ describe('a commit the gateway tries again by itself', () => {
       author: systemAuthor(rig.ports, 'org_1'),
       notePosition: () => undefined,
     });
-  const commitAt = async () => (await rig.stateOf({ operation_id: operationId } as never)).approval?.commitAt;
+  const commitAt = async () =>
+    commitAtOf((await rig.stateOf({ operation_id: operationId } as never)).approval);
 
   it('comes back after a pause for whatever may pass, and not once it ran', async () => {
     rig.at(60);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ApprovalState } from '../../../../commands/operations/approval-state.ts';
+import type { ApprovalState, Committing } from '../../../../commands/operations/approval-state.ts';
 import { attemptFailed, commitOutcome } from '../../../../commands/operations/commit-outcome.ts';
 import type { ItemResult } from '../../../../commands/operations/operation-events.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
@@ -8,13 +8,12 @@ const NOW = new Date('2026-03-01T12:00:00.000Z');
 const after = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
 
 /** As much of a check as its outcome rests on, its first commit begun now. */
+const attempt = { number: 1, startedAt: NOW.toISOString(), firstAt: NOW.toISOString(), error: null };
 const committing = {
-  committing: true,
-  attempts: 1,
-  commitStartedAt: NOW.toISOString(),
-  firstCommitAt: NOW.toISOString(),
+  phase: 'committing',
+  attempt,
   terms: { auto_commit: false, undo_seconds: 0 },
-} as ApprovalState;
+} as Committing;
 
 const item = (outcome: ItemResult['outcome'], code?: string): ItemResult => ({
   message_id: `msg_${String(Math.random())}`,
@@ -54,7 +53,7 @@ describe(`what a check makes of its outcomes ${verifies('contract:10:commit-unkn
 
   it('says nothing of what has no check, or is not being committed', () => {
     expect(typesOf(null, item('done'))).to.deep.equal([]);
-    expect(typesOf({ ...committing, committing: false }, item('done'))).to.deep.equal([]);
+    expect(typesOf({ ...committing, phase: 'granted' }, item('done'))).to.deep.equal([]);
   });
 
   it('is tried again by the gateway after 1, 5, 15 and 30 minutes, for a day from the first attempt', () => {
@@ -62,15 +61,15 @@ describe(`what a check makes of its outcomes ${verifies('contract:10:commit-unkn
     const facts = commitOutcome(own, [cutOff], NOW);
     expect(facts.map(({ data }) => data)).to.deep.include({ commit_at: after(1), why: 'retry' });
     const error = { code: 'mailbox_unavailable', message: 'No connection.' };
-    const retryAt = (attempt: number, now = NOW) =>
-      attemptFailed({ ...own, commitStartedAt: now.toISOString() }, { attempt, error, isRetried: true, now });
-    for (const [attempt, minutes] of [
+    const retryAt = (number: number, now = NOW) =>
+      attemptFailed({ ...attempt, number, startedAt: now.toISOString() }, { error, isRetried: true, now });
+    for (const [number, minutes] of [
       [2, 5],
       [3, 15],
       [4, 30],
       [9, 30],
     ] as const)
-      expect(retryAt(attempt)[1]?.data).to.deep.equal({ commit_at: after(minutes), why: 'retry' });
+      expect(retryAt(number)[1]?.data).to.deep.equal({ commit_at: after(minutes), why: 'retry' });
     const late = new Date(NOW.getTime() + (24 * 60 - 10) * 60_000);
     const last = retryAt(50, late);
     expect(last.map(({ type }) => type)).to.deep.equal(['CommitAttemptFailed']);

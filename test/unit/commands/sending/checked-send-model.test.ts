@@ -1,4 +1,5 @@
 /** Drafts and their checks (`contract.md` 10, both tables) against random histories of people, servers and crashes. */
+import { commitAtOf, endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
@@ -156,7 +157,8 @@ class History {
       if (!this.asked.has(operationId)) continue;
       await endOverdue(ports, { operationId, orgId: 'org_1' });
       const { approval } = await this.rig.operation(operationId);
-      if (approval?.commitAt != null && Date.parse(approval.commitAt) <= ports.clock.now().getTime())
+      const commitAt = commitAtOf(approval);
+      if (commitAt !== null && Date.parse(commitAt) <= ports.clock.now().getTime())
         await allowed(this.rig.commit(key, ports));
     }
   }
@@ -242,7 +244,7 @@ async function expectTogether({ rig, asked, draftId }: History): Promise<void> {
     const state = await rig.operation(operationId);
     const status = approvalStatusOf(state, rig.ports.clock.now());
     if (status === 'awaiting_approval' || status === 'pending_commit') open.push(operationId);
-    else if (status !== 'commit_unknown') expect(state.approval?.end).not.to.equal(null);
+    else if (status !== 'commit_unknown') expect(endOf(state.approval)).not.to.equal(null);
   }
   expect(open).to.deep.equal(draft.status === 'in_review' ? [frozenFor] : []);
 }

@@ -1,3 +1,4 @@
+import { commitAtOf, endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
 import { commitDue } from '../../../../commands/approvals/commit-due.ts';
 import { patchDraftCapability } from '../../../../commands/drafts/edit-draft.ts';
@@ -29,7 +30,7 @@ async function granted(rig = new CheckedSendRig()) {
   /** What the worker does with a check that is due. */
   const commitDueNow = async (ports = rig.newRun()) => {
     const { approval } = await rig.operation(operationId);
-    expect(Date.parse(approval?.commitAt ?? 'never')).to.be.at.most(ports.clock.now().getTime());
+    expect(Date.parse(commitAtOf(approval) ?? 'never')).to.be.at.most(ports.clock.now().getTime());
     const author = systemAuthor(ports, 'org_1');
     return await commitDue(ports, { operationId, author, notePosition: () => undefined });
   };
@@ -94,12 +95,12 @@ describe('the commit of a send', () => {
     expect(refused.details).to.include({ operation_id: operationId, retry_at: send?.retryAt });
     expect([draftStatus, await status()]).to.deep.equal(['in_review', 'pending_commit']);
     const { approval } = await rig.operation(operationId);
-    expect(approval).to.include({ commitAt: send?.retryAt, attempts: 1 });
+    expect(approval).to.nested.include({ commitAt: send?.retryAt, 'attempt.number': 1 });
     expect(Date.parse(approval?.expiresAt ?? '')).to.equal(startedAt + DAY_MS);
     rig.parts.clock.advance(60_000);
     rig.submission.course = { kind: 'accept' };
     expect((await rig.commit(KEY)).draft).to.include({ status: 'sent' });
-    expect((await rig.operation(operationId)).approval?.attempts).to.equal(2);
+    expect((await rig.operation(operationId)).approval?.attempt?.number).to.equal(2);
     expect(rig.submission.taken).to.have.length(1);
   });
 
@@ -131,9 +132,8 @@ describe('the commit of a send', () => {
     expect(await codeOf(rig.commit(KEY))).to.equal('approval_invalidated');
     expect(rig.submission.taken).to.deep.equal([]);
     expect(await status()).to.equal('invalidated');
-    expect((await rig.operation(rig.operationId(KEY))).approval?.invalidated?.reason).to.equal(
-      'manifest_mismatch',
-    );
+    const { approval } = await rig.operation(rig.operationId(KEY));
+    expect(endOf(approval)).to.have.nested.property('why.reason', 'manifest_mismatch');
     expect((await rig.draft(id)).status).to.equal('send_failed');
   });
 
@@ -182,8 +182,8 @@ describe('the commit of a send', () => {
       'CommitScheduled', 'CommitStarted', 'CommitAttemptFailed', 'CommitScheduled',
     ]); // prettier-ignore
     const { approval } = await rig.operation(operationId);
-    expect(approval?.lastError?.code).to.equal('quota_exceeded');
-    expect(approval?.commitAt).to.equal('2026-03-01T13:00:00.000Z');
+    expect(approval?.attempt?.error?.code).to.equal('quota_exceeded');
+    expect(commitAtOf(approval)).to.equal('2026-03-01T13:00:00.000Z');
     rig.parts.clock.advance(60 * 60_000);
     expect(await commitDueNow(rig.ports)).to.equal(true);
     expect([(await rig.draft(id)).status, await status()]).to.deep.equal(['sent', 'committed']);

@@ -1,3 +1,4 @@
+import { endOf } from '../../../../commands/operations/approval-state.ts';
 import { expect } from 'chai';
 import { actOnEmail } from '../../../../commands/email/act-on-email.ts';
 import { discardDraftCapability } from '../../../../commands/drafts/discard-draft.ts';
@@ -149,7 +150,7 @@ describe('a draft in review', () => {
     const { rig, id, chk } = await asked();
     const { output } = await rig.invoke(patchDraftCapability, patch(id), 'edit-1');
     expect(output).to.include({ status: 'open', version: 2, approval_id: null });
-    expect(await approvalOf(rig)).to.include({ end: 'superseded' });
+    expect(endOf(await approvalOf(rig))?.status).to.equal('superseded');
     expect(rig.frozenIds()).to.deep.equal([]);
     const again = await rig.ask(id, 'key-2');
     const { approval } = await rig.operation(again.operation_id ?? '');
@@ -165,7 +166,7 @@ describe('a draft in review', () => {
     await open.ask(draftId, KEY);
     await open.invoke(patchDraftCapability, patch(draftId), 'edit-2');
     expect((await open.draft(draftId)).status).to.equal('in_review');
-    expect(await approvalOf(open)).to.include({ end: null });
+    expect(endOf(await approvalOf(open))).to.equal(null);
     expect((await rig.draft(id)).status).to.equal('in_review');
   });
 
@@ -173,8 +174,8 @@ describe('a draft in review', () => {
     const { rig, id } = await asked();
     await rig.invoke(discardDraftCapability, { draft_id: id }, 'discard-1');
     const approval = await approvalOf(rig);
-    expect(approval).to.include({ end: 'invalidated' });
-    expect(approval?.invalidated?.reason).to.equal('draft_discarded');
+    expect(endOf(approval)).to.deep.include({ status: 'invalidated' });
+    expect(endOf(approval)).to.have.nested.property('why.reason', 'draft_discarded');
   });
 
   for (const [title, capability, input] of [
@@ -187,10 +188,12 @@ describe('a draft in review', () => {
       expect(await rejection(rig.invoke(capability, input(id), 'change-1', dying))).to.be.instanceOf(
         ProcessGone,
       );
-      expect(await approvalOf(rig)).to.include({ end: null });
+      expect(endOf(await approvalOf(rig))).to.equal(null);
       await settleReview(rig.newRun(), review);
       await settleReview(rig.newRun(), review);
-      expect((await approvalOf(rig))?.end).to.equal(title === 'edited' ? 'superseded' : 'invalidated');
+      expect(endOf(await approvalOf(rig))?.status).to.equal(
+        title === 'edited' ? 'superseded' : 'invalidated',
+      );
       expect(rig.frozenIds()).to.deep.equal([]);
     });
   }
@@ -222,7 +225,7 @@ describe('a draft whose check is over by the clock', () => {
     rig.parts.clock.advance(DAY_MS);
     const reply = await rig.ask(id, 'key-2');
     expect(reply).to.deep.include({ status: 'awaiting_approval', draft_id: id });
-    expect((await approvalOf(rig))?.end).to.equal('expired');
+    expect(endOf(await approvalOf(rig))?.status).to.equal('expired');
     expect(await rig.typesOf(`draft-${id}`)).to.deep.equal([
       'DraftStarted', 'DraftFrozen', 'DraftReleased', 'DraftFrozen',
     ]); // prettier-ignore
