@@ -1,16 +1,16 @@
 /** Reading `read.approval`. Organisation, visibility and status are conditions of the query. */
 import type { OperationsVisible } from '../commands/approvals/operation-sight.ts';
+import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
+import type { Position } from '../commands/values/position.ts';
 import type { Sql } from '../commands/ports/ports.ts';
-import type { OperationState } from '../commands/operations/operation.ts';
+import type { ApprovalRecord } from '../commands/operations/approval-record.ts';
 import type { ApprovalStatus } from '../commands/operations/approval-state.ts';
-import { APPROVER_LANE } from './approvals.ts';
+import { type ApprovalRow, recordOfRow } from './approval-rows.ts';
+import { APPROVER_LANE, OPEN } from './approvals.ts';
 
-/** As `approvalStatus` has it; `now` is SQL for the moment that is meant. */
+/** As `statusAt` of the write side; `now` is SQL for the moment that is meant. */
 export const statusAt = (now: string): string =>
-  `case when ended is not null then ended
-     when committing then case when has_unknown then 'commit_unknown' else 'committing' end
-     when expires_at <= ${now} then 'expired'
-     when granted then 'pending_commit' else 'awaiting_approval' end`;
+  `case when ${OPEN} and expires_at <= ${now} then 'expired' else status end`;
 
 /** Statuses that can hold before an end is written down. */
 const UNENDED: ReadonlySet<ApprovalStatus> = new Set([
@@ -41,8 +41,7 @@ export interface ApprovalPage {
 export interface ListedApproval {
   readonly id: string;
   readonly createdAt: Date;
-  /** As its stream tells it, without targets and steps. */
-  readonly state: OperationState;
+  readonly record: ApprovalRecord;
   readonly supersededBy: string | null;
 }
 
@@ -50,7 +49,7 @@ const OF_REQUESTER = 'requester_id = any($2::text[])';
 const VISIBLE = `(${OF_REQUESTER} or ($12 and approver_role = any($3::text[]))
   or mailbox_id = any(case when draft_id is null then $4::text[] else $5::text[] end))`;
 const FOR_APPROVER = `approver_role = any($3::text[]) and not (exclude_owner and ${OF_REQUESTER})
-  and not voters && $2::text[] and ended is null and not granted and not committing and expires_at > $9`;
+  and not voters && $2::text[] and status = 'awaiting_approval' and expires_at > $9`;
 
 /** One page, newest first. However many approvals there are, an index is walked for each of a few lists. */
 export async function listApprovals(
@@ -71,7 +70,7 @@ export async function listApprovals(
     // As one condition that says nothing to the planner: it would guess that few rows fit, and sort all of a lane.
     `case when ${fits.join(' and ')} then true else false end`,
     '($6::timestamptz is null or (created_at, id) < ($6::timestamptz, $7))',
-    ...(statuses?.every((status) => UNENDED.has(status)) === true ? ['ended is null'] : []),
+    ...(statuses?.every((status) => UNENDED.has(status)) === true ? ['ended_at is null'] : []),
   ];
   const newest = 'order by created_at desc, id desc limit $10';
   const found = lanes.map(
@@ -80,13 +79,10 @@ export async function listApprovals(
          select id, created_at from read.approval
          where ${column} = lane.value and ${conditions.join(' and ')} ${newest}) newest`,
   );
-  const rows = await sql.query<{
-    id: string;
-    created_at: Date;
-    state: OperationState;
-    superseded_by: string | null;
-  }>(
-    `select a.id, a.created_at, a.state, ${supersededBy('a.id')} as superseded_by
+  const rows = await sql.query<
+    ApprovalRow & { readonly superseded_by: string | null } & Readonly<Record<string, unknown>>
+  >(
+    `select a.*, ${supersededBy('a.id')} as superseded_by
      from (select * from (${found.join(' union ')}) each ${newest}) page join read.approval a using (id)
      order by a.created_at desc, a.id desc`,
     [
@@ -105,11 +101,11 @@ export async function listApprovals(
       ...lanes.map(({ values }) => values),
     ],
   );
-  return rows.map(({ id, created_at, state, superseded_by }) => ({
-    id,
-    createdAt: created_at,
-    state,
-    supersededBy: superseded_by,
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    record: recordOfRow(row),
+    supersededBy: row.superseded_by,
   }));
 }
 
@@ -150,4 +146,133 @@ export async function findSuccessor(sql: Sql, id: string, asOf: Date | null): Pr
     [id, asOf],
   );
   return row?.id ?? null;
+}
+
+export interface OpenApproval extends UndecidedApproval {
+  /** Null for an approval that sends nothing. */
+  readonly draftId: string | null;
+}
+
+/** What is asked of the open approvals. */
+export interface DueApprovalsQuery {
+  readonly now: Date;
+  readonly limit: number;
+  /** Operations that are left out. */
+  readonly except: readonly string[];
+}
+
+/** Approvals whose time is over and whose stream does not say so yet, the longest over first. */
+export const listOverdueApprovals = (sql: Sql, query: DueApprovalsQuery): Promise<readonly OpenApproval[]> =>
+  listOpen(sql, query, { condition: 'expires_at <= $3', order: 'expires_at' });
+
+export interface DueCommitsQuery extends DueApprovalsQuery {
+  /** So many of one mailbox at most, and fewer by each time it stands in `busy`. */
+  readonly ofOneMailbox: number;
+  readonly busy: readonly string[];
+}
+
+/** Approvals the gateway commits by itself, whose moment has come, the longest due first. */
+export const listDueCommits = (
+  sql: Sql,
+  { ofOneMailbox, busy, ...query }: DueCommitsQuery,
+): Promise<readonly OpenApproval[]> =>
+  listOpen(sql, query, {
+    condition: 'commit_at is not null and commit_at <= $3 and expires_at > $3',
+    order: 'commit_at',
+    fits: `place <= $4 - (select count(*) from unnest($5::text[]) as b(mailbox_id) where b.mailbox_id = due.mailbox_id)`,
+    parameters: [ofOneMailbox, busy],
+  });
+
+interface Wanted {
+  /** `$3` is the moment; `$4` and on are `parameters`. */
+  readonly condition: string;
+  readonly order: string;
+  /** Of `place`, the approval's number among those of its mailbox. Absent = all fit. */
+  readonly fits?: string;
+  readonly parameters?: readonly unknown[];
+}
+
+async function listOpen(
+  sql: Sql,
+  { now, limit, except }: DueApprovalsQuery,
+  { condition, order, fits = 'true', parameters = [] }: Wanted,
+): Promise<readonly OpenApproval[]> {
+  const rows = await sql.query<OpenRow & { readonly draft_id: string | null }>(
+    `select id, mailbox_id, org_id, draft_id from (
+       select *, row_number() over (partition by mailbox_id order by ${order}, id) as place from read.approval
+       where ${OPEN} and ${condition} and id <> all($1::text[])
+     ) due
+     where ${fits} order by ${order}, id limit $2`,
+    [except.map(approvalIdOf), limit, now, ...parameters],
+  );
+  return rows.map((row) => ({ ...undecidedApproval(row), draftId: row.draft_id }));
+}
+
+export interface UndecidedApproval {
+  readonly operationId: string;
+  readonly mailboxId: string;
+  readonly orgId: string | null;
+}
+
+export interface SuspectApproval extends UndecidedApproval {
+  /** Of the newest event that may have taken a target away. */
+  readonly suspectedAt: Position;
+}
+
+interface OpenRow {
+  readonly [column: string]: unknown;
+  readonly id: string;
+  readonly mailbox_id: string;
+  readonly org_id: string | null;
+}
+
+const undecidedApproval = ({ id, mailbox_id, org_id }: OpenRow): UndecidedApproval => ({
+  operationId: operationOfApproval(id),
+  mailboxId: mailbox_id,
+  orgId: org_id,
+});
+
+/** The last one of a page. */
+export type SuspectedPlace = Pick<SuspectApproval, 'operationId' | 'suspectedAt'>;
+
+/** Those with a target that an event after this place may have taken away, in the order of the events. */
+export async function listSuspectApprovals(
+  sql: Sql,
+  { after, limit }: { readonly after: SuspectedPlace; readonly limit: number },
+): Promise<readonly SuspectApproval[]> {
+  const rows = await sql.query<OpenRow & { readonly suspected: string }>(
+    `select id, mailbox_id, org_id, suspected from read.approval
+     where ${OPEN} and suspected > 0 and (suspected, id) > ($1, $2) order by suspected, id limit $3`,
+    [after.suspectedAt, approvalIdOf(after.operationId), limit],
+  );
+  return rows.map((row) => ({ ...undecidedApproval(row), suspectedAt: BigInt(row.suspected) }));
+}
+
+/** Whose approvals: of these requesters, with a vote of these people, on these mailboxes; null = all there are. */
+export type Whose =
+  | { readonly requesters: readonly string[] }
+  | { readonly voters: readonly string[] }
+  | { readonly mailboxes: readonly string[] }
+  | null;
+
+/** By id, after the one named. */
+export async function listUndecidedApprovals(
+  sql: Sql,
+  whose: Whose,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<readonly UndecidedApproval[]> {
+  const [condition, values] = conditionOf(whose);
+  const rows = await sql.query<OpenRow>(
+    `select id, mailbox_id, org_id from read.approval
+     where ${OPEN} and ${condition} and id > $2 order by id limit $3`,
+    [values, approvalIdOf(after), limit],
+  );
+  return rows.map(undecidedApproval);
+}
+
+function conditionOf(whose: Whose): readonly [sql: string, values: readonly string[]] {
+  if (whose === null) return ['$1::text[] is not null', []];
+  if ('requesters' in whose) return ['requester_id = any($1::text[])', whose.requesters];
+  if ('voters' in whose) return ['voters && $1::text[]', whose.voters];
+  return ['mailbox_id = any($1::text[])', whose.mailboxes];
 }

@@ -1,63 +1,71 @@
-/** `read.approval`: every approval as the stream of its operation tells it, for lists and for whoever ends or commits approvals. */
-import { approvalIdOf } from '../commands/operations/operation-id.ts';
-import { operation, type OperationState } from '../commands/operations/operation.ts';
-import { countsOf } from '../commands/operations/operation-progress.ts';
-import { type ApprovalState, commitAtOf, wasGranted } from '../commands/operations/approval-state.ts';
-import { forgetTargets, keepTargets, suspectLost } from './approval-targets.ts';
-import type { Batch, ProjectedEvent, Projection } from './projection.ts';
-import { splitStreamName } from './projection.ts';
+/** `read.approval`: every approval as lists show it, texts still sealed, and `read.approval_target`: the messages it is about. */
+import { takesAway } from '../commands/messages/actions.ts';
+import { approvalIdOf, operationOfApproval } from '../commands/operations/operation-id.ts';
+import { type ApprovalRow, evolveKnown, type Known, type Start } from './approval-rows.ts';
+import {
+  type Batch,
+  type ProjectedEvent,
+  type Projection,
+  splitStreamName,
+  type Tables,
+} from './projection.ts';
 
-type OperationFact = Parameters<typeof operation.evolve>[1];
-
-/** Column → type, in the order of the table. The state is the one of the write side, sealed texts sealed. */
+/** Column → type, in the order of the table. */
 const COLUMNS = {
   id: 'text',
   org_id: 'text',
   mailbox_id: 'text',
   requester_id: 'text',
+  requester_type: 'text',
+  reason: 'text',
+  policy: 'jsonb',
+  requested: 'jsonb',
   draft_id: 'text',
-  /** Null where nobody is asked. */
+  /** Null where no person decides. */
   approver_role: 'text',
   exclude_owner: 'boolean',
+  votes: 'jsonb',
   voters: 'text[]',
-  granted: 'boolean',
-  committing: 'boolean',
-  has_unknown: 'boolean',
-  ended: 'text',
+  /** As recorded; expiry by the clock is added by `statusAt`. */
+  status: 'text',
+  was_granted: 'boolean',
   expires_at: 'timestamptz',
   commit_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  cancel_reason: 'text',
+  invalidated: 'jsonb',
+  attempts: 'int',
+  error: 'jsonb',
+  results: 'jsonb',
+  counts: 'jsonb',
   supersedes: 'text',
   /** Position of the newest event that may have taken a target away; 0 = none did. */
   suspected: 'bigint',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
-  state: 'jsonb',
 } as const;
-type Row = Readonly<Record<keyof typeof COLUMNS, unknown>>;
 const columns = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
-
-const NULLABLE: readonly string[] = [
-  'org_id',
-  'draft_id',
-  'approver_role',
-  'ended',
-  'commit_at',
-  'supersedes',
+const NOT_NULL: readonly string[] = [
+  ...['id', 'mailbox_id', 'requester_id', 'requester_type', 'policy', 'requested', 'exclude_owner', 'votes'],
+  ...['voters', 'status', 'was_granted', 'expires_at', 'attempts', 'suspected', 'created_at', 'updated_at'],
 ];
 
 /** Organisation and role in one: an index on the organisation alone would look as good to the planner, and walk all of it. */
 export const APPROVER_LANE = `(org_id || ' ' || approver_role)`;
 
+/** Waits for a decision or a commit. As partial indexes have it, word for word. */
+export const OPEN = `status in ('awaiting_approval', 'pending_commit')`;
+
 export const approvals: Projection = {
   name: 'approvals',
-  version: 4,
+  version: 5,
   tables: ['approval', 'approval_start', 'approval_target'],
   create: (tableOf) => [
     `create table ${tableOf('approval')} (${columns
-      .map((name) => `${name} ${COLUMNS[name]}${NULLABLE.includes(name) ? '' : ' not null'}`)
+      .map((name) => `${name} ${COLUMNS[name]}${NOT_NULL.includes(name) ? ' not null' : ''}`)
       .join(', ')}, primary key (id))`,
     // Operations whose first append was cut in two by the end of a batch: it is not known yet whether they wait.
-    `create table ${tableOf('approval_start')} (id text primary key, state jsonb not null)`,
+    `create table ${tableOf('approval_start')} (id text primary key, start jsonb not null)`,
     // The messages that approvals which have not ended are about.
     `create table ${tableOf('approval_target')} (message_id text, approval_id text, primary key (message_id, approval_id))`,
     // Also for `apply`, which forgets the targets of what ended.
@@ -69,20 +77,18 @@ export const approvals: Projection = {
     return [
       ...newestOf.flatMap((of) => [
         `create index on ${table} (${of}, created_at desc, id desc)`,
-        `create index on ${table} (${of}, created_at desc, id desc) where ended is null`,
+        `create index on ${table} (${of}, created_at desc, id desc) where ended_at is null`,
       ]),
-      `create index on ${table} (expires_at) where ended is null and not committing`,
-      `create index on ${table} (expires_at) where ended = 'expired' and not granted`,
+      `create index on ${table} (expires_at) where ${OPEN}`,
+      `create index on ${table} (expires_at) where status = 'expired' and not was_granted`,
       `create index on ${table} (commit_at) where commit_at is not null`,
       `create index on ${table} (supersedes) where supersedes is not null`,
-      `create index on ${table} (suspected, id) where ended is null and suspected > 0`,
-      `create index on ${table} using gin (voters) where ended is null`,
+      `create index on ${table} (suspected, id) where ${OPEN} and suspected > 0`,
+      `create index on ${table} using gin (voters) where ${OPEN}`,
     ];
   },
   apply: async (batch) => {
-    const ofOperations = batch.events.filter(
-      ({ streamName, fact }) => streamName.startsWith('operation-') && operation.catalogue.has(fact.type),
-    );
+    const ofOperations = batch.events.filter(({ streamName }) => streamName.startsWith('operation-'));
     if (ofOperations.length > 0) await foldInto(batch, ofOperations);
     await suspectLost(batch);
   },
@@ -93,49 +99,60 @@ const LAST_OF_START = 1n;
 
 async function foldInto(batch: Batch, events: readonly ProjectedEvent[]): Promise<void> {
   const byOperation = Map.groupBy(events, ({ streamName }) => splitStreamName(streamName).id);
-  const known = await statesBefore(batch, byOperation);
-  const waiting: [string, OperationState][] = [];
-  const begun: [string, OperationState][] = [];
-  for (const [id, some] of byOperation) {
-    const before = known.get(id) ?? (some[0]?.revision === 0n ? operation.initial : null);
-    if (before === null) continue;
-    const state = some.reduce((now, { fact }) => operation.evolve(now, fact as OperationFact), before);
-    if (state.approval !== null) waiting.push([id, state]);
-    else if ((some.at(-1)?.revision ?? 0n) <= LAST_OF_START) begun.push([id, state]);
-  }
-  await keepStarts(batch, byOperation, begun);
-  if (waiting.length === 0) return;
-  await upsert(
+  const known = await knownBefore(batch, byOperation);
+  const after = [...byOperation].flatMap(([id, some]) => {
+    const before = known.get(id) ?? (some[0]?.revision === 0n ? NOTHING : null);
+    if (before === null) return [];
+    const now = some.reduce((each, { fact }) => evolveKnown(id, each, fact), before);
+    return [{ id, ...now, isNew: before.row === null, last: some.at(-1)?.revision ?? 0n }];
+  });
+  await keepStarts(
     batch,
-    waiting.map(([id, state]) => rowOf(id, state)),
+    byOperation,
+    after.flatMap(({ id, start, row, last }) =>
+      start !== null && row === null && last <= LAST_OF_START ? [[id, start] as const] : [],
+    ),
   );
-  const isAsked = ([id]: (typeof waiting)[0]): boolean => known.get(id)?.approval == null;
-  await keepTargets(batch, waiting.filter(isAsked));
+  const rows = after.flatMap(({ row }) => row ?? []);
+  if (rows.length === 0) return;
+  await upsert(batch, rows);
+  await keepTargets(
+    batch,
+    after.flatMap(({ start, row, isNew }) => (isNew && row !== null && start !== null ? [start] : [])),
+  );
   await forgetTargets(
     batch,
-    waiting.flatMap(([id, { approval }]) => (approval?.phase !== 'ended' ? [] : [approvalIdOf(id)])),
+    rows.flatMap(({ id, ended_at }) => (ended_at === null ? [] : [id])),
   );
 }
 
+const NOTHING: Known = { start: null, row: null };
+
 /** What is known of operations that began before this batch: of those that wait, and of those cut in two. */
-async function statesBefore(
+async function knownBefore(
   { sql, tableOf }: Batch,
   byOperation: ReadonlyMap<string, readonly ProjectedEvent[]>,
-): Promise<ReadonlyMap<string, OperationState>> {
+): Promise<ReadonlyMap<string, Known>> {
   const older = [...byOperation].flatMap(([id, some]) => (some[0]?.revision === 0n ? [] : [id]));
   if (older.length === 0) return new Map();
-  const rows = await sql.query<{ id: string; state: OperationState }>(
-    `select 'opn' || substr(id, 4) as id, state from ${tableOf('approval')} where id = any($1::text[])
-     union all select id, state from ${tableOf('approval_start')} where id = any($2::text[])`,
-    [older.map(approvalIdOf), older],
+  const rows = await sql.query<ApprovalRow & Readonly<Record<string, unknown>>>(
+    `select * from ${tableOf('approval')} where id = any($1::text[])`,
+    [older.map(approvalIdOf)],
   );
-  return new Map(rows.map(({ id, state }) => [id, state]));
+  const starts = await sql.query<{ id: string; start: Start }>(
+    `select id, start from ${tableOf('approval_start')} where id = any($1::text[])`,
+    [older],
+  );
+  return new Map<string, Known>([
+    ...starts.map(({ id, start }) => [id, { start, row: null }] as const),
+    ...rows.map((row) => [operationOfApproval(row.id), { start: null, row }] as const),
+  ]);
 }
 
 async function keepStarts(
   { sql, tableOf }: Batch,
   byOperation: ReadonlyMap<string, readonly ProjectedEvent[]>,
-  begun: readonly (readonly [string, OperationState])[],
+  begun: readonly (readonly [string, Start])[],
 ): Promise<void> {
   const goneOn = [...byOperation].flatMap(([id, some]) => {
     const first = some[0]?.revision ?? 0n;
@@ -144,13 +161,13 @@ async function keepStarts(
   const table = tableOf('approval_start');
   if (goneOn.length > 0) await sql.query(`delete from ${table} where id = any($1::text[])`, [goneOn]);
   if (begun.length === 0) return;
-  await sql.query(`insert into ${table} (id, state) select * from unnest($1::text[], $2::jsonb[])`, [
+  await sql.query(`insert into ${table} (id, start) select * from unnest($1::text[], $2::jsonb[])`, [
     begun.map(([id]) => id),
-    begun.map(([, state]) => JSON.stringify(state)),
+    begun.map(([, start]) => JSON.stringify(start)),
   ]);
 }
 
-async function upsert({ sql, tableOf }: Batch, rows: readonly Row[]): Promise<void> {
+async function upsert({ sql, tableOf }: Batch, rows: readonly ApprovalRow[]): Promise<void> {
   const changed = columns
     .filter((name) => name !== 'id' && name !== 'suspected')
     .map((name) => `${name} = excluded.${name}`);
@@ -160,37 +177,59 @@ async function upsert({ sql, tableOf }: Batch, rows: readonly Row[]): Promise<vo
     `insert into ${tableOf('approval')} (${names})
      select ${names} from jsonb_to_recordset($1::jsonb) as r(${fields.join(', ')})
      on conflict (id) do update set ${changed.join(', ')}`,
-    [JSON.stringify(rows)],
+    [JSON.stringify(rows.map((row) => ({ suspected: 0, ...row })))],
   );
 }
 
-function rowOf(id: string, state: OperationState): Row {
-  const { submitted, mailboxId, approval } = state;
-  if (submitted === null || approval === null) throw new Error(`operation ${id} has no approval`);
-  return {
-    id: approvalIdOf(id),
-    org_id: submitted.orgId,
-    mailbox_id: mailboxId,
-    requester_id: submitted.by.id,
-    ...asked(approval),
-    granted: wasGranted(approval),
-    committing: approval.phase === 'committing',
-    has_unknown: (countsOf(state)?.unknown ?? 0) > 0,
-    ended: approval.phase === 'ended' ? approval.end.status : null,
-    expires_at: approval.expiresAt,
-    commit_at: commitAtOf(approval),
-    suspected: 0,
-    created_at: approval.requestedAt,
-    updated_at: state.updatedAt,
-    // What it was resolved to stands in the manifest.
-    state: { ...state, targets: [], rfcMessageIds: null, steps: [] },
-  };
+/** Keeps what new approvals are about. */
+async function keepTargets({ sql, tableOf }: Tables, asked: readonly Start[]): Promise<void> {
+  const targets = asked.flatMap(({ id, targets }) => targets.map((messageId) => [messageId, id] as const));
+  if (targets.length === 0) return;
+  await sql.query(
+    `insert into ${tableOf('approval_target')} (message_id, approval_id)
+     select distinct * from unnest($1::text[], $2::text[]) on conflict do nothing`,
+    [targets.map(([messageId]) => messageId), targets.map(([, approvalId]) => approvalId)],
+  );
 }
 
-const asked = ({ requested, terms, votes }: ApprovalState) => ({
-  draft_id: requested.draft_id,
-  supersedes: requested.supersedes,
-  approver_role: terms.quorum > 0 ? terms.approver_role : null,
-  exclude_owner: terms.exclude_owner,
-  voters: votes.map(({ by }) => by.id),
-});
+async function forgetTargets({ sql, tableOf }: Tables, approvalIds: readonly string[]): Promise<void> {
+  if (approvalIds.length === 0) return;
+  await sql.query(`delete from ${tableOf('approval_target')} where approval_id = any($1::text[])`, [
+    approvalIds,
+  ]);
+}
+
+/** Marks the open approvals about messages that the events of the batch may have taken away. */
+async function suspectLost({ events, sql, tableOf }: Batch): Promise<void> {
+  const approval = tableOf('approval');
+  const left = events.flatMap((event) => leftBy(event).map((id) => [id, String(event.position)] as const));
+  if (left.length > 0) {
+    await sql.query(
+      `update ${approval} a set suspected = s.position from (
+         select t.approval_id, max(l.position) as position from ${tableOf('approval_target')} t
+         join unnest($1::text[], $2::bigint[]) as l(message_id, position) using (message_id) group by 1
+       ) s where a.id = s.approval_id and a.ended_at is null`,
+      [left.map(([id]) => id), left.map(([, position]) => position)],
+    );
+  }
+  for (const { fact, position } of events) {
+    if (fact.type !== 'FolderReset') continue;
+    await sql.query(
+      `update ${approval} set suspected = $2 where mailbox_id = $1 and ended_at is null and draft_id is null`,
+      [fact.data.mailbox_id, position],
+    );
+  }
+}
+
+/** Ids of messages that are not at their place any more, or are marked as deleted there. */
+function leftBy({ fact }: ProjectedEvent): readonly string[] {
+  if (fact.type === 'MailboxChangesObserved') {
+    return fact.data.changes.flatMap(({ kind, locator, previous }) =>
+      kind === 'deleted' || (kind === 'moved' && previous === undefined) ? [locator] : [],
+    );
+  }
+  if (fact.type !== 'ActionOutcomesRecorded' && fact.type !== 'ActionsReconciled') return [];
+  return fact.data.results.flatMap(({ action, outcome, message_id, new_message_id }) =>
+    takesAway({ type: action }) && outcome === 'done' && new_message_id !== message_id ? [message_id] : [],
+  );
+}

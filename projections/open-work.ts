@@ -1,6 +1,7 @@
 /** What waits for somebody, in numbers: of all organisations, for whoever watches over the gateway. */
 import type { Sql } from '../commands/ports/ports.ts';
 import { statusAt } from './approval-queries.ts';
+import { OPEN } from './approvals.ts';
 import { UNSETTLED } from './operations.ts';
 
 export interface OpenWork {
@@ -21,16 +22,15 @@ type Column =
 export async function countOpenWork(sql: Sql, now: Date): Promise<OpenWork> {
   const [row] = await sql.query<Record<Column, string>>(
     `select waiting.*,
-       (select count(*) from read.approval where ended = 'expired' and not granted
+       (select count(*) from read.approval where status = 'expired' and not was_granted
           and expires_at > $1::timestamptz - interval '1 day') as approvals_expired,
        (select count(*) from read.operation where ${UNSETTLED} and state = 'unknown') as operations_unknown,
        (select count(*) from read.send s where phase = 'waiting' and (not told or exists (
-          select from read.approval where id = 'chk' || substr(operation_id, 4) and ended is null))) as sends_waiting
+          select from read.approval where id = 'chk' || substr(operation_id, 4) and ended_at is null))) as sends_waiting
      from (
        select count(*) as approvals_waiting,
          coalesce(greatest(extract(epoch from $1 - min(created_at)), 0), 0) as oldest_approval
-       from read.approval where ended is null and not committing and approver_role is not null
-         and ${statusAt('$1')} = 'awaiting_approval'
+       from read.approval where ${OPEN} and approver_role is not null and ${statusAt('$1')} = 'awaiting_approval'
      ) waiting`,
     [now],
   );

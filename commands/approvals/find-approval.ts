@@ -7,6 +7,7 @@ import type { ApprovalState } from '../operations/approval-state.ts';
 import { personBehind } from '../operations/eligible-approvers.ts';
 import { operation, type OperationState } from '../operations/operation.ts';
 import { operationOfApproval } from '../operations/operation-id.ts';
+import { approvalRecord } from '../operations/approval-record.ts';
 import { sightOf } from './operation-sight.ts';
 import { type Approval, approvalPayload } from '../operations/approval-payload.ts';
 
@@ -45,6 +46,6 @@ export const showApproval = async (
   state: OperationState,
 ): Promise<Approval> =>
   await approvalPayload(ports, {
-    ...{ operationId, state, supersededBy: null, now: ports.clock.now() },
+    ...{ record: approvalRecord(operationId, state), supersededBy: null, now: ports.clock.now() },
     viewerId: caller.principal.id,
   });

@@ -10,6 +10,7 @@ import type { MailboxScope } from '../values/scopes.ts';
 import { asReached } from '../kernel/searched-folders.ts';
 import { draft } from '../drafts/draft.ts';
 import { liesWithin } from '../drafts/load-draft.ts';
+import type { ApprovalRecord } from '../operations/approval-record.ts';
 import type { ApprovalTerms } from '../operations/approval-events.ts';
 import { fulfilsRole } from '../operations/eligible-approvers.ts';
 import { openManifest } from '../operations/manifest.ts';
@@ -57,18 +58,32 @@ export function operationsVisibleTo(
   };
 }
 
+/** What decides who may see an operation. */
+export interface SightedOperation extends Pick<OperationState, 'mailboxId'> {
+  readonly submitted: { readonly orgId: string | null; readonly by: { readonly id: string } } | null;
+  readonly approval: Pick<ApprovalRecord, 'requested'> | null;
+  readonly send: { readonly draftId: string } | null;
+  readonly targets: readonly { readonly message_id: string }[];
+  readonly steps: readonly { readonly folder?: number | undefined }[];
+}
+
+export const sightedApproval = (record: ApprovalRecord): SightedOperation => ({
+  ...{ mailboxId: record.mailboxId, approval: record, send: null, targets: [], steps: [] },
+  submitted: { orgId: record.orgId, by: record.requester },
+});
+
 /** Why somebody sees an operation: `approver` without any other right, which is recorded as a read. */
 export type Sight = 'own' | 'granted' | 'approver';
 
 /** By rights alone, whatever the folders of a grant. Null for what does not exist as far as the caller is concerned. */
-export function sightIn(visible: OperationsVisible, state: OperationState): Sight | null {
+export function sightIn(visible: OperationsVisible, state: SightedOperation): Sight | null {
   const { submitted, mailboxId, approval } = state;
   if (submitted?.orgId !== visible.orgId || mailboxId === null) return null;
   if (visible.mailboxIds?.includes(mailboxId) === false) return null;
   if (visible.principalIds.includes(submitted.by.id)) return 'own';
   const readable = draftIdOf(state) === null ? visible.messageMailboxIds : visible.draftMailboxIds;
   if (readable.includes(mailboxId)) return 'granted';
-  return approval !== null && isDecidable(visible, approval.terms) ? 'approver' : null;
+  return approval !== null && isDecidable(visible, approval.requested.terms) ? 'approver' : null;
 }
 
 type Asking = Pick<Context, 'caller' | 'ports'>;
@@ -77,7 +92,7 @@ type Asking = Pick<Context, 'caller' | 'ports'>;
  * The same, and a grant bound to folder roles shows only what lies in its folders. Throws `store_unavailable`.
  * Who asked for it, who is behind it and who may decide it sees it wherever it lies.
  */
-export async function sightOf(asking: Asking, state: OperationState): Promise<Sight | null> {
+export async function sightOf(asking: Asking, state: SightedOperation): Promise<Sight | null> {
   const visible = operationsVisibleTo(asking.caller, asking.ports.directory.state);
   const sight = sightIn(visible, state);
   if (sight !== 'granted' || (await isWithinReach(asking, state))) return sight;
@@ -99,17 +114,17 @@ export const operationsReadableBy = (caller: Caller, visible: OperationsVisible)
   caller.orgScopes.has('approvals:read') ? visible : { ...visible, principalIds: [], approverRoles: [] };
 
 /** For whoever sees the operation: throws `insufficient_scope` where he lacks what reading its approval would need. */
-export function assertMayRead(caller: Caller, state: OperationState): void {
+export function assertMayRead(caller: Caller, state: SightedOperation): void {
   const scope = scopeToSee(state);
   if (caller.orgScopes.has('approvals:read') || holdsOn(caller, state.mailboxId ?? '', scope)) return;
   throw lacks(caller, ['approvals:read', scope]);
 }
 
 /** The draft that is sent; null for an operation that sends nothing. */
-const draftIdOf = ({ send, approval }: Pick<OperationState, 'send' | 'approval'>): string | null =>
+const draftIdOf = ({ send, approval }: Pick<SightedOperation, 'send' | 'approval'>): string | null =>
   send?.draftId ?? approval?.requested.draft_id ?? null;
 
-const scopeToSee = (state: OperationState): MailboxScope =>
+const scopeToSee = (state: SightedOperation): MailboxScope =>
   draftIdOf(state) === null ? 'messages:read' : 'drafts:read';
 
 /** By whoever is signed in with such a role, whether he voted or still may. */
@@ -119,7 +134,7 @@ const isDecidable = (
 ): boolean => isPerson && quorum > 0 && approverRoles.includes(approver_role);
 
 /** True when every folder the operation is about is one that the caller's grant reaches. */
-async function isWithinReach({ caller, ports }: Asking, state: OperationState): Promise<boolean> {
+async function isWithinReach({ caller, ports }: Asking, state: SightedOperation): Promise<boolean> {
   const mailbox = ports.directory.state.mailboxes.get(state.mailboxId ?? '');
   const access = caller.mailboxes.get(state.mailboxId ?? '');
   if (!mailbox || !access) return false;
@@ -134,7 +149,7 @@ interface Bound {
 async function liesWithinFolders(
   { events, locators, personal }: Ports,
   { mailbox, access }: Bound,
-  state: OperationState,
+  state: SightedOperation,
 ): Promise<boolean> {
   const draftId = draftIdOf(state);
   if (draftId !== null) {
@@ -152,7 +167,7 @@ async function liesWithinFolders(
 /** Its messages, and where they are to go. Of what waits or waited only the manifest tells both; null once it was erased. */
 async function subjectOf(
   personal: Ports['personal'],
-  { approval, targets, steps }: OperationState,
+  { approval, targets, steps }: SightedOperation,
 ): Promise<{
   readonly targets: readonly { readonly message_id: string }[];
   readonly steps: readonly { readonly folder?: number | undefined }[];

@@ -5,25 +5,17 @@ import { ACTOR_TYPES } from '../values/event.ts';
 import { APPROVER_ROLES } from '../values/policy-document.ts';
 import type { PersonalData } from '../ports/ports.ts';
 import type { Sealed } from '../values/sealed.ts';
-import { OperationReply, type OperationState, replyOf } from './operation.ts';
+import { OperationReply, replyOf } from './operation.ts';
 import { OPERATION_STATES } from './operation-progress.ts';
 import { approvalIdOf } from './operation-id.ts';
 import { INVALIDATIONS } from './approval-events.ts';
-import {
-  APPROVAL_STATUSES,
-  type ApprovalEnd,
-  type ApprovalState,
-  type ApprovalStatus,
-  endOf,
-  isOpen,
-  type Vote,
-  wasGranted,
-} from './approval-state.ts';
+import type { ApprovalRecord } from './approval-record.ts';
+import { APPROVAL_STATUSES, type ApprovalStatus, isOpen, statusAt } from './approval-state.ts';
 import { approvalFacts, ApprovalFacts, isOwnRequest } from './approval-facts.ts';
 import { openWarnings } from './approval-warnings.ts';
 import { personBehind } from './eligible-approvers.ts';
 import { Manifest, openManifest } from './manifest.ts';
-import { progressAt, approvalStatusOf } from './approval-reply.ts';
+import { progressIn } from './approval-reply.ts';
 
 const VoteOfApproval = z.object({
   by: z.string(),
@@ -103,9 +95,7 @@ export const Approval = ListedApproval.extend({
 export type Approval = z.output<typeof Approval>;
 
 export interface ApprovalView {
-  readonly operationId: string;
-  /** Of an operation that has an approval; targets and steps are not looked at. */
-  readonly state: OperationState;
+  readonly record: ApprovalRecord;
   readonly supersededBy: string | null;
   /** The status is the one of this moment. */
   readonly now: Date;
@@ -122,25 +112,21 @@ interface Parts {
 
 /** What was sealed under a key that is erased is null. Throws `store_unavailable`. */
 export async function approvalPayload({ personal, directory }: Parts, view: ApprovalView): Promise<Approval> {
-  const { operationId, state, supersededBy, now } = view;
-  const { submitted, decided, mailboxId, approval } = state;
-  const status = approvalStatusOf(state, now);
-  if (!submitted || !decided || mailboxId === null || approval === null || status === null) {
-    throw new Error(`operation ${operationId} has no approval`);
-  }
+  const { record, supersededBy, now } = view;
+  const { operationId, mailboxId, requested } = record;
+  const { terms } = requested;
+  const status = statusAt(record.status, record.expiresAt, now);
   const open = (text: Sealed | null): Promise<string | null> =>
     text === null ? Promise.resolve(null) : personal.open(text);
-  const { requested, terms } = approval;
-  const end = endOf(approval);
   const [manifest, warnings, reason, cancelReason, votes] = await Promise.all([
     openFixed(personal, requested),
     open(requested.warnings ?? null),
-    open(submitted.reason),
-    open(end?.status === 'cancelled' ? end.reason : null),
-    Promise.all(approval.votes.map(async (vote) => voteOf(vote, await open(vote.reason)))),
+    open(record.reason),
+    open(record.cancelReason),
+    Promise.all(record.votes.map(async (vote) => ({ ...vote, reason: await open(vote.reason) }))),
   ]);
   const mailbox = directory.state.mailboxes.get(mailboxId);
-  const requester = requesterOf(submitted.by, directory.state);
+  const requester = requesterOf(record.requester, directory.state);
   return {
     id: approvalIdOf(operationId),
     status,
@@ -154,9 +140,9 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
     manifest,
     ...approvalFacts(directory.state, {
       ...{ manifest, mailbox, warnings: openWarnings(warnings) },
-      isOwn: isOwnRequest(directory.state, submitted.by, view.viewerId),
+      isOwn: isOwnRequest(directory.state, record.requester, view.viewerId),
     }),
-    policy: { version: decided.policy_version, rule_id: decided.rule_id },
+    policy: record.policy,
     quorum: {
       required: terms.quorum,
       approved: votes.filter(({ decision }) => decision === 'approve').length,
@@ -164,12 +150,12 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
       exclude_owner: terms.exclude_owner,
     },
     votes,
-    created_at: approval.requestedAt,
-    ...momentsOf(approval),
-    ...runByOf(approval, status, requester.id),
-    ...(end?.status === 'cancelled' ? { cancel_reason: cancelReason } : {}),
-    ...invalidationOf(end),
-    ...executionOf(view),
+    created_at: record.requestedAt,
+    ...momentsOf(record),
+    ...runByOf(record, status),
+    ...(record.status === 'cancelled' ? { cancel_reason: cancelReason } : {}),
+    ...invalidationOf(record),
+    ...executionOf(record, status),
     ...(supersededBy === null ? {} : { superseded_by: supersededBy }),
     names: {
       ...namesOf(directory.state, [requester.id, requester.on_behalf_of, ...votes.map(({ by }) => by)]),
@@ -181,7 +167,7 @@ export async function approvalPayload({ personal, directory }: Parts, view: Appr
 /** Null once it was erased. */
 async function openFixed(
   personal: Parts['personal'],
-  { manifest, content_hash }: ApprovalState['requested'],
+  { manifest, content_hash }: ApprovalRecord['requested'],
 ): Promise<Manifest | null> {
   const text = await personal.open(manifest);
   return text === null ? null : openManifest(text, content_hash);
@@ -214,50 +200,41 @@ const requesterOf = (
   ...(by.type === 'person' ? {} : { on_behalf_of: personBehind(state, by) }),
 });
 
-const voteOf = ({ by, decision, at, content_hash, own_request }: Vote, reason: string | null) => ({
-  by: by.id,
-  decision,
-  reason,
-  at,
-  content_hash,
-  own_request,
-});
-
-const momentsOf = (approval: ApprovalState) => ({
-  expires_at: approval.expiresAt,
-  ...(wasGranted(approval) ? { commit_by: approval.expiresAt } : {}),
-  ...(approval.phase === 'scheduled' ? { commit_at: approval.commitAt } : {}),
-  ...(approval.phase === 'ended' ? { ended_at: approval.endedAt } : {}),
+const momentsOf = ({ expiresAt, wasGranted, commitAt, endedAt }: ApprovalRecord) => ({
+  expires_at: expiresAt,
+  ...(wasGranted ? { commit_by: expiresAt } : {}),
+  ...(commitAt === null ? {} : { commit_at: commitAt }),
+  ...(endedAt === null ? {} : { ended_at: endedAt }),
 });
 
 /** An approval that the gateway does not commit lapses unless somebody does. */
 function runByOf(
-  { phase, terms, expiresAt }: ApprovalState,
+  { requested: { terms }, requester, wasGranted, commitAt, expiresAt }: ApprovalRecord,
   status: ApprovalStatus,
-  id: string,
 ): Pick<Approval, 'run_by'> {
-  if (!isOpen(status) || terms.auto_commit || phase === 'scheduled') return {};
-  return { run_by: { id, until: phase === 'awaiting' ? null : expiresAt, within_seconds: terms.commit_ttl } };
+  if (!isOpen(status) || terms.auto_commit || commitAt !== null) return {};
+  const until = wasGranted ? expiresAt : null;
+  return { run_by: { id: requester.id, until, within_seconds: terms.commit_ttl } };
 }
 
-function invalidationOf(end: ApprovalEnd | null): Pick<Approval, 'invalidated'> {
-  if (end?.status !== 'invalidated') return {};
-  const { reason, policy } = end.why;
+function invalidationOf({ invalidated }: ApprovalRecord): Pick<Approval, 'invalidated'> {
+  if (invalidated === null) return {};
+  const { reason, policy } = invalidated;
   if (policy === null) return { invalidated: { reason } };
   const { decision, rule_id, policy_version } = policy;
   return { invalidated: { reason, policy: { decision, rule_id, version: policy_version } } };
 }
 
-function executionOf({ operationId, state, now }: ApprovalView): Pick<Approval, 'execution'> {
-  const { approval, results, send } = state;
-  const attempt = approval?.attempt ?? null;
-  if (attempt === null) return {};
-  const error = send?.outcome == null ? attempt.error : send.outcome.error;
+function executionOf(
+  { operationId, attempts, error, results, counts }: ApprovalRecord,
+  status: ApprovalStatus,
+): Pick<Approval, 'execution'> {
+  if (attempts === 0) return {};
   return {
     execution: {
-      status: progressAt(state, now),
-      attempts: attempt.number,
-      results: results === null ? [] : replyOf(operationId, results).results,
+      status: progressIn(status, counts),
+      attempts,
+      results: replyOf(operationId, results).results,
       ...(error === null ? {} : { error: { code: error.code, message: error.message } }),
     },
   };

@@ -2,6 +2,7 @@
 import { approvalIdOf } from './operation-id.ts';
 import { type OperationReply, type OperationState, replyOf } from './operation.ts';
 import { countsOf, type OperationProgress, progressOf } from './operation-progress.ts';
+import type { Summary } from './operation-events.ts';
 import {
   type ApprovalState,
   type ApprovalStatus,
@@ -75,8 +76,10 @@ export const originalStatus = ({
   approval === null ? 'completed' : approval.terms.quorum === 0 ? 'pending_commit' : 'awaiting_approval';
 
 /** What runs under an approval has not begun, is under way, is over, or will never run. */
-export function progressAt(state: OperationState, now: Date): OperationProgress {
-  const status = approvalStatusOf(state, now);
+export const progressAt = (state: OperationState, now: Date): OperationProgress =>
+  progressIn(approvalStatusOf(state, now), countsOf(state));
+
+export function progressIn(status: ApprovalStatus | null, counts: Summary | null): OperationProgress {
   if (isOpen(status)) return 'waiting';
-  return isUnrun(status) ? 'not_run' : progressOf(countsOf(state));
+  return isUnrun(status) ? 'not_run' : progressOf(counts);
 }

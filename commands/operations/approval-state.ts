@@ -78,23 +78,29 @@ export const APPROVAL_STATUSES = [
 ] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
 
-/** `hasUnknown`: outcomes are recorded and one of them is unknown. An approval expires on access, recorded or not. */
-export function approvalStatus(
-  state: ApprovalState,
-  { now, hasUnknown }: { readonly now: Date; readonly hasUnknown: boolean },
-): ApprovalStatus {
+/** The status without the clock. `hasUnknown`: outcomes are recorded and one of them is unknown. */
+export function recordedStatus(state: ApprovalState, hasUnknown: boolean): ApprovalStatus {
   switch (state.phase) {
-    case 'ended':
-      return state.end.status;
-    case 'committing':
-      return hasUnknown ? 'commit_unknown' : 'committing';
     case 'awaiting':
-      return isOver(state, now) ? 'expired' : 'awaiting_approval';
+      return 'awaiting_approval';
     case 'granted':
     case 'scheduled':
-      return isOver(state, now) ? 'expired' : 'pending_commit';
+      return 'pending_commit';
+    case 'committing':
+      return hasUnknown ? 'commit_unknown' : 'committing';
+    case 'ended':
+      return state.end.status;
   }
 }
+
+/** The status at a time: what is open expires on access, recorded or not. */
+export const statusAt = (status: ApprovalStatus, expiresAt: string, now: Date): ApprovalStatus =>
+  isOpen(status) && isOver({ expiresAt }, now) ? 'expired' : status;
+
+export const approvalStatus = (
+  state: ApprovalState,
+  { now, hasUnknown }: { readonly now: Date; readonly hasUnknown: boolean },
+): ApprovalStatus => statusAt(recordedStatus(state, hasUnknown), state.expiresAt, now);
 
 /** True once the deadline of the next step has passed. */
 export const isOver = ({ expiresAt }: Pick<ApprovalState, 'expiresAt'>, now: Date): boolean =>
@@ -138,7 +144,9 @@ export const nextAttempt = (
 /** A scheduled commit may begin this late, milliseconds; after that the approval expires like any other. */
 const LATE_BY_MS = 5 * 60_000;
 
-const later = (a: string, b: number): string => new Date(Math.max(Date.parse(a), b)).toISOString();
+/** The deadline once a commit is scheduled. */
+export const scheduledUntil = (expiresAt: string, commitAt: string): string =>
+  new Date(Math.max(Date.parse(expiresAt), Date.parse(commitAt) + LATE_BY_MS)).toISOString();
 
 const requestedOf = ({
   requested,
@@ -185,7 +193,7 @@ function evolve(state: Exclude<ApprovalState, Ended>, fact: PastFact<Later>): Ap
       return { ...common, phase: 'granted', expiresAt: fact.data.commit_by };
     case 'CommitScheduled': {
       const { commit_at: commitAt } = fact.data;
-      const expiresAt = later(state.expiresAt, Date.parse(commitAt) + LATE_BY_MS);
+      const expiresAt = scheduledUntil(state.expiresAt, commitAt);
       return { ...common, phase: 'scheduled', commitAt, expiresAt };
     }
     case 'CommitStarted':

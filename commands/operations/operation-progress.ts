@@ -1,6 +1,6 @@
 /** Where an operation stands, as callers of `GET /operations` see it. */
 import { type OperationState, summarise } from './operation.ts';
-import type { Summary } from './operation-events.ts';
+import type { SendOutcome, Summary } from './operation-events.ts';
 
 /**
  * `waiting` for a decision or a commit; `running` until every item has an outcome (a send that is tried again later still
@@ -13,11 +13,14 @@ export type OperationProgress = (typeof OPERATION_STATES)[number];
 /** How many items ended how; null while it runs. */
 export function countsOf({ results, send }: OperationState): Summary | null {
   if (send === null) return results && summarise(results);
-  const { outcome } = send.outcome ?? {};
-  if (outcome === undefined) return null;
-  const nothing = { done: 0, failed: 0, unknown: 0 };
-  return { ...nothing, [outcome]: 1 };
+  return send.outcome && countsOfSend(send.outcome.outcome);
 }
+
+/** One message is one item. */
+export const countsOfSend = (outcome: SendOutcome['outcome']): Summary => ({
+  ...{ done: 0, failed: 0, unknown: 0 },
+  [outcome]: 1,
+});
 
 export function progressOf(counts: Summary | null): OperationProgress {
   if (counts === null) return 'running';

@@ -89,6 +89,12 @@ const intendedSend = (
 const sameItem = (a: ItemResult, b: ItemResult): boolean =>
   a.message_id === b.message_id && a.step === b.step;
 
+/** The results once some of them are known better. */
+export const reconciledResults = (
+  results: readonly ItemResult[] | null,
+  changed: readonly ItemResult[],
+): readonly ItemResult[] => (results ?? []).map((old) => changed.find((item) => sameItem(item, old)) ?? old);
+
 type Steps = {
   readonly [Type in OperationEvent['type']]: (
     state: OperationState,
@@ -125,9 +131,7 @@ const steps: Steps = {
   SendReconciled: ({ send }, { data }) => ({ send: send && { ...send, outcome: data } }),
   OperationResolved: () => ({}),
   ActionOutcomesRecorded: (_, { data }) => ({ results: data.results }),
-  ActionsReconciled: ({ results }, { data }) => ({
-    results: (results ?? []).map((old) => data.results.find((item) => sameItem(item, old)) ?? old),
-  }),
+  ActionsReconciled: ({ results }, { data }) => ({ results: reconciledResults(results, data.results) }),
   OperationCompleted: () => ({ completed: true }),
   ApprovalRequested: ofApproval,
   ApprovalVoteCast: ofApproval,

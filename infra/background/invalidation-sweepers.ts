@@ -11,7 +11,7 @@ import {
   type SuspectedPlace,
   type UndecidedApproval,
   type Whose,
-} from '../../projections/suspect-approvals.ts';
+} from '../../projections/approval-queries.ts';
 import type { RightsChange } from '../directory/changed-rights.ts';
 import { GrantExpiries } from './grant-expiries.ts';
 import type { Outcome, Room, Sweeper } from './run-sweeper.ts';

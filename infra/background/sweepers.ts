@@ -13,7 +13,7 @@ import { settleReview } from '../../commands/sending/release-draft.ts';
 import { settleSend } from '../../commands/sending/settle-send.ts';
 import { listLeftReviews } from '../../projections/draft-reviews.ts';
 import { listUnsentDrafts } from '../../projections/drafts.ts';
-import { listDueCommits, listOverdueApprovals } from '../../projections/open-approvals.ts';
+import { listDueCommits, listOverdueApprovals } from '../../projections/approval-queries.ts';
 import { listUnsettledOperations } from '../../projections/operations.ts';
 import { type DueSend, listDueSends } from '../../projections/sends.ts';
 import { type CopyWork, createDraftCopies, listCopyWork } from '../content-store/draft-copies.ts';

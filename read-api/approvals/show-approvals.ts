@@ -1,6 +1,12 @@
 /** Approvals as the API returns them: single ones from their streams, lists from the read model. */
+import { approvalRecord } from '../../commands/operations/approval-record.ts';
 import { z } from 'zod';
-import { operationsVisibleTo, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
+import {
+  operationsVisibleTo,
+  type Sight,
+  sightedApproval,
+  sightOf,
+} from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { notFound } from '../../commands/values/errors.ts';
 import {
@@ -10,7 +16,7 @@ import {
   listedApproval,
 } from '../../commands/operations/approval-payload.ts';
 import { operation, type OperationState } from '../../commands/operations/operation.ts';
-import { approvalIdOf, operationOfApproval } from '../../commands/operations/operation-id.ts';
+import { approvalIdOf } from '../../commands/operations/operation-id.ts';
 import {
   type ApprovalFilter,
   type ApprovalPage,
@@ -47,9 +53,13 @@ interface Shown {
 }
 
 /** Names the approval that superseded it, if there is one. */
-async function payloadOf({ caller, ports }: Context, { asOf, ...shown }: Shown): Promise<Approval> {
-  const supersededBy = await findSuccessor(ports.sql, approvalIdOf(shown.operationId), asOf);
-  return await approvalPayload(ports, { ...shown, supersededBy, viewerId: caller.principal.id });
+async function payloadOf(
+  { caller, ports }: Context,
+  { operationId, state, now, asOf }: Shown,
+): Promise<Approval> {
+  const supersededBy = await findSuccessor(ports.sql, approvalIdOf(operationId), asOf);
+  const record = approvalRecord(operationId, state);
+  return await approvalPayload(ports, { record, supersededBy, now, viewerId: caller.principal.id });
 }
 
 /** The preview may contain text of a message, so it is recorded as a read of that message. */
@@ -89,8 +99,8 @@ export async function showApprovals(
       before,
       limit,
       keyOf,
-      isShown: async ({ id, state }) => {
-        sights.set(id, await sightOf(context, state));
+      isShown: async ({ id, record }) => {
+        sights.set(id, await sightOf(context, sightedApproval(record)));
         return sights.get(id) !== null;
       },
     },
@@ -98,18 +108,12 @@ export async function showApprovals(
   const seen = shown.filter(({ id }) => sights.get(id) === 'approver');
   await recordSeen(
     context,
-    seen.map(({ id, state }) => ({ id: operationOfApproval(id), state })),
+    seen.map(({ record }) => ({ id: record.operationId, state: record })),
   );
   return {
     items: await Promise.all(
-      shown.map(({ id, state, supersededBy }) =>
-        listedApproval(ports, {
-          operationId: operationOfApproval(id),
-          state,
-          supersededBy,
-          now,
-          viewerId: caller.principal.id,
-        }),
+      shown.map(({ record, supersededBy }) =>
+        listedApproval(ports, { record, supersededBy, now, viewerId: caller.principal.id }),
       ),
     ),
     page: {

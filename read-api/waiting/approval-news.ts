@@ -1,4 +1,5 @@
 /** An approval for waiting requests: concurrent waits share one read of its stream and one rendering. */
+import { approvalRecord } from '../../commands/operations/approval-record.ts';
 import { streamOf } from '../../commands/kernel/decide-and-append.ts';
 import { type PastFact, readEvent } from '../../commands/values/event.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -53,7 +54,7 @@ export class ApprovalNews {
     ports: Ports,
     at: { readonly supersededBy: string | null; readonly now: Date },
   ): Promise<ShownApproval> {
-    const view = { operationId: this.#operationId, state: this.state, ...at };
+    const view = { record: approvalRecord(this.#operationId, this.state), ...at };
     const approval = await listedApproval(ports, view);
     return { approval, bytes: Buffer.byteLength(JSON.stringify(approval)) };
   }

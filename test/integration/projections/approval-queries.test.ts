@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { APPROVER_ROLES } from '../../../commands/values/policy-document.ts';
-import { APPROVAL_STATUSES } from '../../../commands/operations/approval-state.ts';
-import { approvalStatusOf } from '../../../commands/operations/approval-reply.ts';
+import { APPROVAL_STATUSES, statusAt } from '../../../commands/operations/approval-state.ts';
+import type { ApprovalRecord } from '../../../commands/operations/approval-record.ts';
 import {
   APPROVAL_PARTS,
   type ApprovalFilter,
@@ -10,7 +10,11 @@ import {
   type ListedApproval,
 } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
-import { type OperationsVisible, sightIn } from '../../../commands/approvals/operation-sight.ts';
+import {
+  type OperationsVisible,
+  sightedApproval,
+  sightIn,
+} from '../../../commands/approvals/operation-sight.ts';
 import { askedFor, type SampleCheck, wentOn } from '../../support/samples/sample-approvals.ts';
 import { ORG } from '../../support/samples/sample-history.ts';
 import { openRig, type Rig } from '../infra/projector/projector-rig.ts';
@@ -108,26 +112,25 @@ describe('listing approvals', () => {
 
 /** By what the write side and the single read say of it. */
 function isWanted(
-  { state }: ListedApproval,
+  { record }: ListedApproval,
   visible: OperationsVisible,
   { statuses, mailboxId, role }: ApprovalFilter,
   now: Date,
 ): boolean {
-  const status = approvalStatusOf(state, now);
-  if (status === null || sightIn(visible, state) === null) return false;
-  if (statuses?.includes(status) === false || (mailboxId ?? state.mailboxId) !== state.mailboxId)
+  const status = statusAt(record.status, record.expiresAt, now);
+  if (sightIn(visible, sightedApproval(record)) === null) return false;
+  if (statuses?.includes(status) === false || (mailboxId ?? record.mailboxId) !== record.mailboxId)
     return false;
-  if (role === 'approver') return status === 'awaiting_approval' && mayVote(state, visible);
-  return role === null || isOwn(state, visible);
+  if (role === 'approver') return status === 'awaiting_approval' && mayVote(record, visible);
+  return role === null || isOwn(record, visible);
 }
 
-const isOwn = ({ submitted }: ListedApproval['state'], { principalIds }: OperationsVisible): boolean =>
-  submitted !== null && principalIds.includes(submitted.by.id);
+const isOwn = ({ requester }: ApprovalRecord, { principalIds }: OperationsVisible): boolean =>
+  principalIds.includes(requester.id);
 
-function mayVote(state: ListedApproval['state'], visible: OperationsVisible): boolean {
-  if (state.approval === null) return false;
-  const { terms, votes } = state.approval;
-  const isExcluded = terms.exclude_owner && isOwn(state, visible);
-  const voted = votes.some(({ by }) => visible.principalIds.includes(by.id));
+function mayVote(record: ApprovalRecord, visible: OperationsVisible): boolean {
+  const { terms } = record.requested;
+  const isExcluded = terms.exclude_owner && isOwn(record, visible);
+  const voted = record.votes.some(({ by }) => visible.principalIds.includes(by));
   return terms.quorum > 0 && visible.approverRoles.includes(terms.approver_role) && !isExcluded && !voted;
 }

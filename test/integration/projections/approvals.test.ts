@@ -1,3 +1,6 @@
+import { operationOfApproval } from '../../../commands/operations/operation-id.ts';
+import { approvalRecord } from '../../../commands/operations/approval-record.ts';
+import { type ApprovalRow, recordOfRow } from '../../../projections/approval-rows.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AnyEvent } from '../../../commands/event-catalogue.ts';
@@ -8,8 +11,8 @@ import { operation } from '../../../commands/operations/operation.ts';
 import { countsOf } from '../../../commands/operations/operation-progress.ts';
 import { statusAt } from '../../../projections/approval-queries.ts';
 import { approvals } from '../../../projections/approvals.ts';
-import { listDueCommits, listOverdueApprovals } from '../../../projections/open-approvals.ts';
-import { listUndecidedApprovals } from '../../../projections/suspect-approvals.ts';
+import { listDueCommits, listOverdueApprovals } from '../../../projections/approval-queries.ts';
+import { listUndecidedApprovals } from '../../../projections/approval-queries.ts';
 import { projectedEvent } from '../../../projections/projection.ts';
 import { happened, openSample } from '../../support/samples/event-author.ts';
 import { askedFor, requestFacts, wentOn } from '../../support/samples/sample-approvals.ts';
@@ -61,6 +64,22 @@ describe('approvals', () => {
       'pending_commit',
       'awaiting_approval',
     ]);
+  });
+
+  it('lists what a single read answers, whatever happened', async () => {
+    const { events, sql } = rig;
+    await settle();
+    const rows = await sql.query<ApprovalRow & Readonly<Record<string, unknown>>>(
+      `select * from read.approval where id like 'chk_random%'`,
+    );
+    expect(rows).to.have.lengthOf(300);
+    for (const row of rows) {
+      const operationId = operationOfApproval(row.id);
+      const { state } = await loadAggregate(events, operation, operationId);
+      const { requester, ...record } = approvalRecord(operationId, state);
+      const { id, type } = requester;
+      expect(recordOfRow(row), operationId).to.deep.equal({ ...record, requester: { id, type } });
+    }
   });
 
   it('finds what is over, what is to be committed, and what is open on a mailbox', async () => {
