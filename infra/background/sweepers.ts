@@ -142,11 +142,7 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
     everyMs: MINUTE,
     atOnce: 4,
     pauses: { firstMs: MINUTE, mostMs: 15 * MINUTE },
-    find: () => {
-      const mailboxes = [...ports.directory.state.mailboxes.values()];
-      const removed = mailboxes.filter(({ state }) => state === 'removed').map(({ id }) => id);
-      return listUnsentDrafts(ports.sql, removed, MOST_LISTED);
-    },
+    find: () => listOrphans(ports),
     keyOf: draftIdOf,
     settle: async (orphan) => {
       await discardOrphan(ports, orphan);
@@ -181,6 +177,12 @@ const byDrafts = (ports: Ports): readonly Sweeper[] => [
     },
   }),
 ];
+
+function listOrphans({ directory, sql }: Ports): ReturnType<typeof listUnsentDrafts> {
+  const mailboxes = [...directory.state.mailboxes.values()];
+  const removed = mailboxes.filter(({ state }) => state === 'removed').map(({ id }) => id);
+  return listUnsentDrafts(sql, removed, MOST_LISTED);
+}
 
 const byMailboxes = (ports: Ports): readonly Sweeper[] => [
   row({
