@@ -3,9 +3,10 @@ import type { Log } from '../../commands/ports/ports.ts';
 import type { Appended, EventStore } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { DiskFull } from '../platform/disk-full.ts';
+import { AllStream } from './all-stream.ts';
 import { requireEvents, requireStreamName } from './append-checks.ts';
 import { AppendQueue } from './append-queue.ts';
-import { followAll } from './follow-all.ts';
+import { followAll, readKnownLog } from './follow-all.ts';
 import { KnownLog } from './known-log.ts';
 import { toJsonEvent } from './recorded-events.ts';
 import { StoreConnections } from './store-connections.ts';
@@ -64,6 +65,11 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
   const connections = new StoreConnections(url, log);
   const closed = new AbortController();
   const parts = { connections, reader, known, log, confirmMs: options.confirmTimeoutMs ?? 5_000 };
+  const all = new AllStream({
+    subscribe: (from, signal) => followAll(parts, from, AbortSignal.any([signal, closed.signal])),
+    readAll: (after, most) => readKnownLog(parts, after, most),
+    log,
+  });
   return {
     get trouble() {
       return known.trouble;
@@ -78,7 +84,7 @@ export function openEventStore(options: EventStoreOptions): ConnectedEventStore 
     },
     ...readsOf(reader, known),
     subscribeToAll: (from, signal, filter) =>
-      followAll(parts, from, AbortSignal.any([signal, closed.signal]), filter),
+      all.follow(from, AbortSignal.any([signal, closed.signal]), filter),
     close: async (): Promise<void> => {
       closed.abort();
       await Promise.all([lane.close(), reader.close(), connections.close()]);

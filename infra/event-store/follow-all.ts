@@ -1,6 +1,7 @@
-/** A subscription that outlives its connections. */
+/** The subscription to `$all`, which outlives its connections, and pages of `$all`; both only of the log that is known. */
 import type { Log } from '../../commands/ports/ports.ts';
-import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
 import { Backoff } from '../concurrency/backoff.ts';
 import { LogReplaced } from './known-log.ts';
@@ -40,7 +41,6 @@ export async function* followAll(
   parts: FollowParts,
   from: Position | null,
   signal: AbortSignal,
-  filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
   const place = from === null ? null : { commit: from, prepare: from };
   const progress: Progress = { place, backoff: new Backoff() };
@@ -50,13 +50,12 @@ export async function* followAll(
     try {
       if (!checked) await refuseBeyondEnd(parts.reader, from ?? -1n);
       checked = true;
-      yield* oneSubscription(parts, progress, signal, filter);
+      yield* oneSubscription(parts, progress, signal);
     } catch (error) {
       if (error instanceof CheckpointNotInLog) throw error;
       if (isOver()) return;
       const last = progress.place?.commit ?? null;
-      if (classifyFailure(error) === 'refused')
-        throw new CheckpointNotInLog(last, `is refused (${String(error)})`);
+      if (classifyFailure(error) === 'refused') throw refused(last, error);
       // Another log is told of once, by whoever compares.
       if (!(error instanceof LogReplaced))
         reportFailure(parts.log, 'subscribe', { from: String(last) }, error);
@@ -64,6 +63,31 @@ export async function* followAll(
     }
   }
 }
+
+/**
+ * Events of `$all` after a position, fewer than `most` only at the end of the log. Throws `CheckpointNotInLog`,
+ * `LogReplaced` or `store_unavailable`.
+ */
+export async function readKnownLog(
+  { reader, known }: Pick<FollowParts, 'reader' | 'known'>,
+  after: Position | null,
+  most: number,
+): Promise<readonly StoredEvent[]> {
+  const page = await reader.allAfter(after, most).catch(async (error: unknown) => {
+    if (classifyFailure(error) !== 'refused') throw error;
+    await known.compare();
+    throw refused(after, error);
+  });
+  // Afterwards: what another log answered meanwhile is not handed out.
+  await known.compare();
+  const last = page.at(-1);
+  if (last) known.hold(last);
+  else if (after !== null) await refuseBeyondEnd(reader, after);
+  return page;
+}
+
+const refused = (from: Position | null, error: unknown): CheckpointNotInLog =>
+  new CheckpointNotInLog(from, `is refused (${String(error)})`);
 
 /** What outlives a subscription. */
 interface Progress {
@@ -82,13 +106,12 @@ async function* oneSubscription(
   { connections, known, log, confirmMs }: FollowParts,
   progress: Progress,
   signal: AbortSignal,
-  filter: EventFilter | undefined,
 ): AsyncGenerator<SubscriptionItem, void, undefined> {
   const connection = connections.acquire();
   const setDeaf = (isDeaf: boolean): void => {
     known.setDeaf(progress, isDeaf);
   };
-  const options = { from: progress.place, filter, log, confirmMs, setDeaf };
+  const options = { from: progress.place, log, confirmMs, setDeaf };
   const feed = new SubscriptionFeed(connection.client, options);
   const stop = (): void => {
     feed.close();

@@ -100,10 +100,11 @@ export class StreamReader {
     await this.#connections.close();
   }
 
-  /** Forwards, the event at `from` included. */
+  /** Forwards, the event at `from` included. From the leader: a page that is not full is taken for the end of the log. */
   #pageOfAll(from: Position | null, maxCount: number): Promise<readonly StoredEvent[]> {
     const fromPosition = from === null || from < 0n ? START : { commit: from, prepare: from };
-    return this.#read((client) => client.readAll({ direction: FORWARDS, fromPosition, maxCount }));
+    const page = { direction: FORWARDS, fromPosition, maxCount, requiresLeader: true } as const;
+    return this.#read((client) => client.readAll(page));
   }
 
   /** From the leader: a follower may lag behind what this process has seen already. */

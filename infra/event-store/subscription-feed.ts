@@ -3,7 +3,7 @@
  * slow consumer; they are held back until every event received before them has been taken, so whoever stores a position
  * has seen all events up to it.
  */
-import { START, excludeSystemEvents, streamNameFilter } from '@eventstore/db-client';
+import { START, excludeSystemEvents } from '@eventstore/db-client';
 import type {
   AllStreamResolvedEvent,
   AllStreamSubscription,
@@ -12,7 +12,7 @@ import type {
   Position as StorePosition,
 } from '@eventstore/db-client';
 import type { Log } from '../../commands/ports/ports.ts';
-import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { SubscriptionItem } from '../../commands/ports/event-store.ts';
 import type { StoredEvent } from '../../commands/values/event.ts';
 import { toStoredEvent } from './recorded-events.ts';
 
@@ -38,7 +38,6 @@ export type Place = StorePosition;
 export interface FeedOptions {
   /** Behind what was handed out or looked through; null = from the start. */
   readonly from: Place | null;
-  readonly filter: EventFilter | undefined;
   readonly log: Log;
   /** How long the server may take to confirm the subscription. */
   readonly confirmMs: number;
@@ -65,12 +64,12 @@ export class SubscriptionFeed {
   /** Events left out since the last new one. */
   #repeated = 0;
 
-  constructor(client: EventStoreDBClient, { from, filter, log, confirmMs, setDeaf }: FeedOptions) {
+  constructor(client: EventStoreDBClient, { from, log, confirmMs, setDeaf }: FeedOptions) {
     this.#log = log;
     this.#setDeaf = setDeaf;
     this.#place = from;
     const subscription = client.subscribeToAll(
-      { fromPosition: from ?? START, filter: this.#serverFilter(filter) },
+      { fromPosition: from ?? START, filter: this.#ourEvents() },
       { highWaterMark: READ_AHEAD },
     );
     this.#subscription = subscription;
@@ -180,8 +179,8 @@ export class SubscriptionFeed {
     });
   }
 
-  #serverFilter(filter: EventFilter | undefined): Filter {
-    const options = {
+  #ourEvents(): Filter {
+    return excludeSystemEvents({
       maxSearchWindow: SEARCH_WINDOW,
       checkpointInterval: CHECKPOINT_WINDOWS,
       checkpointReached: (_subscription: AllStreamSubscription, { commit, prepare }: StorePosition): void => {
@@ -190,10 +189,7 @@ export class SubscriptionFeed {
         this.#checkpoint = { commit, prepare };
         this.#ring();
       },
-    };
-    return filter
-      ? streamNameFilter({ prefixes: [...filter.streamPrefixes], ...options })
-      : excludeSystemEvents(options);
+    });
   }
 
   #fail(error: Error): void {

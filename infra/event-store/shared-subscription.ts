@@ -1,0 +1,187 @@
+/** One subscription that several followers take from, each at its own pace. */
+import type { EventFilter, SubscriptionItem } from '../../commands/ports/event-store.ts';
+import type { Position } from '../../commands/values/position.ts';
+
+/** Items kept for the slowest follower. A follower that is further behind reads the log instead. */
+const MOST_KEPT = 1_000;
+
+/** A filtered follower gets a checkpoint after this many events that do not match. */
+const CHECKPOINT_EVERY = 1_024;
+
+/** The place of one follower. */
+export class Follower {
+  /** The position of the last event handed out or left out; -1n before the first. */
+  at: Position;
+  /** The number of its next item in the subscription it has joined. */
+  next = 0;
+  /** What it has joined. */
+  joined: SharedSubscription | null = null;
+  readonly #filter: EventFilter | undefined;
+  readonly #signal: AbortSignal;
+  #leftOut = 0;
+  #isCaughtUp = false;
+  #wake: ((nothing: null) => void) | null = null;
+
+  constructor(from: Position | null, filter: EventFilter | undefined, signal: AbortSignal) {
+    this.at = from ?? -1n;
+    this.#filter = filter;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.wake, { once: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.#signal.removeEventListener('abort', this.wake);
+    this.leave();
+  }
+
+  leave(): void {
+    this.joined?.leave(this);
+    this.joined = null;
+  }
+
+  /** The item as this follower gets it: null when it had it before, or when the filter leaves it out. */
+  select(item: SubscriptionItem): SubscriptionItem | null {
+    if (item.kind === 'caught-up') return this.#catchUp(item);
+    const position = item.kind === 'event' ? item.event.position : item.position;
+    if (position <= this.at) return null;
+    this.at = position;
+    this.#leftOut =
+      item.kind === 'checkpoint' || this.#matches(item.event.streamName) ? 0 : this.#leftOut + 1;
+    if (this.#leftOut === 0) return item;
+    return this.#leftOut % CHECKPOINT_EVERY === 0 ? { kind: 'checkpoint', position } : null;
+  }
+
+  /** Resolves with the next `wake`, or when the signal aborts. */
+  woken(): Promise<null> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  readonly wake = (): void => {
+    this.#wake?.(null);
+    this.#wake = null;
+  };
+
+  /** The end of the log is reported once, however often the subscription is opened again. */
+  #catchUp(item: SubscriptionItem): SubscriptionItem | null {
+    if (this.#isCaughtUp) return null;
+    this.#isCaughtUp = true;
+    return item;
+  }
+
+  #matches(streamName: string): boolean {
+    return !this.#filter || this.#filter.streamPrefixes.some((prefix) => streamName.startsWith(prefix));
+  }
+}
+
+export type Subscribe = (from: Position | null, signal: AbortSignal) => AsyncIterable<SubscriptionItem>;
+
+/**
+ * The fastest follower draws the next item, so a slow one holds up no other. An item is kept until every follower has taken
+ * it, at most `MOST_KEPT` of them: a follower that is further behind loses its place here.
+ */
+export class SharedSubscription {
+  /** The position of the last event received; -1n before the first. */
+  lastEvent: Position = -1n;
+  /** The position up to which everything was received: where it began, an event or a checkpoint. */
+  #reached: Position;
+  /** True once it has reached the end of the log. */
+  #isLive = false;
+  readonly #source: AsyncIterator<SubscriptionItem>;
+  readonly #ending = new AbortController();
+  readonly #followers = new Set<Follower>();
+  readonly #kept: SubscriptionItem[] = [];
+  /** The number of the first item kept. */
+  #first = 0;
+  #isDrawing = false;
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(subscribe: Subscribe, from: Position) {
+    this.#reached = from;
+    this.#source = subscribe(from < 0n ? null : from, this.#ending.signal)[Symbol.asyncIterator]();
+  }
+
+  /** True when nothing more comes: it failed or was ended. */
+  get isOver(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  /** From here on, everything that is received is kept for the follower. */
+  join(follower: Follower): void {
+    follower.next = this.#first + this.#kept.length;
+    follower.joined = this;
+    this.#followers.add(follower);
+  }
+
+  /** Ends the subscription with its last follower. */
+  leave(follower: Follower): void {
+    this.#followers.delete(follower);
+    if (this.#followers.size === 0) this.end();
+  }
+
+  /**
+   * The next item of a follower. `none-yet`: it is woken when there is more. `lost`: its items are kept no longer, or the
+   * subscription was ended; it goes on by reading the log. Throws what the subscription failed with.
+   */
+  take(follower: Follower): SubscriptionItem | 'none-yet' | 'lost' {
+    if (follower.next < this.#first) return 'lost';
+    const item = this.#kept[follower.next - this.#first];
+    if (item) {
+      follower.next += 1;
+      return item;
+    }
+    if (this.#failure) throw this.#failure.error;
+    if (this.isOver) return 'lost';
+    if (!this.#isDrawing) void this.#draw();
+    return 'none-yet';
+  }
+
+  /**
+   * Ends while it is still on the way to the end of the log, and not yet as far as a follower that has read the log. That one
+   * opens it again further on; the others read the log instead.
+   */
+  endIfBehind(follower: Follower): void {
+    if (!this.#isLive && follower.at > this.#reached) this.end();
+  }
+
+  /** Its followers read the log from their own places, and join the next one. */
+  end(): void {
+    if (this.isOver) return;
+    this.#ending.abort();
+    // A source that waits at its last item gives its connection back only now. What it ends with changes nothing.
+    void this.#source.return?.().catch(() => undefined);
+    this.#wakeAll();
+  }
+
+  async #draw(): Promise<void> {
+    this.#isDrawing = true;
+    try {
+      const result = await this.#source.next();
+      if (result.done === true) this.end();
+      else if (!this.isOver) this.#keep(result.value);
+    } catch (error) {
+      this.#failure = { error };
+      this.end();
+    }
+    this.#isDrawing = false;
+    this.#wakeAll();
+  }
+
+  #keep(item: SubscriptionItem): void {
+    if (item.kind === 'caught-up') this.#isLive = true;
+    else if (item.kind === 'checkpoint') this.#reached = item.position;
+    else this.#reached = this.lastEvent = item.event.position;
+    this.#kept.push(item);
+    const lowest = Math.min(...[...this.#followers].map(({ next }) => next));
+    const dropped = Math.max(lowest - this.#first, this.#kept.length - MOST_KEPT);
+    if (dropped <= 0) return;
+    this.#kept.splice(0, dropped);
+    this.#first += dropped;
+    for (const follower of this.#followers) if (follower.next < this.#first) this.#followers.delete(follower);
+  }
+
+  #wakeAll(): void {
+    for (const follower of this.#followers) follower.wake();
+  }
+}
