@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../process/config.ts';
 import { sentenceOf } from '../process/config-sentences.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import type { CorePorts } from '../process/open-core.ts';
+import type { CorePorts } from '../process/composition.ts';
 import { stopSignal } from './run-command.ts';
 
 const USAGE = `Commands:

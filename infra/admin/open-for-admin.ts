@@ -1,8 +1,8 @@
 /** The core for one command: on the stores of the running process when there is one, else opened and closed again. */
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Config } from '../process/config.ts';
-import { forCommand } from '../process/find-stores.ts';
-import type { Core } from '../process/open-core.ts';
+import { forCommand } from '../process/locate-stores.ts';
+import type { Core } from '../process/composition.ts';
 
 /** Tokens name the address they are for, so that of the running process is taken. Throws one sentence. */
 export async function openForAdmin(
@@ -14,6 +14,6 @@ export async function openForAdmin(
   const ownAddress = `http://${config.host}:${String(config.port)}`;
   const baseUrl = owner?.base_url ?? complete.baseUrl ?? ownAddress;
   // Most of the gateway, which nobody waits for when there are no stores.
-  const { openCore } = await import('../process/open-core.ts');
+  const { openCore } = await import('../process/composition.ts');
   return await openCore({ config: complete, log, baseUrl });
 }

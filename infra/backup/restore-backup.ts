@@ -9,7 +9,7 @@ import { stopOrphan } from '../postgres/embedded/postgres-orphan.ts';
 import { checkBackup } from './check-backup.ts';
 import { flushFolder } from './flush-folder.ts';
 import { loadBackup } from './load-backup.ts';
-import { UNFINISHED } from '../process/unfinished-restore.ts';
+import { UNFINISHED } from '../process/data-folder.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Manifest } from './backup-manifest.ts';
 import type { Report } from './row-tally.ts';

@@ -29,3 +29,15 @@ export async function requireGateway({ dataDir, database }: Config): Promise<voi
   if (database !== null || (await pathExists(join(dataDir, CLUSTER)))) return;
   throw new Error(`There is no gateway in ${dataDir}: set DATA_DIR to the folder of yours.`);
 }
+
+/** Where a restore makes the database; under its real name it stands only when it is whole. */
+export const UNFINISHED = 'postgres.unfinished';
+
+/** Throws one sentence: a start here would begin an empty home beside the one that was to come back. */
+export async function refuseUnfinishedRestore(dataDir: string): Promise<void> {
+  const folder = join(dataDir, UNFINISHED);
+  if (!(await pathExists(folder))) return;
+  throw new Error(
+    `A restore into ${dataDir} did not end: run it again, or remove ${folder} to begin an empty home.`,
+  );
+}

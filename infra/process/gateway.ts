@@ -11,7 +11,7 @@ import type { SyncTimes } from '../mail-sync/sync-times.ts';
 import { watchGateway } from '../observability/gateway-gauges.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { watchStores } from '../observability/store-gauges.ts';
-import { type Core, type CoreOptions, openCore } from './open-core.ts';
+import { type Core, type CoreOptions, openCore } from './composition.ts';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { leaseTimes } from '../postgres/leases.ts';
 import { type Projector, startProjector } from '../projector/projector.ts';

@@ -1,6 +1,6 @@
 /** What must answer before this process takes requests. */
 import type { Checks } from '../http/health-router.ts';
-import type { Core } from './open-core.ts';
+import type { Core } from './composition.ts';
 import { MOST_COUNTED } from '../projector/lag.ts';
 import type { Projector } from '../projector/projector.ts';
 

@@ -4,10 +4,10 @@ import { newSetUpLink } from '../../commands/organisation/set-up-organisation.ts
 import { loadConfig, type Environment, runsStoresOnly } from './config.ts';
 import { sentenceOf } from './config-sentences.ts';
 import { endRequested } from './end-signals.ts';
-import { withStores } from './find-stores.ts';
+import { withStores } from './locate-stores.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { createJsonLog } from '../observability/json-log.ts';
-import { openStores } from './open-stores.ts';
+import { openStores } from './start-stores.ts';
 import { awaitFolder, removeRunFile, runFactsOf, writeRunFile } from './run-file.ts';
 import { systemClock } from '../platform/system-clock.ts';
 

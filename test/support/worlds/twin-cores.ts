@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock, Ports } from '../../../commands/ports/ports.ts';
 import { loadConfig } from '../../../infra/process/config.ts';
-import { openCore } from '../../../infra/process/open-core.ts';
+import { openCore } from '../../../infra/process/composition.ts';
 import { systemClock } from '../../../infra/platform/system-clock.ts';
 import { testDatabase } from '../servers/postgres.ts';
 import { silentLog } from '../fakes/silent-log.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { jsonEvent, NO_STREAM, WrongExpectedVersionError } from '@eventstore/db-client';
 import { expect } from 'chai';
-import { refuseUnfinishedRestore } from '../../../../infra/process/unfinished-restore.ts';
+import { refuseUnfinishedRestore } from '../../../../infra/process/data-folder.ts';
 import { readManifest } from '../../../../infra/backup/backup-manifest.ts';
 import { MIGRATIONS } from '../../../../infra/postgres/migrate.ts';
 import { readPostmasterFile } from '../../../../infra/postgres/embedded/postgres-orphan.ts';

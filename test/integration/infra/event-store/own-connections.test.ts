@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../../../infra/process/config.ts';
 import { openEventStore } from '../../../../infra/event-store/event-store-client.ts';
-import { openStores } from '../../../../infra/process/open-stores.ts';
+import { openStores } from '../../../../infra/process/start-stores.ts';
 import { testDatabase } from '../../../support/servers/postgres.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';
 

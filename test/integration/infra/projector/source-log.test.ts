@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../../../infra/process/config.ts';
-import { openCore } from '../../../../infra/process/open-core.ts';
+import { openCore } from '../../../../infra/process/composition.ts';
 import {
   claimReadModels,
   forgetSourceLog,

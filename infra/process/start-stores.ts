@@ -1,10 +1,9 @@
-/** Postgres and event store, other people's or embedded ones: what a process with stores only is made of. */
+/** Connects to Postgres and the event store that the settings name, or starts embedded ones. */
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import type { Log } from '../../commands/ports/ports.ts';
-import { refuseUnfinishedRestore } from './unfinished-restore.ts';
+import { openDataFolder, refuseUnfinishedRestore } from './data-folder.ts';
 import type { Config } from './config.ts';
-import { openDataFolder } from './data-folder.ts';
 import { openNodeAccess } from '../event-store/node/node-access.ts';
 import { type EventNode, startEventNode } from '../event-store/node/start-event-node.ts';
 import { reachEventStore } from '../event-store/reach-event-store.ts';
@@ -20,11 +19,11 @@ export interface StoresOptions {
   /** What it leaves open is embedded here. */
   readonly config: Config;
   readonly log: Log;
-  /** Told before each long step. */
+  /** Called before each long step. */
   readonly progress?: (step: string) => void;
   /**
-   * A store of somebody else's that is away at the start is waited for until this aborts; its reason is thrown then. Absent =
-   * a store that is away is an error at once.
+   * A start waits for an external store that does not answer until this aborts; then its reason is thrown. Absent = such a
+   * store is an error at once.
    */
   readonly ending?: AbortSignal;
 }
@@ -90,7 +89,7 @@ async function openOwnNode(
   const portFile = join(config.dataDir, 'store-port');
   const port = config.storePort === 0 ? ((await readPort(portFile)) ?? (await freePort())) : config.storePort;
   const access = await openNodeAccess(join(config.dataDir, 'event-node'));
-  // Of its own: slow queries of the gateway hold up no read of events.
+  // A pool of its own: slow queries of the gateway delay no read of events.
   const pool = openPool({ url: databaseUrl, log, size: NODE_CONNECTIONS });
   opened.defer(() => pool.end());
   const database = { pool, isPoolDirect: databaseUrl === directUrl, directConnection };
@@ -103,7 +102,7 @@ async function openOwnNode(
   return node;
 }
 
-/** The server of gRPC tells the reason in its text only. */
+/** The gRPC server gives the reason in its text only. */
 const isInUse = (error: unknown): boolean => error instanceof Error && error.message.includes('EADDRINUSE');
 
 const nodePortTaken = ({ storePort }: Config, port: number, portFile: string): Error =>

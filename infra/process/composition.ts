@@ -1,6 +1,6 @@
-/** Everything below the faces: storage, keys, directory, mail. The gateway and the admin command both stand on it. */
+/** The composition root: constructs every port of a process, for the gateway and for admin commands. */
 import { identifyLog } from '../../commands/kernel/log-identity.ts';
-import type { Clock, Ports, ReadModels } from '../../commands/ports/ports.ts';
+import type { Clock, Ports, ReadModels, Sql } from '../../commands/ports/ports.ts';
 import { recordMailFailure, recordMailHealth } from '../../commands/mailboxes/connect-mailbox.ts';
 import { PROTOCOL_REVISION_NAMES } from '../../mcp/protocol-revisions.ts';
 import { listWrittenTo } from '../../projections/contacts.ts';
@@ -25,8 +25,7 @@ import { createProviderAuthorizations } from '../oauth/provider-authorizations.t
 import { createProviderClients } from '../oauth/provider-clients.ts';
 import { measureAppends } from '../observability/measured-event-store.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { openStorage, type Storage } from './open-storage.ts';
-import type { StoresOptions } from './open-stores.ts';
+import type { StoresOptions } from './start-stores.ts';
 import { leaseTimes, startLeases } from '../postgres/leases.ts';
 import { PostgresMcpTasks } from '../postgres/mcp-tasks.ts';
 import { PostgresMcpSessions } from '../postgres/mcp-sessions.ts';
@@ -43,6 +42,50 @@ import { SmtpGateway } from '../smtp/smtp-gateway.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { version } from '../platform/version.ts';
 import { FeedFollower } from '../waiting/feed-follower.ts';
+import type { KeyObject } from 'node:crypto';
+import type { Pool } from 'pg';
+import { type ConnectedEventStore, openEventStore } from '../event-store/event-store-client.ts';
+import { openStores } from './start-stores.ts';
+import { openPool, postgresSql } from '../postgres/pool.ts';
+import { loadMasterKey, loadSharedKeys } from '../security/key-file.ts';
+import { StoreSpace } from './store-space.ts';
+import { openVault, type Vault, vaultExists } from '../security/vault.ts';
+
+export interface Storage {
+  /** Of `space`, which sees what fails on it. */
+  readonly sql: Sql;
+  readonly space: StoreSpace;
+  /** For reads with a short deadline, however busy `sql` is: connections of its own. */
+  readonly epochSql: Sql;
+  /** Behind `sql`. */
+  readonly pool: Pool;
+  readonly vault: Vault;
+  readonly masterKey: KeyObject;
+  readonly events: ConnectedEventStore;
+  readonly databaseUrl: string;
+  readonly directUrl: string;
+  readonly eventStoreUrl: string;
+  readonly sharedEventStoreUrl: string;
+}
+
+const EPOCH_TIMEOUT_MS = 1_000;
+
+/** Opens them in order; what was opened is put on the stack for its owner to close. */
+export async function openStorage(options: StoresOptions, opened: AsyncDisposableStack): Promise<Storage> {
+  const { config, log } = options;
+  const { pool, ...places } = await openStores(options, opened);
+  const space = new StoreSpace({ sql: postgresSql(pool), log });
+  const { sql } = space;
+  // Where a vault is, another process or an earlier run made its key.
+  const masterKey = await loadMasterKey(config.keyFile, { mayMake: !(await vaultExists(sql)) });
+  const shared = config.sharedKeysFile === null ? null : await loadSharedKeys(config.sharedKeysFile);
+  const vault = await openVault(sql, masterKey, shared);
+  const epochPool = openPool({ url: places.databaseUrl, log, size: 2, statementTimeoutMs: EPOCH_TIMEOUT_MS });
+  opened.defer(() => epochPool.end());
+  const events = openEventStore({ url: places.eventStoreUrl, log, onNoSpace: space.noteFull });
+  opened.defer(() => events.close());
+  return { sql, space, pool, epochSql: postgresSql(epochPool), vault, masterKey, events, ...places };
+}
 
 export interface CoreOptions extends StoresOptions {
   readonly baseUrl: string;
@@ -110,7 +153,7 @@ async function openPorts(
     },
   };
   const mail = openMail(options, withoutMail, opened);
-  // Whoever ended the use of a mailbox did so in one process; each ends its own connections.
+  // A mailbox is paused or removed in one process; each process ends its own connections.
   ground.directory.onMailboxChange((change) => {
     if (endsConnections(change)) void mail.disconnect(change.id);
   });

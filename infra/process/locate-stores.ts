@@ -1,4 +1,4 @@
-/** Database and event store for a process that runs none itself: from the settings, or of the process on the same folder. */
+/** Where the stores are, for a process that runs none: from the settings, or of the process on the same folder. */
 import type { Config } from './config.ts';
 import { requireGateway } from './data-folder.ts';
 import { isAlive, readRunFile, type RunFacts } from './run-file.ts';
