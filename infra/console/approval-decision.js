@@ -214,19 +214,19 @@ function outcomeOf({ invalidated, cancel_reason: cancelReason, execution }) {
 function resultsOf({ results, error, attempts }) {
   const count = (/** @type {string} */ outcome) =>
     results.filter((result) => result.outcome === outcome).length;
-  const told = ['done', 'failed', 'unknown', 'skipped'].filter((outcome) => count(outcome) > 0);
+  const counted = ['done', 'failed', 'unknown', 'skipped'].filter((outcome) => count(outcome) > 0);
   const errors = [
     ...(error ? [error] : []),
     ...results.flatMap((result) => (result.error ? [result.error] : [])),
   ];
   const messages = new Set(errors.map(({ message }) => message));
   return [
-    told.length === 0
+    counted.length === 0
       ? null
       : h(
           'p',
           { class: 'outcome' },
-          told.map((outcome) => `${String(count(outcome))} ${outcome}`).join(', '),
+          counted.map((outcome) => `${String(count(outcome))} ${outcome}`).join(', '),
         ),
     attempts > 1 ? h('p', { class: 'quiet small' }, `${String(attempts)} attempts`) : null,
     [...messages].map((message) => h('p', { class: 'notice bad' }, foreign(message))),

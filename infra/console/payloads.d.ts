@@ -1,4 +1,4 @@
-/** What the console reads of the REST face's answers (`contract.md` 9, 12, 17); types only. */
+/** What the console reads of REST responses (`contract.md` 9, 12, 17); types only. */
 
 export type ApprovalStatus =
   | 'awaiting_approval'
@@ -43,7 +43,7 @@ export interface Warning {
   text: string;
 }
 
-/** What somebody who decides is told before. */
+/** The summary that approvers confirm. */
 export interface Facts {
   /** Null once it was erased; `recipients` and `attachments` of a send. */
   confirmation: {
@@ -90,7 +90,7 @@ export interface Approval extends Facts {
   created_at: string;
   expires_at: string;
   commit_at?: string;
-  /** Who has to commit it, where nothing runs it by itself. */
+  /** Who has to commit it, if it does not run automatically. */
   run_by?: { id: string; until: string | null; within_seconds: number };
   cancel_reason?: string | null;
   invalidated?: { reason: string };

@@ -16,7 +16,7 @@ export interface DemoImapOptions {
 
 export interface DemoImapServer {
   readonly port: number;
-  /** Puts a message into INBOX and tells connected clients. Throws as `assertReadable`. */
+  /** Puts a message into INBOX and notifies connected clients. Throws as `assertReadable`. */
   deliver(raw: Buffer): void;
   stop(): Promise<void>;
 }

@@ -101,7 +101,7 @@ async function call(
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 }
 
-/** The mail server may have other ports than last time; then the mailbox is told. */
+/** Creates the mailbox, or updates it when the mail server has other ports than last time. */
 async function setUpMailbox(
   owner: Owner,
   mail: Pick<DemoMail, 'imap' | 'smtp'> & { readonly email: string },

@@ -18,7 +18,7 @@ const REPLY = 'Thank you, I will look at it.';
 /** One call of the walk; a path is under `/api/v1`, `$M` in it is the mailbox. */
 type Call = readonly [method: 'GET' | 'POST', path: string, body?: object];
 
-/** Walks once and tells each call and what came of it. Throws when a step is refused. */
+/** Walks once and prints each call with its result. Throws when a step is refused. */
 export async function walkDemo(facts: DemoFacts, say: (line: string) => void): Promise<void> {
   const self = facts.imap.user;
   const domain = self.split('@')[1] ?? '';

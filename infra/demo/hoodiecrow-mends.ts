@@ -1,4 +1,4 @@
-/** hoodiecrow's worst quirks, mended; and what it could not bear, refused. */
+/** Fixes hoodiecrow's worst quirks, and refuses messages that would block it. */
 import type {
   AnswerNode,
   ImapServer,
@@ -98,7 +98,7 @@ const literalOf = ({ attributes = [] }: ParsedCommand): string => attributes.at(
 
 /** Writes answers itself: hoodiecrow takes time by the square of their length (`compile-answer.ts`). */
 export function writeAnswersAtOnce(server: ImapServer): void {
-  // What tells of a change goes to several connections.
+  // An untagged response about a change goes to several connections.
   const own = new WeakSet<OutgoingResponse>();
   server.outputHandlers.push(({ socket }, response) => {
     if (response.skipResponse === true && !own.has(response)) return;

@@ -35,7 +35,7 @@ async function stateOf(context: Context, { draft_id, as_of }: OneInput): Promise
   return then;
 }
 
-/** A draft says what somebody wrote and, of an answer or a forward, what was received: its read is recorded. */
+/** A draft contains private text, for a reply or a forward also received text, so its read is recorded. */
 async function contentOf(
   context: Context,
   draftId: string,

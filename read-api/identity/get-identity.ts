@@ -1,4 +1,4 @@
-/** get_identity: who the caller is and what it may do, so that nobody hard-codes it. */
+/** get_identity: the caller and its rights, so that clients need not hard-code them. */
 import { z } from 'zod';
 import type { Caller, MailboxAccess } from '../../commands/kernel/access.ts';
 import { mayCall } from '../../commands/kernel/authorize.ts';
@@ -155,7 +155,7 @@ function describeMailbox(
 const ofAgents = ({ caller, ports }: Pick<Context, 'caller' | 'ports'>): Quotas | null =>
   caller.actor === 'agent' ? { sends_per_hour: ports.server.limits.sendsPerHour } : null;
 
-/** Somebody no rule can name (RFC 2606): a send is judged by whom it goes to. */
+/** A recipient that no rule can name (RFC 2606), because policy decides sends by recipient. */
 const TO_A_STRANGER = {
   recipients: ['somebody@stranger.invalid'],
   writtenTo: new Set<string>(),

@@ -1,4 +1,4 @@
-/** POST /operations/:operation_id/resolve: a person says what became of what nobody could tell (`contract.md` 10). */
+/** POST /operations/:operation_id/resolve: a person settles an unknown outcome (`contract.md` 10). */
 import { z } from 'zod';
 import { assertUnknown, resolveOperation as settle } from '../../commands/email/resolve-operation.ts';
 import { type Context, defineCapability } from '../../commands/kernel/capability.ts';
@@ -56,8 +56,8 @@ export const resolveOperation = defineCapability<Input, Operation>({
 });
 
 /**
- * Whoever may do there what it was to do, owners and admins; of a mailbox that is removed nobody holds anything, so whoever's
- * own it is. Throws `insufficient_scope`.
+ * Owners, admins, and callers with the scope of the operation on its mailbox; for a removed mailbox, where no grants exist, its
+ * requester. Throws `insufficient_scope`.
  */
 function assertMayResolve({ caller, ports }: Context, { state, sight }: FoundOperation): void {
   if (caller.role === 'owner' || caller.role === 'admin') return;

@@ -1,4 +1,4 @@
-/** One operation for somebody who may see it, as it stands and with its lines of the audit trail. */
+/** One operation for a caller who may see it, with its audit trail. */
 import { assertMayRead, type Sight, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { type Loaded, loadAggregate } from '../../commands/kernel/decide-and-append.ts';
@@ -26,7 +26,7 @@ export async function findOperation(
   return { ...loaded, id, sight };
 }
 
-/** Who sees it only as an approver has read something; throws `store_unavailable` when that cannot be recorded. */
+/** Records a read by a caller who sees it only as an approver; throws `store_unavailable` when that fails. */
 export async function showOperation(
   context: Context,
   { id, state, sight }: FoundOperation,

@@ -76,7 +76,7 @@ export const simulatePolicy = defineCapability<Input, Simulation>({
   },
 });
 
-/** Throws `invalid_request` for a candidate with ids that name nobody and nothing. */
+/** Throws `invalid_request` for a candidate with unknown ids. */
 function policyToAsk({ ports, caller }: Context, candidate: PolicyDocument | undefined): Policy {
   const { state } = ports.directory;
   const inForce = policyInForce(state, caller.org.id);

@@ -1,4 +1,4 @@
-/** A request nobody makes: who would ask for what, as policy would look at it (`contract.md` 3 and 8). */
+/** A hypothetical request as input for the policy (`contract.md` 3 and 8). */
 import { z } from 'zod';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { GatewayError, notFound } from '../../commands/values/errors.ts';

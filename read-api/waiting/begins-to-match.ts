@@ -1,4 +1,4 @@
-/** Which changes count for who waits for messages. Pure: the same change has the same verdict in every process, at any time. */
+/** Which changes match a wait for messages. Pure: a change has the same verdict in every process, at any time. */
 import { isHome } from '../../commands/kernel/folders.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
@@ -9,8 +9,8 @@ import type { ObservedChange } from '../../commands/ports/change-feed.ts';
 const isListed = (flags: readonly string[]): boolean => !flags.includes('\\Deleted');
 
 /**
- * True when the change may count, by what is known without the message: an arrival that is no own action's, since what the
- * gateway itself puts somewhere is no news (`contract.md` 11); or flags that changed, whoever changed them, where the filter
+ * True when the change may match, before its message is fetched: an arrival that the gateway did not cause itself, because
+ * its own changes are no news (`contract.md` 11); or changed flags, whatever changed them, if the filter
  * asks for flags or the message was not listed before.
  */
 export function mayCount(
@@ -28,8 +28,8 @@ export function mayCount(
 }
 
 /**
- * True when the change is told of its message for the first time in these folders, which are in home order: an arrival where
- * none of them had it before, changed flags where it is at home (`home-folder.ts`).
+ * True when this is the first report of the message in these folders, which are in order of preference: an arrival when none of
+ * them had it before, changed flags in its canonical folder (`home-folder.ts`).
  */
 export function isToldHere(
   { folderNumber, alsoIn, kind, flagsBefore }: ObservedChange,

@@ -1,10 +1,10 @@
-/** Messages for whoever wakes at the same time: one change is fetched once, however many wait for it. */
+/** Concurrent waits share one fetch of the message of a change. */
 import type { MailPort } from '../../commands/ports/mail-port.ts';
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import type { ObservedChange } from '../../commands/ports/change-feed.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
 
-/** A change, and where its message lies. */
+/** A change, and where its message is. */
 export interface ChangedMessage {
   readonly change: ObservedChange;
   readonly ref: MessageRef;
@@ -12,10 +12,10 @@ export interface ChangedMessage {
 
 type Fetched = Promise<FetchedMessage | null>;
 
-/** Who wakes later than this sees the message as it is then. */
+/** Later waits fetch the message again. */
 const SHARED_FOR_MS = 2_000;
 
-/** What is being fetched, or was just now, by change: a later change of the same message is another. */
+/** Current and recent fetches by change; a later change of the same message is another key. */
 const shared = new WeakMap<MailPort, Map<string, Fetched>>();
 
 function sharedOf(mail: MailPort): Map<string, Fetched> {
@@ -26,7 +26,7 @@ function sharedOf(mail: MailPort): Map<string, Fetched> {
   return fetched;
 }
 
-/** In the order asked; null where the message is gone. Throws what borrowing a connection throws. */
+/** In the given order; null for a message that is gone. Throws what borrowing a connection throws. */
 export async function fetchOnce(
   { mail, clock }: { readonly mail: MailPort; readonly clock: Clock },
   mailboxId: string,
@@ -49,7 +49,7 @@ export async function fetchOnce(
     };
     for (const [index, one] of missing.entries()) {
       const message = all.then((messages) => messages[index] ?? null);
-      // Whoever asked is told below.
+      // The waiting requests receive the error below.
       message.catch(() => undefined);
       fetched.set(keyOf(one), message);
     }

@@ -1,4 +1,4 @@
-/** Waiting for messages that arrive or begin to match. */
+/** Waits for messages that arrive or begin to match. */
 import type { Caller } from '../../commands/kernel/access.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
@@ -21,14 +21,14 @@ export interface MessageSelection {
   readonly filter: Filter;
 }
 
-/** One answer's items; the cursor stands behind the last of them, so the rest is the next answer. */
+/** Items of one answer; its cursor is after the last of them, so the rest follows in the next answer. */
 const MOST_ITEMS = 50;
 /** Server-defined conditions never come here. */
 const NO_SERVER = { serverSays: () => false };
 /** Changes whose messages are fetched together. */
 const AT_ONCE = 100;
 
-/** Throws `filter_unsupported` for what only the mail server could tell of a message: it is not asked while somebody waits. */
+/** Throws `filter_unsupported` for conditions that only the mail server can evaluate: waits do not query it. */
 export function messagesThat(context: Context, selection: MessageSelection): WaitSource<Message> {
   refuseServerLeaves(selection.filter);
   return {
@@ -47,7 +47,7 @@ function refuseServerLeaves(filter: Filter): void {
   );
 }
 
-/** Nobody looks at such a mailbox: to wait would be to promise that nothing came. */
+/** States in which no worker watches the mailbox: a wait would report that nothing arrived. */
 function refuseUnwatched({ state }: MailboxEntry): void {
   if (state === 'paused') {
     throw new GatewayError('conflict', 'The mailbox is paused; resume it with PATCH {"paused": false}.');
@@ -105,7 +105,7 @@ function candidateOf(
 /** Items of one answer: whole ones, each message once, at least one. */
 class Page {
   readonly items: Message[] = [];
-  /** The last change that was looked at. */
+  /** The last change that was examined. */
   upTo: FeedPlace | null = null;
   readonly #maxBytes: number;
   readonly #ids = new Set<string>();

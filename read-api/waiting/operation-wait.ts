@@ -1,4 +1,4 @@
-/** Waiting for operations to finish: the work of a request that was answered before its end. */
+/** Waits for operations to finish that were still running when their request was answered. */
 import { assertMayRead, sightOf } from '../../commands/approvals/operation-sight.ts';
 import type { Context } from '../../commands/kernel/capability.ts';
 import { loadAggregate } from '../../commands/kernel/decide-and-append.ts';
@@ -11,11 +11,11 @@ import type { z } from 'zod';
 
 export const MAX_OPERATIONS = 50;
 
-/** As `GET /operations/<id>` has it, without its lines of the audit trail. */
+/** As in `GET /operations/<id>`, without the audit trail. */
 export const FinishedOperation = Operation.omit({ events: true });
 export type FinishedOperation = z.output<typeof FinishedOperation>;
 
-/** Each of them counts when it finishes or will never run, and again when an outcome that was unknown is settled. */
+/** Matches each operation when it finishes or will never run, and again when an unknown outcome is settled. */
 export function operationsThat(
   context: Context,
   mailboxId: string,
@@ -30,7 +30,7 @@ async function findFinished(
   { mailboxId, ids }: { readonly mailboxId: string; readonly ids: readonly string[] },
   after: FeedPlace,
 ): Promise<Found<FinishedOperation>> {
-  // Read before the streams: what one of them holds beyond is told by the feed in a moment, and counts then.
+  // Read before the streams: a later event of one of them reaches the feed soon and counts then.
   const upTo = ports.feed.reached;
   const loaded = await Promise.all(ids.map((id) => loadAggregate(ports.events, operation, id)));
   for (const { state } of loaded) {
@@ -51,7 +51,7 @@ async function findFinished(
   return { items, upTo: { position: upTo, index: null }, more: false };
 }
 
-/** Nothing more comes of it: everything has an outcome, or its approval ended first. */
+/** Every item has an outcome, or the approval ended first. */
 const isFinished = ({ completed, approval }: OperationState): boolean =>
   completed || approval?.phase === 'ended';
 
@@ -59,6 +59,6 @@ async function finishedOf(
   ports: Context['ports'],
   { id, state, now }: { readonly id: string; readonly state: OperationState; readonly now: Date },
 ): Promise<FinishedOperation> {
-  const { events: _, ...told } = await described(ports, id, state, { events: [], now });
-  return told;
+  const { events: _, ...operation } = await described(ports, id, state, { events: [], now });
+  return operation;
 }

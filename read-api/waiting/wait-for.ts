@@ -1,4 +1,4 @@
-/** The one way to wait: look, and sleep until the feed tells of something new, the time is over, or nobody waits. */
+/** The one wait loop: find matches, then sleep until the feed has news, the time is over, or the client disconnects. */
 import type { Caller } from '../../commands/kernel/access.ts';
 import { authorize } from '../../commands/kernel/authorize.ts';
 import type { Capability, Context } from '../../commands/kernel/capability.ts';
@@ -8,11 +8,11 @@ import { callerNow as callerStanding } from '../../commands/kernel/live-caller.t
 import { decodeWaitCursor, encodeWaitCursor, invalidWaitCursor } from '../../commands/feed/wait-cursor.ts';
 import { type AwaitReply, DEFAULT_WAIT_SECONDS, type WaitFields } from './await-reply.ts';
 
-/** Rights that end, end a wait within this time (`contract.md` 2). */
+/** A wait whose caller loses the right to it ends within this time (`contract.md` 2). */
 const RIGHTS_CHECKED_EVERY_MS = 1_000;
 const DAY_MS = 86_400_000;
 
-/** What the clock alone did between these counts; up to `since` everything was told. */
+/** Expiries between these moments match; everything up to `since` was returned before. */
 export interface Moments {
   readonly since: Date;
   readonly now: Date;
@@ -20,33 +20,33 @@ export interface Moments {
 
 export interface Found<Item> {
   readonly items: readonly Item[];
-  /** Up to here everything was looked at, and what counts is in `items`. */
+  /** Everything up to here was examined; the matches are in `items`. */
   readonly upTo: FeedPlace;
-  /** The same for what the clock alone did; absent = now. */
+  /** The same for expiries; absent = now. */
   readonly until?: Date;
-  /** True when there is more to look at right away. */
+  /** True when more can be read at once. */
   readonly more: boolean;
 }
 
 export interface WaitSource<Item> {
-  /** Mailboxes or operations whose news make another look worth while. */
+  /** Mailboxes or operations whose news wake the wait. */
   readonly ids: readonly string[];
-  /** What counts after a place, oldest first, for a caller with the rights of this moment. */
+  /** Matches after a position, oldest first, with the caller's current rights. */
   find(after: FeedPlace, caller: Caller, moments: Moments): Promise<Found<Item>>;
-  /** When the clock alone makes another look worth while; null = never. */
+  /** When the next expiry is due; null = never. */
   dueAt?(): Date | null;
 }
 
 export interface Waiting {
-  /** What was asked of the caller, to be asked again. */
+  /** The access requirement, which is checked again. */
   readonly access: Capability['access'];
   readonly input: WaitFields;
   readonly context: Context;
 }
 
 /**
- * Answers as soon as the source finds something. A wait whose caller lost the right to it ends with that refusal; what may
- * pass (`mailbox_unavailable`, `store_unavailable`) is thrown with `details.cursor`.
+ * Returns as soon as the source finds something. A wait whose caller lost the right to it ends with that error; temporary
+ * errors (`mailbox_unavailable`, `store_unavailable`) are thrown with `details.cursor`.
  */
 export async function waitFor<Item>(
   waiting: Waiting,
@@ -61,7 +61,7 @@ export async function waitFor<Item>(
   }
 }
 
-/** Where a wait stands: up to there, and up to that moment, nothing is left to be told. */
+/** The progress of a wait: everything up to this position and moment was returned. */
 export interface Standing {
   readonly place: FeedPlace;
   readonly since: Date;
@@ -96,7 +96,7 @@ async function untilFound<Item>(
       if (found.reply !== null) return found.reply;
       looksAgain = found.more;
     } else {
-      // Nothing of these ids was noted up to there.
+      // The feed had no news of these ids up to there.
       at.place = later(at.place, { position: feed.reached, index: null });
       callerNow(waiting);
     }
@@ -110,7 +110,7 @@ async function untilFound<Item>(
   }
 }
 
-/** Looks once; where nothing counted the wait stands further on. */
+/** Searches once; without matches the wait only advances. */
 async function look<Item>(
   waiting: Waiting,
   at: Moving,
@@ -121,7 +121,7 @@ async function look<Item>(
   const { items, upTo, more, until = now } = await source.find(at.place, callerNow(waiting), moments);
   const place = later(at.place, upTo);
   if (items.length > 0) {
-    // Who may not see them any more, or cannot now, is told the place before them.
+    // A caller who may no longer see them receives the position before them.
     callerNow(waiting);
     return {
       reply: { status: 'matched', items: [...items], cursor: cursorAt(waiting, { place, since: until }) },
@@ -132,7 +132,7 @@ async function look<Item>(
   return { reply: null, more };
 }
 
-/** Where a wait begins: at its cursor, or at the end of the log as it is now. */
+/** Where a wait begins: at its cursor, or at the current end of the log. */
 export async function startOf({ input, context }: Waiting): Promise<Standing> {
   const { feed, clock } = context.ports;
   const head = await feed.head();
@@ -147,15 +147,15 @@ export async function startOf({ input, context }: Waiting): Promise<Standing> {
 }
 
 /**
- * Where a wait for what was asked for earlier begins: without a cursor at the beginning of the log, since nobody could have
- * seen before what has happened to it by now.
+ * Where a wait for earlier requests begins: without a cursor at the beginning of the log, because the caller has not seen
+ * anything of them yet.
  */
 export async function startOfAll(waiting: Waiting): Promise<Standing> {
   const start = await startOf(waiting);
   return waiting.input.cursor === undefined ? { ...start, place: { position: -1n, index: null } } : start;
 }
 
-/** The caller as it stands now. Throws when the token, its grant or a scope has ended since. */
+/** The caller with current rights. Throws when the token, its grant or a scope has ended since. */
 function callerNow({ access, input, context }: Waiting): Caller {
   const { directory, clock } = context.ports;
   if (!directory.isCurrent) {
@@ -166,7 +166,7 @@ function callerNow({ access, input, context }: Waiting): Caller {
   return caller;
 }
 
-/** Whoever began without a cursor has none to come back with: a failure that may pass tells where the wait stood. */
+/** Temporary errors carry the position of the wait, because a caller without a cursor could not resume otherwise. */
 function withCursor(error: unknown, cursor: string): unknown {
   if (!(error instanceof GatewayError) || !ERROR_TABLE[error.code].retryable) return error;
   const { code, message, details, retryAfterSeconds } = error;

@@ -168,7 +168,7 @@ function linesOf({ what, before, after, lines = [], more_lines }: Change): reado
   ];
 }
 
-/** The lines in which two texts differ. Bounded: what is too different to be compared is told as taken out and put in. */
+/** The lines in which two texts differ. Bounded: texts too large to compare are reported as removed and added. */
 
 export interface ChangedLine {
   readonly change: 'removed' | 'added';
