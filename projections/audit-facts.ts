@@ -18,12 +18,12 @@ export interface AuditResource {
 }
 
 type DataOf<E extends AnyEvent> = PastFact<E>['data'];
-type Told<E extends AnyEvent, Value> = Value | ((data: DataOf<E>) => Value);
+type Derived<E extends AnyEvent, Value> = Value | ((data: DataOf<E>) => Value);
 
 interface AuditRule<E extends AnyEvent> {
   /** What was done or asked for: a capability's name, or `<thing>.<verb>`. */
-  readonly action: Told<E, string>;
-  readonly outcome: Told<E, AuditOutcome>;
+  readonly action: Derived<E, string>;
+  readonly outcome: Derived<E, AuditOutcome>;
   /** Absent = the mailbox of the stream, if it is a mailbox's or an operation's. */
   readonly mailboxId?: (data: DataOf<E>) => string | null;
   /** Absent = what the stream is about. */

@@ -8,6 +8,7 @@ import type {
   PersonEntry,
   PersonSessionsEntry,
   PolicyEntry,
+  SessionEntry,
   TokenEntry,
 } from '../commands/ports/directory.ts';
 import type { Role } from '../commands/values/scopes.ts';
@@ -16,7 +17,6 @@ import { openText } from '../commands/kernel/sealed-json.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import { UNREADABLE } from '../commands/policy/built-in-policy.ts';
 import { changeMailbox } from './directory-mailbox.ts';
-import { changeSessions, isSessionFact } from './directory-sessions.ts';
 import { type Open, splitStreamName } from './projection.ts';
 
 /** Streams whose events the directory is made of. */
@@ -101,7 +101,7 @@ export function keysOf(
 }
 
 /** An erased text shows as nothing. */
-export const openOr = async (open: Open, sealed: Sealed): Promise<string> => (await open(sealed)) ?? '';
+const openOr = async (open: Open, sealed: Sealed): Promise<string> => (await open(sealed)) ?? '';
 
 /** What one event changes. Events of other streams change nothing. */
 export async function changesOf(
@@ -249,4 +249,51 @@ const unreadablePolicy = (id: string, { version }: StoredEvent['data']): PolicyE
   custom_headers: [],
   rules: [{ id: UNREADABLE, when: {}, then: { decision: 'deny' } }],
   default: null,
+});
+
+/** A person's sessions in the directory: one entity for all of them, so that old ones are forgotten when a new one starts. */
+type SessionFact = Extract<PastFact<AnyEvent>, { readonly type: `Session${string}` }>;
+
+const isSessionFact = (fact: PastFact<AnyEvent>): fact is SessionFact =>
+  fact.type === 'SessionStarted' || fact.type === 'SessionSteppedUp' || fact.type === 'SessionEnded';
+
+/** What is over stays known for a day: a request that still comes with it is told why it is refused. */
+const REMEMBERED_MS = 24 * 60 * 60_000;
+
+/** The person's sessions after an event of one of them. */
+export async function changeSessions(
+  sessionId: string,
+  fact: SessionFact,
+  lookUp: (kind: 'sessions', personId: string) => PersonSessionsEntry | undefined,
+  open: Open,
+): Promise<PersonSessionsEntry> {
+  const at = Date.parse(fact.meta.occurred_at);
+  const known = (lookUp('sessions', fact.data.user_id)?.sessions ?? []).filter(
+    ({ endedAt, expiresAt }) => Date.parse(endedAt ?? expiresAt) + REMEMBERED_MS > at,
+  );
+  const id = fact.data.user_id;
+  if (fact.type === 'SessionStarted')
+    return { id, sessions: [...known, await startedBy(sessionId, fact, open)] };
+  const change =
+    fact.type === 'SessionEnded' ? { endedAt: fact.meta.occurred_at } : { steppedUpUntil: fact.data.until };
+  return {
+    id,
+    sessions: known.map((session) => (session.id === sessionId ? { ...session, ...change } : session)),
+  };
+}
+
+const startedBy = async (
+  id: string,
+  { data, meta }: Extract<SessionFact, { readonly type: 'SessionStarted' }>,
+  open: Open,
+): Promise<SessionEntry> => ({
+  id,
+  orgId: meta.org_id ?? '',
+  userId: data.user_id,
+  secretHash: await openText({ open }, data.secret_hash),
+  startedAt: meta.occurred_at,
+  expiresAt: data.expires_at,
+  steppedUpUntil: data.stepped_up_until,
+  endedAt: null,
+  client: (meta.actor.client ?? null) as Sealed | null,
 });

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openEmbeddedHome, refuseOutsideHome } from '../backup/embedded-home.ts';
-import { progressLines } from '../backup/row-tally.ts';
+import { progressLines } from '../backup/table-copy.ts';
 import { writeBackup } from '../backup/write-backup.ts';
 import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';

@@ -1,7 +1,7 @@
 /** `npm run restore -- DIR`: an empty data folder becomes the home that a backup was made of. */
 import { resolve } from 'node:path';
 import { refuseOutsideHome } from '../backup/embedded-home.ts';
-import { progressLines } from '../backup/row-tally.ts';
+import { progressLines } from '../backup/table-copy.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
 import { loadConfig } from '../process/config.ts';
 import { createJsonLog } from '../observability/json-log.ts';

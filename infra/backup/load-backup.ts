@@ -7,8 +7,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { type Manifest, MANIFEST, type StoredFile } from './backup-manifest.ts';
-import { type Report, RowTally } from './row-tally.ts';
-import { COPY_SETTINGS, copyTarget, storedTables } from './stored-tables.ts';
+import { COPY_SETTINGS, copyTarget, type Report, RowTally, storedTables } from './table-copy.ts';
 import type { Client } from 'pg';
 
 export interface LoadOptions {

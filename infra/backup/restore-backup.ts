@@ -7,12 +7,12 @@ import { MIGRATIONS } from '../postgres/migrate.ts';
 import { pathExists } from '../platform/path-exists.ts';
 import { stopOrphan } from '../postgres/embedded/postgres-orphan.ts';
 import { checkBackup } from './check-backup.ts';
-import { flushFolder } from './flush-folder.ts';
+import { flushFolder } from './backup-manifest.ts';
 import { loadBackup } from './load-backup.ts';
 import { UNFINISHED } from '../process/data-folder.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Manifest } from './backup-manifest.ts';
-import type { Report } from './row-tally.ts';
+import type { Report } from './table-copy.ts';
 
 export interface RestoreOptions {
   /** The backup's folder. */

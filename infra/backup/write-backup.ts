@@ -1,13 +1,30 @@
 /** A whole backup: `vault` and `log` as they stood at one moment, in a folder that is there complete or not at all. */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
 import { version } from '../platform/version.ts';
-import { flushFolder } from './flush-folder.ts';
-import { FORMAT, type Manifest, type StoredFile, writeManifest } from './backup-manifest.ts';
-import { COPY_SETTINGS, storedTables } from './stored-tables.ts';
-import { type TableWriting, writeTable } from './write-table.ts';
+import {
+  fileOf,
+  flushFolder,
+  FORMAT,
+  type Manifest,
+  type StoredFile,
+  writeManifest,
+} from './backup-manifest.ts';
+import {
+  COPY_SETTINGS,
+  copyTarget,
+  type Report,
+  RowTally,
+  type StoredTable,
+  storedTables,
+} from './table-copy.ts';
 import type { Client } from 'pg';
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { to as copyTo } from 'pg-copy-streams';
 
 export interface BackupOptions extends Omit<TableWriting, 'folder'> {
   /** A direct address of the database. */
@@ -85,4 +102,45 @@ async function homeFacts(client: Client): Promise<Pick<Manifest, 'schema' | 'log
     );
   }
   return { schema: schema.rows[0]?.name ?? '', log };
+}
+
+/** One table of the snapshot into one file. */
+export interface TableWriting {
+  readonly folder: string;
+  readonly report: Report;
+  readonly signal: AbortSignal;
+}
+
+/** Streams the table as the client's transaction sees it; the file is on the disk, mode 600, when this resolves. */
+export async function writeTable(
+  client: Client,
+  { name, columns }: StoredTable,
+  { folder, report, signal }: TableWriting,
+): Promise<StoredFile> {
+  const file = fileOf(name);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const tally = new RowTally(name, report);
+  const rows = client.query(copyTo(`COPY ${copyTarget(name, columns)} TO STDOUT`));
+  try {
+    await pipeline(
+      rows,
+      (chunks) => tally.pass(chunks),
+      createGzip(),
+      async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          hash.update(chunk);
+          bytes += chunk.length;
+          yield chunk;
+        }
+      },
+      createWriteStream(join(folder, file), { flags: 'wx', mode: 0o600, flush: true }),
+      { signal },
+    );
+  } catch (cause) {
+    signal.throwIfAborted();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${name} could not be saved: ${reason}`, { cause });
+  }
+  return { file, table: name, columns: [...columns], rows: tally.rows, bytes, sha256: hash.digest('hex') };
 }

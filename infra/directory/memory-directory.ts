@@ -8,7 +8,7 @@ import type { EventStore, SubscriptionItem } from '../../commands/ports/event-st
 import type { StoredEvent } from '../../commands/values/event.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { Directory, DirectoryState, MailboxEntry } from '../../commands/ports/directory.ts';
-import { type DirectorySnapshot, readDirectory } from '../../projections/directory.ts';
+import { type DirectorySnapshot, readDirectory } from '../../projections/directory-projection.ts';
 import {
   changesOf,
   denialBy,

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import express, { type Router } from 'express';
 import { GatewayError } from '../../commands/values/errors.ts';
 import { PREVIEW_STYLE } from '../../read-api/approvals/preview/document.ts';
-import { type ConsoleFiles, readConsoleFiles } from './console-files.ts';
 import { refuseRequest } from './refuse-request.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
 
 /** A frame made of a text is under the policy of its page too (CSP 3, 7.8), so the page names the one style of previews. */
 const PREVIEW_STYLE_SOURCE = `'sha256-${createHash('sha256').update(PREVIEW_STYLE).digest('base64')}'`;
@@ -67,4 +68,47 @@ export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router 
     refuseRequest(response, new GatewayError('method_not_allowed', 'This path takes GET and HEAD.'));
   });
   return router;
+}
+
+/** The files of the approver's page, as they are sent: read once, under an address that changes with their content. */
+export interface ConsoleFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+export interface ConsoleFiles {
+  /** Names the content of all files: 16 hex digits. */
+  readonly version: string;
+  /** The page, leading to the files of this version. */
+  readonly page: Buffer;
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+}
+
+const FOLDER = join(import.meta.dirname, '../console');
+const PAGE = 'console.html';
+/** Stands in the page for the folder of the files, seen from the page's own address. */
+const PLACE = '{{assets}}';
+const VERSION_CHARS = 16;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Reads them all. Throws when the page is not there. */
+export function readConsoleFiles(): ConsoleFiles {
+  const names = readdirSync(FOLDER).sort();
+  const files = new Map<string, ConsoleFile>();
+  const hash = createHash('sha256');
+  for (const name of names) {
+    const type = TYPES[extname(name)];
+    if (type === undefined) continue;
+    const bytes = readFileSync(join(FOLDER, name));
+    hash.update(`${name}\n`).update(bytes);
+    files.set(name, { type, bytes });
+  }
+  const version = hash.digest('hex').slice(0, VERSION_CHARS);
+  const page = readFileSync(join(FOLDER, PAGE), 'utf8').replaceAll(PLACE, `console/${version}`);
+  return { version, page: Buffer.from(page), files };
 }

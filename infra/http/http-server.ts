@@ -9,14 +9,12 @@ import { PROVIDER_CALLBACK_PATH } from '../../commands/ports/mail-logins.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
 import { portRefused } from '../platform/reserved-port.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { BODY_PACE, type BodyPace, holdToPace } from './body-pace.ts';
 import { type Checks, healthRouter } from './health-router.ts';
-import { answerMalformed } from './malformed-requests.ts';
+import { answerMalformed, newRequestId, refuseRequest } from './refuse-request.ts';
 import { noteRequest } from './note-request.ts';
-import { newRequestId, refuseRequest } from './refuse-request.ts';
 import { trustProxies } from './trusted-proxies.ts';
 
-export interface Faces {
+export interface Adapters {
   /** Everything under `/api/v1`. */
   readonly rest: Router;
   /** Where mail providers send people back to. */
@@ -30,7 +28,7 @@ export interface Faces {
 /** What a process answers with once it has started. */
 export interface Served {
   /** Null = health checks only. */
-  readonly faces: Faces | null;
+  readonly faces: Adapters | null;
   readonly checks: Checks;
 }
 
@@ -60,7 +58,7 @@ const GRACE_MS = 10_000;
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_WITHIN_MS = 60_000;
 /** However many connections are turned away. */
-const TOLD_EVERY_MS = 60_000;
+const WARN_EVERY_MS = 60_000;
 
 /** Answers are data: no browser may guess their type, frame them or run what is in them. */
 const SECURITY_HEADERS = new Map([
@@ -73,7 +71,7 @@ const SECURITY_HEADERS = new Map([
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   const { host, port, bodyPace = BODY_PACE } = options;
   let app = starting(options);
-  let faces: Faces | null = null;
+  let faces: Adapters | null = null;
   const proxies = trustProxies(options.trustedProxies ?? []);
   const answers = new WeakMap<Duplex, ServerResponse>();
   const serve: http.RequestListener = (request, response) => {
@@ -130,10 +128,10 @@ function limitConnections(
 ): void {
   if (maxConnections === undefined) return;
   server.maxConnections = maxConnections;
-  let toldAt = -Infinity;
+  let warnedAt = -Infinity;
   server.on('drop', () => {
-    if (performance.now() - toldAt < TOLD_EVERY_MS) return;
-    toldAt = performance.now();
+    if (performance.now() - warnedAt < WARN_EVERY_MS) return;
+    warnedAt = performance.now();
     log.warn('http: connection limit reached', { max_connections: maxConnections });
   });
 }
@@ -173,7 +171,7 @@ function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
   app.use('/health', healthRouter(checks, log));
   if (faces) app.use(PROVIDER_CALLBACK_PATH, faces.providerCallback);
   if (faces) app.use('/console', faces.console);
-  if (faces) app.get('/', nameFaces);
+  if (faces) app.get('/', nameAdapters);
   app.use((_, response) => {
     const hint = faces ? 'GET / names what is.' : 'this process answers /health/live and /health/ready only.';
     refuseRequest(response, new GatewayError('not_found', `Nothing is served here; ${hint}`));
@@ -182,7 +180,7 @@ function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
 }
 
 /** A person's browser is led to the page for people. Relative: a proxy may put the gateway below a path. */
-const nameFaces: RequestHandler = (request, response) => {
+const nameAdapters: RequestHandler = (request, response) => {
   response.vary('Accept');
   if (request.accepts(['json', 'html']) === 'html') {
     response.redirect(303, 'console');
@@ -212,4 +210,51 @@ async function close(server: http.Server): Promise<void> {
   }, GRACE_MS);
   await closed;
   clearTimeout(cut);
+}
+
+/** Bounds the time a request's body may take by what of it has come, so that a slow line is told from a silent client. */
+export interface BodyPace {
+  /** Any body may take this long. */
+  readonly graceMs: number;
+  /** What comes faster than this may take longer. */
+  readonly bytesPerSecond: number;
+}
+
+/** An upload of 25 MiB over a line of 128 kbit/s goes through, in 27 minutes; JSON of 1 MiB has two minutes. */
+export const BODY_PACE: BodyPace = { graceMs: 60_000, bytesPerSecond: 16 * 1024 };
+
+/** How long a body may take of which so many bytes have come. */
+export const timeForMs = ({ graceMs, bytesPerSecond }: BodyPace, bytes: number): number =>
+  graceMs + (bytes / bytesPerSecond) * 1_000;
+
+/** Ends the connection of a request whose body falls behind: 408 (RFC 9110 15.5.9) where nothing was answered yet. */
+export function holdToPace(request: IncomingMessage, response: ServerResponse, pace: BodyPace): void {
+  const { socket, headers } = request;
+  // Without either there is no body (RFC 9112 6.3).
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+  const begin = performance.now();
+  const before = socket.bytesRead;
+  const measure = (): void => {
+    if (request.complete || socket.destroyed) return;
+    // What still comes behind its answer is read by nobody and earns no time.
+    const bytes = response.headersSent ? 0 : socket.bytesRead - before;
+    const leftMs = timeForMs(pace, bytes) - (performance.now() - begin);
+    if (leftMs > 0) timer = setTimeout(measure, leftMs).unref();
+    else end(response);
+  };
+  // A body nobody reads closes with its connection: the timer must not be what keeps an ended process alive.
+  let timer = setTimeout(measure, pace.graceMs).unref();
+  request.once('close', () => {
+    clearTimeout(timer);
+  });
+}
+
+function end(response: ServerResponse): void {
+  const { socket } = response.req;
+  if (response.headersSent) {
+    socket.destroy();
+    return;
+  }
+  response.once('finish', () => socket.destroy());
+  refuseRequest(response, new GatewayError('request_timeout', 'The body came too slowly; send it again.'));
 }

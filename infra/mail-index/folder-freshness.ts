@@ -3,20 +3,20 @@ import type { FolderRef } from '../../commands/mail/message.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { FolderState } from './folder-mirror.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 /** Folders of all mailboxes; the looks of others are forgotten, which costs a round trip. */
 const MOST_KEPT = 50_000;
 
 /** Asks the server about folders; null for one that is gone. */
-export type LookAtFolders = (folders: readonly FolderRef[]) => Promise<readonly (FolderCounts | null)[]>;
+export type PollFolders = (folders: readonly FolderRef[]) => Promise<readonly (FolderCounts | null)[]>;
 
-interface Look {
+interface Poll {
   readonly at: number;
   readonly counts: Promise<FolderCounts | null>;
 }
 
 export class FolderFreshness {
-  readonly #looks = new BoundedMap<string, Look>(MOST_KEPT);
+  readonly #polls = new BoundedMap<string, Poll>(MOST_KEPT);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -28,7 +28,7 @@ export class FolderFreshness {
     mailboxId: string,
     folders: readonly FolderRef[],
     states: readonly FolderState[],
-    look: LookAtFolders,
+    poll: PollFolders,
   ): Promise<boolean> {
     const asked = states.flatMap((state) => {
       const folder = folders.find(({ number }) => number === state.folderNumber);
@@ -36,26 +36,26 @@ export class FolderFreshness {
     });
     const due = asked.filter(({ key }) => !this.#isYoung(key));
     if (due.length > 0) {
-      const all = look(due.map(({ folder }) => folder));
+      const all = poll(due.map(({ folder }) => folder));
       for (const [index, { key }] of due.entries()) this.#keep(key, all, index);
     }
     const seen = await Promise.all(
-      asked.map(async ({ key }) => (await this.#looks.get(key)?.counts) ?? null),
+      asked.map(async ({ key }) => (await this.#polls.get(key)?.counts) ?? null),
     );
     return asked.every(({ state }, index) => isTrueOf(state, seen[index] ?? null));
   }
 
   #isYoung(key: string): boolean {
-    const known = this.#looks.get(key);
-    return known !== undefined && this.#now() - known.at < LOOK_EVERY_MS;
+    const known = this.#polls.get(key);
+    return known !== undefined && this.#now() - known.at < POLL_EVERY_MS;
   }
 
   #keep(key: string, all: Promise<readonly (FolderCounts | null)[]>, index: number): void {
-    const look: Look = { at: this.#now(), counts: all.then((counts) => counts[index] ?? null) };
-    this.#looks.set(key, look);
+    const poll: Poll = { at: this.#now(), counts: all.then((counts) => counts[index] ?? null) };
+    this.#polls.set(key, poll);
     // Who waits for it meets the error; nobody else is to be answered with it.
-    look.counts.catch(() => {
-      if (this.#looks.get(key) === look) this.#looks.delete(key);
+    poll.counts.catch(() => {
+      if (this.#polls.get(key) === poll) this.#polls.delete(key);
     });
   }
 }

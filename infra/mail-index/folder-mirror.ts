@@ -22,7 +22,7 @@ export interface FolderMirror {
    * How often the copy was distrusted when this was read. A writer reads the mirror before it looks at the server and
    * hands this back with what it saw: an update from a look before the last `distrust` leaves the copy distrusted.
    */
-  readonly distrusts: number;
+  readonly invalidations: number;
 }
 
 /** A message of the copy. One marked `\Deleted` is kept, as the mark may go again, and never answered. */
@@ -59,7 +59,7 @@ export interface IndexProgress {
 export type Fence = bigint;
 
 /** A worker's word for the copy of a folder. */
-export interface Vouch {
+export interface Attestation {
   /** Milliseconds; 0 takes the word back. */
   readonly forMs: number;
   /** The life the process had before it found that the copy is true (`work.worker_heartbeat`); null counts for nothing. */
@@ -88,13 +88,13 @@ export interface MailIndex {
    * The worker is told at once of what changes in the folder (IDLE): answers from the copy need no look at the server, as
    * long as the worker's lease and the life of its process last. Throws `FencedOff`.
    */
-  vouch(mailboxId: string, fence: Fence, key: FolderKey, vouch: Vouch): Promise<void>;
+  attest(mailboxId: string, fence: Fence, key: FolderKey, attestation: Attestation): Promise<void>;
   /** Forgets folders that are gone. Throws `FencedOff`. */
   forget(mailboxId: string, fence: Fence, keys: readonly FolderKey[]): Promise<void>;
   /** From now on the copies of these folders are not trusted until they were held against the server again. */
-  distrust(keys: readonly FolderKey[]): Promise<void>;
+  invalidate(keys: readonly FolderKey[]): Promise<void>;
   /** Numbers of the folders whose copies are distrusted now. */
-  distrusted(mailboxNumber: number): Promise<readonly number[]>;
+  invalidated(mailboxNumber: number): Promise<readonly number[]>;
   /** Of all folders, or of one. */
   progress(mailboxNumber: number, folderNumber?: number): Promise<IndexProgress>;
   /**
@@ -144,7 +144,7 @@ export interface FolderState {
   readonly highestModseq: bigint | null;
   readonly feedPosition: Position | null;
   /** A worker is told at once of what changes: no need to compare. */
-  readonly vouched: boolean;
+  readonly attested: boolean;
   /** The same number as long as the copy holds the same. */
   readonly version: string;
   /** Another one when threads of the mailbox merged; null while its index is not complete. */
@@ -163,3 +163,43 @@ export class FencedOff extends Error {
     this.name = 'FencedOff';
   }
 }
+
+/** The state of copies as a statement answers it beside its page. */
+export interface StateRow extends Record<string, unknown> {
+  readonly folder_number: number;
+  readonly uid_validity: string;
+  readonly uid_next: string;
+  readonly indexed: string;
+  readonly highest_modseq: string | null;
+  readonly feed_position: string | null;
+  readonly version: string;
+  readonly threads_version: string | null;
+  readonly usable: boolean;
+  readonly attested: boolean;
+}
+
+/** The copies cannot answer now: one is missing, not complete or not trusted. */
+export class MirrorNotReady extends Error {}
+
+/** One state per folder. Throws `CopyNotReady` unless all of `count` copies may answer. */
+export function statesOf(rows: readonly StateRow[], count: number): readonly FolderState[] {
+  const states = new Map<number, FolderState>();
+  for (const row of rows) {
+    if (!row.usable) throw new MirrorNotReady();
+    if (!states.has(row.folder_number)) states.set(row.folder_number, stateOf(row));
+  }
+  if (states.size < count) throw new MirrorNotReady();
+  return [...states.values()];
+}
+
+const stateOf = (row: StateRow): FolderState => ({
+  folderNumber: row.folder_number,
+  uidValidity: Number(row.uid_validity),
+  uidNext: Number(row.uid_next),
+  messages: Number(row.indexed),
+  highestModseq: row.highest_modseq === null ? null : BigInt(row.highest_modseq),
+  feedPosition: row.feed_position === null ? null : BigInt(row.feed_position),
+  attested: row.attested,
+  version: row.version,
+  threadsVersion: row.threads_version,
+});

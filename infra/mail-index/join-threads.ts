@@ -1,7 +1,7 @@
 /** Which threads messages belong to: the connected components of the names they have and refer to. Pure. */
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { namesOf } from '../../commands/mail/threads.ts';
-import { keyOfText } from './index-keys.ts';
+import { keyOfText } from './message-row.ts';
 
 /** A Message-ID as the index has it: the thread id of a thread that begins with it, and the short key of that. */
 export interface ThreadName {

@@ -1,7 +1,7 @@
 /** What the index knows of threads: read for messages that were fetched from the server, and for ids that callers name. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { ThreadsAsked, ThreadsNow, WholeMailbox } from './folder-mirror.ts';
-import { keyOfText } from './index-keys.ts';
+import { keyOfText } from './message-row.ts';
 import { inThread, joinThreads, type KnownThread, threadNames } from './join-threads.ts';
 
 /** The keys of all names of the threads that have one of the names `keys`, a parameter of type `bigint[]`, of the mailbox `$1`. */

@@ -3,8 +3,8 @@ import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { bareMessageId } from '../../commands/mail/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
 import { foldedWords } from './folded-words.ts';
-import { keyOfText } from './index-keys.ts';
 import { type ThreadName, threadNames } from './join-threads.ts';
+import { createHash } from 'node:crypto';
 
 /** Columns of `mirror.message` that make a message, as `pg` gives them. */
 export interface MessageRow extends Record<string, unknown> {
@@ -96,10 +96,10 @@ export function packEnvelope(message: MirroredMessage): string {
     deleted,
     ...envelope
   } = message;
-  const kept = Object.entries(envelope).filter(
+  const present = Object.entries(envelope).filter(
     ([name, value]) => !isDefault(name, value) && !(name === 'threadRoot' && value === rootOf(envelope)),
   );
-  return JSON.stringify(Object.fromEntries(kept));
+  return JSON.stringify(Object.fromEntries(present));
 }
 
 function unpackEnvelope(text: string): Envelope {
@@ -200,3 +200,7 @@ export function storedFlags(flags: readonly string[]): StoredFlags {
 
 const keywordColumn = (keywords: readonly string[]): string | null =>
   keywords.length === 0 ? null : keywords.join(' ');
+
+/** The first 64 bits of SHA-256, as Postgres's signed `bigint`. */
+export const keyOfText = (text: string): string =>
+  String(createHash('sha256').update(text).digest().readBigInt64BE(0));

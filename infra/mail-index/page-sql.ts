@@ -37,7 +37,7 @@ const STATES = `
     coalesce(vouched_until > now(), false) and exists (
       select from work.mailbox_lease as lease join work.worker_heartbeat as beat on beat.run_id = lease.run_id
       where lease.mailbox_id = vouched_by and lease.fence = vouched_fence and lease.until > now()
-        and beat.life = vouched_life and beat.until > now()) as vouched
+        and beat.life = vouched_life and beat.until > now()) as attested
   from mirror.folder where mailbox_number = $1::int and folder_number = any($2::int[])`;
 
 /** The state of the copies alone. */

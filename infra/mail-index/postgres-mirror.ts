@@ -3,6 +3,7 @@ import type { MailQuery } from '../../commands/mail/query.ts';
 import type { Locators, Sql } from '../../commands/ports/ports.ts';
 import { threadIdsOf, withThreadIds } from '../../commands/mail/threads.ts';
 import {
+  MirrorNotReady,
   type Fence,
   FencedOff,
   type FolderKey,
@@ -15,15 +16,14 @@ import {
   type MirroredMessage,
   type ThreadsAsked,
   type ThreadsNow,
-  type Vouch,
+  type Attestation,
   type WholeMailbox,
 } from './folder-mirror.ts';
 import { foldersBeside } from './folders-beside.ts';
-import { queryIndex } from './query-copy.ts';
-import { CopyNotReady } from './copy-states.ts';
-import { KeptAnswers } from './kept-answers.ts';
+import { queryIndex } from './query-mirror.ts';
+import { QueryCache } from './query-cache.ts';
 import { threadsNow } from './known-threads.ts';
-import { CopyChanged, PageReader } from './read-page.ts';
+import { MirrorChanged, PageReader } from './read-page.ts';
 import { nameSome } from './thread-names.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
@@ -81,12 +81,12 @@ const FLAGS = `
 export class PostgresMailIndex implements MailIndex {
   readonly #sql: Sql;
   readonly #locators: Pick<Locators, 'thread'>;
-  readonly #kept: KeptAnswers;
+  readonly #cache: QueryCache;
 
   constructor(sql: Sql, locators: Pick<Locators, 'thread'>) {
     this.#sql = sql;
     this.#locators = locators;
-    this.#kept = new KeptAnswers(sql);
+    this.#cache = new QueryCache(sql);
   }
 
   async folder({ mailboxNumber, folderNumber }: FolderKey): Promise<FolderMirror | null> {
@@ -117,11 +117,11 @@ export class PostgresMailIndex implements MailIndex {
     });
   }
 
-  async vouch(
+  async attest(
     mailboxId: string,
     fence: Fence,
     { mailboxNumber, folderNumber }: FolderKey,
-    { forMs, life }: Vouch,
+    { forMs, life }: Attestation,
   ): Promise<void> {
     await this.#fenced(mailboxId, fence, async (sql) => {
       await sql.query(WITHOUT_FLUSH);
@@ -146,7 +146,7 @@ export class PostgresMailIndex implements MailIndex {
     });
   }
 
-  async distrust(keys: readonly FolderKey[]): Promise<void> {
+  async invalidate(keys: readonly FolderKey[]): Promise<void> {
     if (keys.length === 0) return;
     await this.#sql.query(
       // Not flushed: should a crash of the database forget it, mail server and worker still tell of the change.
@@ -157,7 +157,7 @@ export class PostgresMailIndex implements MailIndex {
     );
   }
 
-  async distrusted(mailboxNumber: number): Promise<readonly number[]> {
+  async invalidated(mailboxNumber: number): Promise<readonly number[]> {
     const rows = await this.#sql.query<{ folder_number: number }>(
       'select folder_number from mirror.folder where mailbox_number = $1 and trusted <> distrusts',
       [mailboxNumber],
@@ -176,9 +176,9 @@ export class PostgresMailIndex implements MailIndex {
 
   async query(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
     try {
-      return (await this.#kept.find(mailbox, query)) ?? (await this.#readAtOnce(mailbox, query));
+      return (await this.#cache.find(mailbox, query)) ?? (await this.#readAtOnce(mailbox, query));
     } catch (error) {
-      if (error instanceof CopyNotReady) return null;
+      if (error instanceof MirrorNotReady) return null;
       throw error;
     }
   }
@@ -215,10 +215,10 @@ export class PostgresMailIndex implements MailIndex {
         const answer = { ...(await queryIndex(reader, asked)), states: reader.states };
         if (query.byThread === true && reader.threadsVersion === null) return null;
         // A name that no message has yet may become one of any thread.
-        if (ids.every((id) => threads.ids.has(id))) this.#kept.keep(mailbox, query, answer);
+        if (ids.every((id) => threads.ids.has(id))) this.#cache.put(mailbox, query, answer);
         return answer;
       } catch (error) {
-        if (!(error instanceof CopyChanged)) throw error;
+        if (!(error instanceof MirrorChanged)) throw error;
       }
     }
     return null;
@@ -249,7 +249,7 @@ const mirrorOf = (row: FolderRow): FolderMirror => ({
   total: Number(row.total),
   checkedAt: row.checked_at,
   feedPosition: big(row.feed_position),
-  distrusts: Number(row.distrusts),
+  invalidations: Number(row.distrusts),
 });
 
 const flagsOfRow = ({ flags, keywords }: FlagsRow): readonly string[] => [

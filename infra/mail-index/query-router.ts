@@ -115,7 +115,7 @@ export class QueryRouter {
     { states }: IndexAnswer,
     onMailbox: OnMailbox,
   ): Promise<boolean> {
-    const unsure = states.filter(({ vouched }) => !vouched);
+    const unsure = states.filter(({ attested }) => !attested);
     if (unsure.length === 0) return true;
     return await this.#freshness.areCurrent(mailboxId, folders, unsure, (asked) =>
       onMailbox((session) => session.countsOf(asked)),

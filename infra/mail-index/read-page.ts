@@ -6,7 +6,7 @@ import { leafKeys } from '../../commands/mail/matches.ts';
 import { threadIdsOf } from '../../commands/mail/threads.ts';
 import type { FolderState, WholeMailbox } from './folder-mirror.ts';
 import { countStatement, isExactInSql, pageStatement } from './page-sql.ts';
-import { type StateRow, statesOf } from './copy-states.ts';
+import { type StateRow, statesOf } from './folder-mirror.ts';
 import { wordPatterns } from './filter-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './page-ask.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
@@ -16,7 +16,7 @@ const GLANCE = 2_048;
 const LEAST_GLANCE = 256;
 
 /** A copy changed between the reads of one answer: what they read does not belong together. */
-export class CopyChanged extends Error {}
+export class MirrorChanged extends Error {}
 
 /** A folder's state beside one of its messages, or beside nulls. */
 type PageRow = StateRow & (MessageRow | { readonly uid: null });
@@ -104,11 +104,11 @@ export class PageReader {
     const states = statesOf(rows, this.#folders.size);
     for (const before of this.#states) {
       const now = states.find(({ folderNumber }) => folderNumber === before.folderNumber);
-      if (now?.version !== before.version) throw new CopyChanged();
+      if (now?.version !== before.version) throw new MirrorChanged();
     }
     this.#states = states;
     const { threadsVersion = null } = states[0] ?? {};
-    if (this.#threadsVersion !== null && threadsVersion !== this.#threadsVersion) throw new CopyChanged();
+    if (this.#threadsVersion !== null && threadsVersion !== this.#threadsVersion) throw new MirrorChanged();
     this.#threadsVersion = threadsVersion;
   }
 }

@@ -27,7 +27,7 @@ const WRITE_THREADS = `
   on conflict (mailbox_number, thread_key) do update set names = excluded.names`;
 
 /** A few statements however many messages there are, and of two threads that become one only the smaller is written anew. */
-export async function takeInNames(
+export async function ingestNames(
   sql: Sql,
   mailboxNumber: number,
   messages: readonly (readonly ThreadName[])[],
@@ -80,7 +80,7 @@ export async function nameSome(
   threadId: (root: string) => string,
 ): Promise<boolean> {
   const rows = await sql.query<{ uid: string; envelope: string }>(UNNAMED, [mailboxNumber, folderNumber]);
-  await takeInNames(
+  await ingestNames(
     sql,
     mailboxNumber,
     rows.map(({ envelope }) => threadNames(namesInEnvelope(envelope), threadId)),

@@ -3,7 +3,7 @@ import type { Sql } from '../../commands/ports/ports.ts';
 import { type ExpungedMessage, rememberExpunged } from './expunged-messages.ts';
 import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
 import { type StoredMessage, storedFlags, storedMessage } from './message-row.ts';
-import { takeInNames } from './thread-names.ts';
+import { ingestNames } from './thread-names.ts';
 
 const TABLES = ['mirror.message', 'mirror.message_text'] as const;
 
@@ -58,7 +58,7 @@ export async function writeFolder(
   const removed = await remove(sql, update);
   const messages = added.map((message) => storedMessage(message, threadId));
   const inserted = await add(sql, update, messages);
-  await takeInNames(
+  await ingestNames(
     sql,
     update.mailboxNumber,
     messages.map(({ threadNames }) => threadNames),
@@ -76,7 +76,7 @@ export async function writeFolder(
     mirror.checkedAt,
     mirror.feedPosition,
     reset,
-    mirror.distrusts,
+    mirror.invalidations,
     reset || added.length + flags.length + removedUids.length > 0,
   ]);
 }

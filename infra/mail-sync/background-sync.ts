@@ -28,7 +28,7 @@ export interface BackgroundOptions {
   /** Every folder is complete. May throw `store_unavailable`. */
   readonly onComplete: () => Promise<void>;
   /** A folder could not be looked at, whatever the list said of it. */
-  readonly onClosed: (folder: FolderRef) => void;
+  readonly onRefused: (folder: FolderRef) => void;
   /** A folder is not where the list said: it is time for another list. */
   readonly onGone: () => void;
   /** There is nothing more to do. */
@@ -143,15 +143,15 @@ export class BackgroundSync {
   /** What to do next: asked folders first, then the first pass in the order of the folders, then comparisons. */
   async #next(): Promise<Step | null> {
     const { sync, folders, onComplete } = this.#options;
-    for (const folder of this.#asked.values()) return (...on) => this.#look(folder, ...on);
+    for (const folder of this.#asked.values()) return (...on) => this.#poll(folder, ...on);
     this.#unnamed ??= await sync.index.unnamed(sync.mailboxNumber);
     const [unnamed] = this.#unnamed;
     if (unnamed !== undefined) return () => this.#name(unnamed);
     const all = folders().filter(({ number }) => !this.#closed.has(number));
     for (const folder of all) {
       const mirror = await sync.mirrorOf(folder);
-      if (mirror === null) return (...on) => this.#look(folder, ...on);
-      if (mirror.indexedFrom > 1) return (...on) => this.#passOver(folder, ...on);
+      if (mirror === null) return (...on) => this.#poll(folder, ...on);
+      if (mirror.indexedFrom > 1) return (...on) => this.#scan(folder, ...on);
     }
     if (!this.#isComplete && all.length > 0) {
       await onComplete();
@@ -167,12 +167,12 @@ export class BackgroundSync {
     if (isLast) this.#unnamed = this.#unnamed?.filter((other) => other !== number) ?? null;
   }
 
-  async #look(folder: FolderRef, ...[connection, isOver]: Parameters<Step>): Promise<void> {
+  async #poll(folder: FolderRef, ...[connection, isOver]: Parameters<Step>): Promise<void> {
     const { sync } = this.#options;
     this.#asked.delete(folder.number);
     try {
-      const look = (): ReturnType<typeof pollInPieces> => pollInPieces(sync, connection, folder, isOver);
-      const mirror = await this.#unlessClosed(folder, look);
+      const poll = (): ReturnType<typeof pollInPieces> => pollInPieces(sync, connection, folder, isOver);
+      const mirror = await this.#unlessClosed(folder, poll);
       if (mirror && isPartial(mirror)) this.ask([folder]);
     } catch (error) {
       this.#asked.set(folder.number, folder);
@@ -180,7 +180,7 @@ export class BackgroundSync {
     }
   }
 
-  async #passOver(folder: FolderRef, ...on: Parameters<Step>): Promise<void> {
+  async #scan(folder: FolderRef, ...on: Parameters<Step>): Promise<void> {
     const began = performance.now();
     const [connection] = on;
     const isComplete = await this.#unlessClosed(folder, () =>
@@ -202,7 +202,7 @@ export class BackgroundSync {
     };
     if (!(await isShort())) return;
     // Messages may have gone since they were counted.
-    await this.#look(folder, ...on);
+    await this.#poll(folder, ...on);
     if (await isShort()) await this.#compare(on[0], folder);
   }
 
@@ -234,7 +234,7 @@ export class BackgroundSync {
       return result;
     }
     this.#closed.add(folder.number);
-    this.#options.onClosed(folder);
+    this.#options.onRefused(folder);
     // Some servers refuse a folder that was renamed. One that the list goes on to name waits for the regular one.
     if (!this.#missed.has(folder.number)) {
       this.#missed.add(folder.number);

@@ -3,8 +3,7 @@ import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
-import { sameFlags } from './mirrored-flags.ts';
-import { fetchFlags } from './fetch-changes.ts';
+import { fetchFlags, sameFlags } from './fetch-changes.ts';
 import { ingestMessages } from './ingest-messages.ts';
 
 const UIDS_PER_RANGE = 2_000;

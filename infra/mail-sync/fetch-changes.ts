@@ -7,16 +7,16 @@ import type { ImapConnection } from '../mail/imap-connection.ts';
 import { searchUids } from '../mail/search-uids.ts';
 import { uidSet } from '../mail/uid-set.ts';
 import type { FolderMirror, MirroredMessage } from '../mail-index/folder-mirror.ts';
-import { mirroredFlags } from './mirrored-flags.ts';
+import { MIRRORED_FLAGS } from '../mail-index/folder-mirror.ts';
 
 /** What is not, or may not be, as the copy has it. */
-export interface Seen {
+export interface FolderChanges {
   /** Flags of messages that are there, by UID. */
   readonly present: ReadonlyMap<number, readonly string[]>;
   readonly gone: ReadonlySet<number>;
 }
 
-export interface Changes extends Seen {
+export interface Changes extends FolderChanges {
   /** EXISTS. */
   readonly total: number;
   /** Every flag change up to it is among these; null where the server keeps none. */
@@ -40,9 +40,9 @@ export async function fetchChanges(
   const { present, vanished, total, modseq } = await fetchSince(connection, mirror, since);
   const gone = new Set([...vanished].filter((uid) => uid < mirror.uidNext));
   const arrived = [...present.keys()].filter((uid) => uid >= mirror.uidNext).length;
-  if (since === null && asked.length > 0) await lookAtAsked(connection, asked, { present, gone });
-  const isTold = since !== null && connection.tellsVanished && vanished.size < MAX_VANISHED;
-  if (!isTold && mirror.total + arrived !== total) {
+  if (since === null && asked.length > 0) await fetchAsked(connection, asked, { present, gone });
+  const isReported = since !== null && connection.reportsVanished && vanished.size < MAX_VANISHED;
+  if (!isReported && mirror.total + arrived !== total) {
     const there = new Set(await uidsFrom(connection, mirror.indexedFrom, total));
     for (const uid of await known(mirror.indexedFrom)) if (!there.has(uid)) gone.add(uid);
   }
@@ -50,14 +50,14 @@ export async function fetchChanges(
   return { present, gone, total, highestModseq: modseq };
 }
 
-async function lookAtAsked(
+async function fetchAsked(
   connection: ImapConnection,
   asked: readonly number[],
   { present, gone }: { present: Map<number, readonly string[]>; gone: Set<number> },
 ): Promise<void> {
-  const looked = await fetchFlags(connection, uidSet(asked));
-  for (const [uid, flags] of looked) present.set(uid, flags);
-  for (const uid of asked) if (!looked.has(uid)) gone.add(uid);
+  const fetched = await fetchFlags(connection, uidSet(asked));
+  for (const [uid, flags] of fetched) present.set(uid, flags);
+  for (const uid of asked) if (!fetched.has(uid)) gone.add(uid);
 }
 
 const uidsFrom = async (
@@ -132,3 +132,18 @@ export async function fetchMirrored(
   });
   return fetched.filter(({ uid }) => asked.has(uid)).map(mirrored);
 }
+
+/** Flags as the copy of a folder keeps them, so that server and copy can be compared. */
+const SYSTEM_FLAGS = new Map<string, string>(MIRRORED_FLAGS.map((flag) => [flag.toLowerCase(), flag]));
+
+/** System flags that mean something here in the case of RFC 3501, keywords as they are; sorted, each once. */
+export function mirroredFlags(flags: Iterable<string> | undefined): readonly string[] {
+  const known = [...(flags ?? [])].flatMap((flag) =>
+    flag.startsWith('\\') ? (SYSTEM_FLAGS.get(flag.toLowerCase()) ?? []) : [flag],
+  );
+  return [...new Set(known)].sort();
+}
+
+/** True for the same flags in any order. */
+export const sameFlags = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((flag) => b.includes(flag));

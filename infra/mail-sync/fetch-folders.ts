@@ -17,7 +17,7 @@ export class FolderRounds {
   readonly #sync: MailboxSync;
   readonly #author: Author;
   /** What a list said of folders that were looked at for it: a server whose counts are wrong is not asked for ever. */
-  readonly #looked = new Map<number, string>();
+  readonly #polled = new Map<number, string>();
   /** Of the list the directory knows. */
   #digest: string | null = null;
 
@@ -41,7 +41,7 @@ export class FolderRounds {
   }
 
   /** Lists the folders and puts news into the directory; those to look at. Throws like `ImapConnection.run` and `between`. */
-  async see(connection: ImapConnection, between: Between): Promise<readonly FolderRef[]> {
+  async poll(connection: ImapConnection, between: Between): Promise<readonly FolderRef[]> {
     const list = await listStatuses(connection, between);
     const digest = digestOf(list.listing);
     if (digest !== this.#digest) {
@@ -56,7 +56,7 @@ export class FolderRounds {
   async changed({ statuses }: FolderList): Promise<readonly FolderRef[]> {
     const statusOf = new Map(statuses.map((status) => [status.path, status]));
     const { index, mailboxNumber } = this.#sync;
-    const distrusted = new Set(await index.distrusted(mailboxNumber));
+    const invalidated = new Set(await index.invalidated(mailboxNumber));
     const changed: FolderRef[] = [];
     for (const folder of this.folders) {
       const status = statusOf.get(folder.path);
@@ -64,17 +64,17 @@ export class FolderRounds {
       const said = JSON.stringify(status, (_, value: unknown) =>
         typeof value === 'bigint' ? String(value) : value,
       );
-      const isNews = status && isBehind(mirror, status) && this.#looked.get(folder.number) !== said;
-      if (!isNews && !distrusted.has(folder.number) && mirror !== null) continue;
-      this.#looked.set(folder.number, said);
+      const isNews = status && isBehind(mirror, status) && this.#polled.get(folder.number) !== said;
+      if (!isNews && !invalidated.has(folder.number) && mirror !== null) continue;
+      this.#polled.set(folder.number, said);
       changed.push(folder);
     }
     return changed;
   }
 
   /** It could not be looked at for what the last list said. */
-  doubt({ number }: FolderRef): void {
-    this.#looked.delete(number);
+  forgetPoll({ number }: FolderRef): void {
+    this.#polled.delete(number);
   }
 
   async #forgetMissing(): Promise<void> {

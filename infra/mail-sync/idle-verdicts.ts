@@ -18,17 +18,17 @@ const LATE_NEWS = 3;
  */
 const PROMPT_MS = { from: 500, to: 1_500 } as const;
 
-interface Seen {
+interface Observed {
   readonly verdict: IdleVerdict;
   /** News in a row that came only on asking. */
   readonly late: number;
 }
 
-const NOTHING: Seen = { verdict: 'unknown', late: 0 };
+const NOTHING: Observed = { verdict: 'unknown', late: 0 };
 
 /** What the process has learned. A server is `<host>:<port>`; it is never too late for it to show something else. */
 export class IdleVerdicts {
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, Observed>();
   /** Mailbox → server, of those that are asked to find out. The one that had news last is the last. */
   readonly #asked = new Map<string, string>();
 
@@ -45,7 +45,7 @@ export class IdleVerdicts {
   }
 
   /** The server told news by itself, in an IDLE that began so long before. */
-  toldByItself(server: string, mailboxId: string, afterMs: number): void {
+  reportedUnasked(server: string, mailboxId: string, afterMs: number): void {
     if (afterMs >= PROMPT_MS.from && afterMs <= PROMPT_MS.to) {
       this.#seen.set(server, { verdict: 'prompt', late: 0 });
       for (const [id, own] of this.#asked) if (own === server) this.#asked.delete(id);
@@ -55,7 +55,7 @@ export class IdleVerdicts {
   }
 
   /** The server had news in an IDLE, and told them when it was asked. */
-  toldOnAsking(server: string): void {
+  reportedOnAsking(server: string): void {
     const late = (this.#seen.get(server) ?? NOTHING).late + 1;
     this.#seen.set(server, { verdict: late >= LATE_NEWS ? 'late' : this.verdictOf(server), late });
   }

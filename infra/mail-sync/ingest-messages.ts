@@ -3,10 +3,9 @@ import { type Difference, type ExpectedChange, observeChanges } from '../../comm
 import { MAX_CHANGES } from '../../commands/feed/feed-events.ts';
 import { inPieces } from '../mail/uid-set.ts';
 import type { FolderMirror, FolderUpdate, MirroredMessage } from '../mail-index/folder-mirror.ts';
-import { dropExpected, expectedChanges } from './notified-attribution.ts';
+import { dropExpected, expectedChanges } from './postgres-change-attribution.ts';
 import type { FolderAt } from './mailbox-sync.ts';
-import { sameFlags } from './mirrored-flags.ts';
-import { fetchMirrored, type Seen } from './fetch-changes.ts';
+import { fetchMirrored, sameFlags, type FolderChanges } from './fetch-changes.ts';
 
 /** Messages of one step: bounds what is fetched at once, and the events of one append. */
 const UIDS_PER_STEP = 250;
@@ -32,7 +31,7 @@ const AT_ONCE: Pace = { inTurn: (piece) => piece(), isOver: () => false };
  */
 export async function ingestMessages(
   at: FolderAt,
-  seen: Seen,
+  seen: FolderChanges,
   final: FolderMirror,
   { inTurn, isOver }: Pace = AT_ONCE,
 ): Promise<FolderMirror | null> {
@@ -45,8 +44,8 @@ export async function ingestMessages(
   let { mirror } = at;
   for (const [index, piece] of pieces.entries()) {
     const before = { ...at, mirror };
-    const next = index === pieces.length - 1 ? final : passed(mirror, piece);
-    const after = await inTurn(() => unlessForgotten(before, () => takePiece(before, seen, piece, next)));
+    const next = index === pieces.length - 1 ? final : advanced(mirror, piece);
+    const after = await inTurn(() => unlessForgotten(before, () => ingestPiece(before, seen, piece, next)));
     if (after === null) return null;
     // What an earlier look took in is passed over first: each look has to come further.
     if (after !== mirror && isOver()) return after;
@@ -56,13 +55,13 @@ export async function ingestMessages(
 }
 
 /** The look that left the copy so did not come to its end. */
-export const isPartial = ({ distrusts }: FolderMirror): boolean => distrusts === NOT_YET;
+export const isPartial = ({ invalidations }: FolderMirror): boolean => invalidations === NOT_YET;
 
 /** Ascending: what is above this piece is seen again should the next one not be reached. */
-const passed = (mirror: FolderMirror, piece: readonly number[]): FolderMirror => ({
+const advanced = (mirror: FolderMirror, piece: readonly number[]): FolderMirror => ({
   ...mirror,
   uidNext: Math.max(mirror.uidNext, (piece.at(-1) ?? 0) + 1),
-  distrusts: NOT_YET,
+  invalidations: NOT_YET,
 });
 
 /** Between two turns a list may have shown that the folder is gone. */
@@ -76,9 +75,9 @@ const applyFinal = ({ sync, folder }: FolderAt, mirror: FolderMirror): Promise<F
   sync.apply(folder, { mirror });
 
 /** The mirror itself where nothing is to be taken in, and more pieces follow. */
-async function takePiece(
+async function ingestPiece(
   at: FolderAt,
-  seen: Seen,
+  seen: FolderChanges,
   uids: readonly number[],
   next: FolderMirror,
 ): Promise<FolderMirror> {
@@ -92,19 +91,19 @@ async function takePiece(
   if (differences.length === 0 && isPartial(next)) return mirror;
   const expected =
     differences.length === 0 ? [] : await expectedChanges(sync.ports.sql, sync.mailboxId, folder.number);
-  const { position, told } = await tell(at, differences, expected);
+  const { position, attributed } = await appendChanges(at, differences, expected);
   const after = await sync.apply(folder, {
     added,
     ...changesOf(differences),
     mirror: { ...next, feedPosition: position ?? mirror.feedPosition },
   });
-  await dropExpected(sync.ports.sql, told);
+  await dropExpected(sync.ports.sql, attributed);
   return after;
 }
 
 interface Compared {
   readonly known: ReadonlyMap<number, readonly string[]>;
-  readonly seen: Seen;
+  readonly seen: FolderChanges;
   readonly added: readonly MirroredMessage[];
   readonly uids: readonly number[];
   /** The other folders each lies in; null where no message lies in two. */
@@ -132,11 +131,11 @@ const changesOf = (differences: readonly Difference[]): Pick<FolderUpdate, 'flag
   removedUids: differences.flatMap(({ uid, before, after }) => (before && !after ? [uid] : [])),
 });
 
-async function tell(
+async function appendChanges(
   { sync, folder, mirror: { uidValidity } }: FolderAt,
   differences: readonly Difference[],
   expected: readonly ExpectedChange[],
-): Promise<{ readonly position: bigint | null; readonly told: readonly string[] }> {
+): Promise<{ readonly position: bigint | null; readonly attributed: readonly string[] }> {
   const place = { mailboxNumber: sync.mailboxNumber, folderNumber: folder.number, uidValidity };
   const { changes, seen } = observeChanges(place, differences, expected, sync.ports.locators);
   const about = { mailbox_id: sync.mailboxId, folder: folder.number, uid_validity: uidValidity };
@@ -144,7 +143,7 @@ async function tell(
     type: 'MailboxChangesObserved' as const,
     data: { ...about, changes: [...piece] },
   }));
-  return { position: facts.length === 0 ? null : await sync.feed.append(facts), told: [...seen] };
+  return { position: facts.length === 0 ? null : await sync.feed.append(facts), attributed: [...seen] };
 }
 
 /** What the copy has of these UIDs (ascending), asked in as few ranges as their gaps allow. */

@@ -31,7 +31,7 @@ export function scanFolder(
     const about = { mailbox_id: sync.mailboxId, folder: folder.number, uid_validity: mirror.uidValidity };
     const isComplete = indexedFrom === 1;
     const feedPosition = isComplete
-      ? await sync.tellOnce({ type: 'FolderIndexed', data: { ...about, count: open.exists } })
+      ? await sync.appendOnce({ type: 'FolderIndexed', data: { ...about, count: open.exists } })
       : mirror.feedPosition;
     await sync.apply(folder, { added, mirror: { ...mirror, indexedFrom, feedPosition } });
     return isComplete;

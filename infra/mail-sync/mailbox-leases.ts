@@ -55,7 +55,7 @@ export interface Unattended {
 }
 
 /** What a worker tells of itself with each renewal. */
-export interface WorkerNews {
+export interface WorkerStatus {
   readonly isCurrent: boolean;
   readonly lastEventAt: Date | null;
 }
@@ -107,19 +107,19 @@ export class MailboxLeases {
   }
 
   /** Extends what is held. Those that ran out are lost for good, also when nobody took them. Throws `store_unavailable`. */
-  async renew(news: ReadonlyMap<string, WorkerNews>): Promise<void> {
-    const names = [...news.keys()].filter((mailboxId) => this.#isHeld(mailboxId)).sort();
+  async renew(statuses: ReadonlyMap<string, WorkerStatus>): Promise<void> {
+    const names = [...statuses.keys()].filter((mailboxId) => this.#isHeld(mailboxId)).sort();
     if (names.length === 0) return;
     const until = performance.now() + this.#leaseMs;
-    const told = names.map((mailboxId) => news.get(mailboxId));
-    const kept = await this.#sql.query<{ mailbox_id: string }>(RENEW, [
+    const workers = names.map((mailboxId) => statuses.get(mailboxId));
+    const renewed = await this.#sql.query<{ mailbox_id: string }>(RENEW, [
       names,
       this.#runId,
       this.#leaseMs,
-      told.map((worker) => worker?.isCurrent ?? false),
-      told.map((worker) => worker?.lastEventAt ?? null),
+      workers.map((worker) => worker?.isCurrent ?? false),
+      workers.map((worker) => worker?.lastEventAt ?? null),
     ]);
-    const still = new Set(kept.map(({ mailbox_id }) => mailbox_id));
+    const still = new Set(renewed.map(({ mailbox_id }) => mailbox_id));
     for (const mailboxId of names) {
       if (!still.has(mailboxId)) this.#held.delete(mailboxId);
       else if (this.#held.has(mailboxId)) this.#held.set(mailboxId, until);

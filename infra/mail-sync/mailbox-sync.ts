@@ -5,7 +5,13 @@ import type { Ports } from '../../commands/ports/ports.ts';
 import type { Position } from '../../commands/values/position.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
-import type { FolderKey, FolderMirror, FolderUpdate, MailIndex, Vouch } from '../mail-index/folder-mirror.ts';
+import type {
+  FolderKey,
+  FolderMirror,
+  FolderUpdate,
+  MailIndex,
+  Attestation,
+} from '../mail-index/folder-mirror.ts';
 import type { FeedWriter } from './feed-writer.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
 
@@ -39,7 +45,7 @@ export class MailboxSync {
   readonly mailboxNumber: number;
   readonly #lease: MailboxLease;
   /** Facts about whole folders that were told and did not reach the copy (`fold-tail.ts`): they are not told again. */
-  readonly #told = new Map<string, Position>();
+  readonly #appended = new Map<string, Position>();
   readonly #mirrors = new Map<number, FolderMirror>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -81,8 +87,8 @@ export class MailboxSync {
   }
 
   /** How often the copy was distrusted up to now; to be asked before a look. */
-  async distrustsOf(folder: FolderRef): Promise<number> {
-    return (await this.index.folder(this.keyOf(folder)))?.distrusts ?? 0;
+  async invalidationsOf(folder: FolderRef): Promise<number> {
+    return (await this.index.folder(this.keyOf(folder)))?.invalidations ?? 0;
   }
 
   /** Writes a step to the copy. Throws `MailboxLost` or `FencedOff` when another worker may hold the mailbox. */
@@ -117,18 +123,18 @@ export class MailboxSync {
   }
 
   /** The worker is told at once of what changes in the folder. Throws as `apply`. */
-  async vouch(folder: FolderRef, vouch: Vouch): Promise<void> {
-    await this.index.vouch(this.mailboxId, this.#lease.fence, this.keyOf(folder), vouch);
+  async attest(folder: FolderRef, attestation: Attestation): Promise<void> {
+    await this.index.attest(this.mailboxId, this.#lease.fence, this.keyOf(folder), attestation);
   }
 
   /** Notes a fact about a folder that is in the feed already. */
-  noteTold(fact: FolderFact, position: Position): void {
-    this.#told.set(nameOf(fact), position);
+  noteAppended(fact: FolderFact, position: Position): void {
+    this.#appended.set(nameOf(fact), position);
   }
 
   /** Tells a fact about a folder, unless it is in the feed already; its position. Throws as `FeedWriter.append`. */
-  async tellOnce(fact: FolderFact): Promise<Position> {
-    return this.#told.get(nameOf(fact)) ?? (await this.feed.append([fact]));
+  async appendOnce(fact: FolderFact): Promise<Position> {
+    return this.#appended.get(nameOf(fact)) ?? (await this.feed.append([fact]));
   }
 
   assertHeld(): void {

@@ -22,7 +22,7 @@ export interface WatchOptions {
   readonly rounds: FolderRounds;
   readonly background: BackgroundSync;
   readonly times: SyncTimes;
-  readonly bell: WakeSignal;
+  readonly wake: WakeSignal;
   readonly verdicts: IdleVerdicts;
   /** `<host>:<port>`. */
   readonly server: string;
@@ -31,7 +31,7 @@ export interface WatchOptions {
 }
 
 /** Two rounds without a renewal, and answers from the copy of INBOX are held against the server again. */
-const VOUCHED_ROUNDS = 2;
+const ATTESTED_ROUNDS = 2;
 
 /**
  * How long INBOX may go unheard: between two looks while a round takes the connection, and from the beginning of an IDLE that
@@ -41,18 +41,18 @@ const UNHEARD_MS = 1_000;
 
 export class MailboxWatch {
   readonly #options: WatchOptions;
-  #inboxStirred = true;
+  #inboxChanged = true;
   /** The server told of a change in INBOX that no look has seen yet. */
-  #inboxTold = false;
+  #inboxReported = false;
   #nextRoundAt: number;
   #listensFrom = 0;
   /** When the last IDLE began. */
   #listenedAt = 0;
   /** When a look at INBOX last began, and when the copy of INBOX was last vouched for. */
-  #lookedAt = 0;
-  #vouchedAt = 0;
+  #polledAt = 0;
+  #attestedAt = 0;
   #nextAskAt = 0;
-  #isVouching = false;
+  #isAttesting = false;
   #failure: Error | null = null;
   /** What the process had before INBOX was last found to be as the copy has it. */
   #life: Life | null = null;
@@ -61,7 +61,7 @@ export class MailboxWatch {
     this.#options = options;
     // Anywhere in the first one: mailboxes that were connected together do not ask together.
     this.#nextRoundAt = performance.now() + Math.random() * options.times.roundEveryMs;
-    this.#hear();
+    this.#subscribe();
   }
 
   /** Everything the server has told is in feed and copy. */
@@ -70,28 +70,28 @@ export class MailboxWatch {
   }
 
   get #isInboxBehind(): boolean {
-    return this.#inboxStirred || this.#inboxTold;
+    return this.#inboxChanged || this.#inboxReported;
   }
 
   /** Somebody changed these folders; none named = all. */
-  stir(numbers: readonly number[]): void {
-    const { rounds, background, bell } = this.#options;
-    const stirred = rounds.folders.filter(({ number }) => numbers.length === 0 || numbers.includes(number));
-    if (stirred.some(isInbox)) this.#inboxStirred = true;
-    background.ask(stirred.filter((folder) => !isInbox(folder)));
-    bell.ring();
+  markChanged(numbers: readonly number[]): void {
+    const { rounds, background, wake } = this.#options;
+    const changed = rounds.folders.filter(({ number }) => numbers.length === 0 || numbers.includes(number));
+    if (changed.some(isInbox)) this.#inboxChanged = true;
+    background.ask(changed.filter((folder) => !isInbox(folder)));
+    wake.ring();
   }
 
   /** A list of the folders is wanted now. */
   askForRound(): void {
     this.#nextRoundAt = Math.min(this.#nextRoundAt, performance.now() + this.#options.times.lookEveryMs);
-    this.#options.bell.ring();
+    this.#options.wake.ring();
   }
 
   /** The background work cannot go on: the connection is given up too. */
   fail(error: unknown): void {
     this.#failure = error instanceof Error ? error : new Error(String(error));
-    this.#options.bell.ring();
+    this.#options.wake.ring();
   }
 
   /** Resolves when the signal aborts. Throws `mailbox_unavailable` when the connection ends, `MailboxLost`, `FencedOff`. */
@@ -100,8 +100,8 @@ export class MailboxWatch {
     while (!signal.aborted) {
       this.#assertWell();
       const inbox = this.#inbox;
-      if (this.#isVouching && !this.#isToldInTime) await this.endVouching();
-      if (inbox && this.#isInboxBehind) await this.#lookAtInbox(inbox);
+      if (this.#isAttesting && !this.#isReportedInTime) await this.endAttesting();
+      if (inbox && this.#isInboxBehind) await this.#pollInbox(inbox);
       else if (performance.now() >= this.#nextRoundAt) await this.#round(signal);
       else if (lease.isWanted) await this.#giveWay();
       else if (inbox && this.#isAsked && performance.now() >= this.#nextAskAt) await this.#ask(inbox);
@@ -111,13 +111,13 @@ export class MailboxWatch {
 
   /** Until there is something to do; meanwhile the server may tell of INBOX, and folders are worked on. */
   async #pause(inbox: FolderRef | undefined, signal: AbortSignal): Promise<void> {
-    const { sync, background, bell, times } = this.#options;
+    const { sync, background, wake, times } = this.#options;
     await background.start();
     await this.#listen(inbox);
-    await bell.sleep(this.#pauseMs(inbox));
+    await wake.sleep(this.#pauseMs(inbox));
     await sync.ports.clock.sleep(times.gatherMs, signal);
     const { canListen, isListening } = this.#connection;
-    if (inbox && canListen && !isListening) this.#inboxStirred = true;
+    if (inbox && canListen && !isListening) this.#inboxChanged = true;
   }
 
   get #connection(): ImapConnection {
@@ -129,7 +129,7 @@ export class MailboxWatch {
   }
 
   /** What happens in INBOX is told by the server itself, soon enough to answer from the copy. */
-  get #isToldInTime(): boolean {
+  get #isReportedInTime(): boolean {
     const { verdicts, server } = this.#options;
     return this.#connection.canListen && verdicts.verdictOf(server) !== 'late';
   }
@@ -146,39 +146,39 @@ export class MailboxWatch {
     this.#options.sync.assertHeld();
   }
 
-  #hear(): void {
-    const { bell, verdicts, server, sync } = this.#options;
+  #subscribe(): void {
+    const { wake, verdicts, server, sync } = this.#options;
     const connection = this.#connection;
     connection.watch(
       () => {
         const listenedMs = performance.now() - this.#listenedAt;
-        if (connection.isListening) verdicts.toldByItself(server, sync.mailboxId, listenedMs);
-        this.#inboxTold = true;
-        bell.ring();
+        if (connection.isListening) verdicts.reportedUnasked(server, sync.mailboxId, listenedMs);
+        this.#inboxReported = true;
+        wake.ring();
       },
       () => {
-        bell.ring();
+        wake.ring();
       },
     );
   }
 
   /** Others use the only connection; what happened in INBOX meanwhile is seen by another look. */
   async #giveWay(): Promise<void> {
-    await this.endVouching();
-    this.#inboxStirred = true;
+    await this.endAttesting();
+    this.#inboxChanged = true;
     const before = this.#connection;
     await this.#options.lease.giveWay();
-    if (this.#connection !== before) this.#hear();
+    if (this.#connection !== before) this.#subscribe();
   }
 
-  async #lookAtInbox(inbox: FolderRef): Promise<void> {
-    this.#inboxStirred = false;
-    this.#lookedAt = performance.now();
-    this.#nextAskAt = this.#lookedAt + this.#options.times.pollEveryMs;
+  async #pollInbox(inbox: FolderRef): Promise<void> {
+    this.#inboxChanged = false;
+    this.#polledAt = performance.now();
+    this.#nextAskAt = this.#polledAt + this.#options.times.pollEveryMs;
     const { sync } = this.#options;
     const life = this.#options.life();
     const seen = (): void => {
-      this.#inboxTold = false;
+      this.#inboxReported = false;
     };
     // What the server tells when asked for news is in the very look that asked.
     if ((await pollFolder(sync, this.#connection, inbox, seen)) === null) {
@@ -192,13 +192,13 @@ export class MailboxWatch {
   async #ask(inbox: FolderRef): Promise<void> {
     const connection = this.#connection;
     if (connection.openPath !== inbox.path) {
-      this.#inboxStirred = true;
+      this.#inboxChanged = true;
       return;
     }
     const { times, verdicts, server } = this.#options;
     const [askedAt, wasListening] = [performance.now(), connection.isListening];
     await connection.run((client) => client.noop());
-    if (this.#inboxTold && wasListening) verdicts.toldOnAsking(server);
+    if (this.#inboxReported && wasListening) verdicts.reportedOnAsking(server);
     // A server that takes longer than the time between two leaves room for all else.
     this.#nextAskAt = Math.max(askedAt + times.pollEveryMs, performance.now() + times.lookEveryMs);
   }
@@ -207,20 +207,20 @@ export class MailboxWatch {
     const { sync, rounds, background, times, verdicts, server } = this.#options;
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
     const life = this.#options.life();
-    const changed = await rounds.see(this.#connection, () => this.#breakOff(signal));
+    const changed = await rounds.poll(this.#connection, () => this.#breakOff(signal));
     // A round that takes longer than the time between two leaves room for all else.
     this.#nextRoundAt = Math.max(this.#nextRoundAt, performance.now() + times.lookEveryMs);
     if (changed.some(isInbox)) {
       // Numbered anew under an open folder: only opening it again shows that.
       this.#connection.doubtFolder();
       verdicts.missed(server);
-      this.#inboxStirred = true;
+      this.#inboxChanged = true;
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));
     // With news of INBOX the look that follows has to come first.
     if (!this.#isInboxBehind) {
       this.#life = life;
-      await this.#vouch(this.#inbox);
+      await this.#attest(this.#inbox);
     }
     sync.assertHeld();
   }
@@ -233,8 +233,8 @@ export class MailboxWatch {
     await background.start();
     if (lease.isWanted) await this.#giveWay();
     // Not every server tells of new mail while it answers for another folder.
-    const isDue = performance.now() - this.#lookedAt >= UNHEARD_MS;
-    if (this.#inbox && (this.#isInboxBehind || isDue)) await this.#lookAtInbox(this.#inbox);
+    const isDue = performance.now() - this.#polledAt >= UNHEARD_MS;
+    if (this.#inbox && (this.#isInboxBehind || isDue)) await this.#pollInbox(this.#inbox);
     return this.#connection;
   }
 
@@ -246,23 +246,23 @@ export class MailboxWatch {
     this.#listenedAt = beganAt;
     connection.listen(() => {
       this.#listensFrom = beganAt + UNHEARD_MS;
-      this.#options.bell.ring();
+      this.#options.wake.ring();
     });
-    if (this.#vouchedAt <= this.#lookedAt) await this.#vouch(inbox);
+    if (this.#attestedAt <= this.#polledAt) await this.#attest(inbox);
   }
 
   /** Nobody is told any more of what happens in INBOX: answers from its copy are held against the server again. */
-  async endVouching(): Promise<void> {
-    if (this.#inbox) await this.#options.sync.vouch(this.#inbox, { forMs: 0, life: null });
-    this.#isVouching = false;
+  async endAttesting(): Promise<void> {
+    if (this.#inbox) await this.#options.sync.attest(this.#inbox, { forMs: 0, life: null });
+    this.#isAttesting = false;
   }
 
-  async #vouch(inbox: FolderRef | undefined): Promise<void> {
+  async #attest(inbox: FolderRef | undefined): Promise<void> {
     const { sync, times } = this.#options;
-    if (!inbox || !this.#isToldInTime || (await sync.mirrorOf(inbox)) === null) return;
-    this.#isVouching = true;
-    this.#vouchedAt = performance.now();
-    await sync.vouch(inbox, { forMs: times.roundEveryMs * VOUCHED_ROUNDS, life: this.#life });
+    if (!inbox || !this.#isReportedInTime || (await sync.mirrorOf(inbox)) === null) return;
+    this.#isAttesting = true;
+    this.#attestedAt = performance.now();
+    await sync.attest(inbox, { forMs: times.roundEveryMs * ATTESTED_ROUNDS, life: this.#life });
   }
 
   #pauseMs(inbox: FolderRef | undefined): number {

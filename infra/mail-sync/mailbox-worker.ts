@@ -13,9 +13,9 @@ import { pauseAfter } from '../concurrency/backoff.ts';
 import { WakeSignal } from '../concurrency/wake-signal.ts';
 import { FeedWriter } from './feed-writer.ts';
 import { replayFeedTail } from './replay-feed-tail.ts';
-import { forgetOldExpectations } from './notified-attribution.ts';
+import { forgetOldExpectations } from './postgres-change-attribution.ts';
 import type { IdleVerdicts } from './idle-verdicts.ts';
-import { type MailboxLease, MailboxLost, type WorkerNews } from './mailbox-leases.ts';
+import { type MailboxLease, MailboxLost, type WorkerStatus } from './mailbox-leases.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { MailboxWatch } from './mailbox-watch.ts';
 import { type FolderList, FolderRounds } from './fetch-folders.ts';
@@ -39,7 +39,7 @@ export class MailboxWorker {
   readonly #options: WorkerOptions;
   readonly #lease: MailboxLease;
   readonly #sync: MailboxSync;
-  readonly #bell = new WakeSignal();
+  readonly #wake = new WakeSignal();
   readonly #ending = new AbortController();
   #watch: MailboxWatch | null = null;
   /** Failures since a watch lasted for a while. */
@@ -56,16 +56,16 @@ export class MailboxWorker {
     this.#sync = new MailboxSync({ ports, index, feed, lease, mailboxNumber: entry.number });
   }
 
-  get news(): WorkerNews {
+  get status(): WorkerStatus {
     return { isCurrent: this.#watch?.isCurrent ?? false, lastEventAt: this.#sync.feed.lastEventAt };
   }
 
   /** Somebody changed these folders; none named = all. A worker that is not connected looks at all when it is. */
-  stir(folders: readonly number[]): void {
-    this.#watch?.stir(folders);
+  markChanged(folders: readonly number[]): void {
+    this.#watch?.markChanged(folders);
   }
 
-  /** It was told to end. */
+  /** It was reported to end. */
   get isEnding(): boolean {
     return this.#ending.signal.aborted;
   }
@@ -73,7 +73,7 @@ export class MailboxWorker {
   /** Ends the work; `run` resolves soon after. */
   end(): void {
     this.#ending.abort();
-    this.#bell.ring();
+    this.#wake.ring();
   }
 
   /** Resolves when the work was ended, or the lease is lost. Never throws. */
@@ -86,7 +86,7 @@ export class MailboxWorker {
         (error: unknown) => this.#pauseAfter(error),
       );
       if (pauseMs === null) return;
-      await this.#bell.sleep(pauseMs);
+      await this.#wake.sleep(pauseMs);
     }
   }
 
@@ -108,7 +108,7 @@ export class MailboxWorker {
       const { times, heartbeat, verdicts } = this.#options;
       const { server } = connected;
       const life = (): Life | null => heartbeat.life;
-      const own = { sync: this.#sync, lease, rounds, background, bell: this.#bell };
+      const own = { sync: this.#sync, lease, rounds, background, wake: this.#wake };
       this.#watch = new MailboxWatch({ ...own, times, verdicts, server, life });
       background.askAfterList(await rounds.changed(connected.list));
       watchedSince = performance.now();
@@ -116,7 +116,7 @@ export class MailboxWorker {
     } finally {
       if (performance.now() - watchedSince > this.#options.times.unreachable.firstMs) this.#failures = 0;
       // Another holder of the mailbox vouches for itself, and a database that is away answers nobody.
-      await this.#watch?.endVouching().catch(() => undefined);
+      await this.#watch?.endAttesting().catch(() => undefined);
       this.#watch = null;
       this.#options.verdicts.leave(this.#sync.mailboxId);
       // First, as the background work may wait for it.
@@ -139,11 +139,11 @@ export class MailboxWorker {
     const opened: { lease: WatchLease | null; list: FolderList | null } = { lease: null, list: null };
     const wait = {
       onWanted: () => {
-        this.#bell.ring();
+        this.#wake.ring();
       },
       signal: this.#ending.signal,
     };
-    const told = await connectMailbox(ports, mailboxId, async () => {
+    const reported = await connectMailbox(ports, mailboxId, async () => {
       opened.lease = await gateway.openWatch(mailboxId, wait);
       const { connection } = opened.lease;
       opened.list = await listStatuses(connection, this.#unlessEnding);
@@ -153,12 +153,12 @@ export class MailboxWorker {
       throw error;
     });
     const { lease, list } = opened;
-    if (told.outcome === 'connected' && lease && list) {
+    if (reported.outcome === 'connected' && lease && list) {
       await forgetOldExpectations(ports.sql, mailboxId);
       return { lease, list, orgId, server: `${imap.host}:${String(imap.port)}` };
     }
     lease?.release();
-    if ('error' in told) throw told.error;
+    if ('error' in reported) throw reported.error;
     return null;
   }
 
@@ -178,12 +178,12 @@ export class MailboxWorker {
       turns: working,
       folders: () => rounds.folders,
       onComplete: () => recordSynced(ports, this.#sync.mailboxId),
-      onClosed: (folder) => {
-        rounds.doubt(folder);
+      onRefused: (folder) => {
+        rounds.forgetPoll(folder);
       },
       onGone: () => this.#watch?.askForRound(),
       onDone: () => {
-        this.#bell.ring();
+        this.#wake.ring();
       },
       onFailure: (error) => this.#watch?.fail(error),
     });

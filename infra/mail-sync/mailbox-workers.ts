@@ -1,14 +1,13 @@
 /** The workers of this process: mailboxes are spread fairly over all processes that work on mail, by leases. */
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
-import type { Ports } from '../../commands/ports/ports.ts';
+import type { Clock, Ports } from '../../commands/ports/ports.ts';
 import { repeat } from '../background/repeat.ts';
 import type { DirectoryCopy } from '../directory/memory-directory.ts';
 import { listen } from '../postgres/listen.ts';
 import { IdleVerdicts } from './idle-verdicts.ts';
-import { MAILBOX_CHANNEL, decodeNotification, notifyMailboxes } from './mailbox-notify.ts';
+import { decodeNotification, MAILBOX_CHANNEL, notifyMailboxes } from './mailbox-notify.ts';
 import { MailboxLeases } from './mailbox-leases.ts';
 import { MailboxWorker, type WorkerOptions } from './mailbox-worker.ts';
-import { Sweeps } from './sweeps.ts';
 import { SYNC_TIMES, type SyncTimes } from './sync-times.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { WorkerHeartbeat } from './worker-heartbeat.ts';
@@ -76,14 +75,14 @@ class MailboxWorkers {
     });
     // What is not heard while the database is away is found by the next round.
     const onNotification = (payload: string): void => {
-      const ring = decodeNotification(payload);
-      if (ring === null) return;
-      this.#running.get(ring.mailboxId)?.worker.stir(ring.folders);
+      const notification = decodeNotification(payload);
+      if (notification === null) return;
+      this.#running.get(notification.mailboxId)?.worker.markChanged(notification.folders);
       // Its worker may have let go of it.
-      if (ring.folders.length === 0) this.#open.add(ring.mailboxId);
+      if (notification.folders.length === 0) this.#open.add(notification.mailboxId);
     };
     await Promise.all([
-      repeat({ ...loop, name: 'mailbox-workers', everyMs: this.#times.lookEveryMs }, () => this.#look()),
+      repeat({ ...loop, name: 'mailbox-workers', everyMs: this.#times.lookEveryMs }, () => this.#reconcile()),
       repeat({ ...loop, name: 'mailbox-leases', everyMs: this.#times.renewEveryMs }, () => this.#renew()),
       repeat({ ...loop, name: 'worker-heartbeat', everyMs: this.#times.beatEveryMs }, () =>
         this.#heartbeat.beat(),
@@ -98,11 +97,11 @@ class MailboxWorkers {
   }
 
   async #renew(): Promise<void> {
-    await this.#leases.renew(new Map([...this.#running].map(([id, { worker }]) => [id, worker.news])));
+    await this.#leases.renew(new Map([...this.#running].map(([id, { worker }]) => [id, worker.status])));
   }
 
   /** Looks at what is open. Waits for no worker: what one mailbox's server keeps open for long is no matter of the others. */
-  async #look(): Promise<void> {
+  async #reconcile(): Promise<void> {
     await this.#giveUp();
     const others = await this.#otherRuns();
     if (this.#sweeps.isDue(others)) {
@@ -232,4 +231,27 @@ function shuffled<T>(items: readonly T[]): readonly T[] {
     .map((item) => ({ item, at: Math.random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ item }) => item);
+}
+
+/** When a process goes over all mailboxes: what changes is told to it, so that is for what it was not told. */
+export class Sweeps {
+  readonly #clock: Pick<Clock, 'elapsedMs'>;
+  readonly #everyMs: number;
+  #nextAt = -Infinity;
+  #sharers = '';
+
+  constructor(clock: Pick<Clock, 'elapsedMs'>, { sweepEveryMs }: Pick<SyncTimes, 'sweepEveryMs'>) {
+    this.#clock = clock;
+    this.#everyMs = sweepEveryMs;
+  }
+
+  /** True when it is time: first, every `sweepEveryMs`, and when other processes share the mailboxes than before. */
+  isDue(others: readonly string[]): boolean {
+    const now = this.#clock.elapsedMs();
+    const sharers = others.join();
+    if (now < this.#nextAt && sharers === this.#sharers) return false;
+    this.#sharers = sharers;
+    this.#nextAt = now + this.#everyMs;
+    return true;
+  }
 }

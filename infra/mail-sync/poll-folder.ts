@@ -4,7 +4,7 @@ import type { ImapConnection, OpenFolder } from '../mail/imap-connection.ts';
 import { folderStatus } from '../mail/examine-folder.ts';
 import { openIfThere } from '../mail/open-folder.ts';
 import type { FolderMirror } from '../mail-index/folder-mirror.ts';
-import { dropExpected, expectedChanges, settledChanges } from './notified-attribution.ts';
+import { dropExpected, expectedChanges, settledChanges } from './postgres-change-attribution.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { fetchChanges } from './fetch-changes.ts';
 import { isPartial, type Pace, ingestMessages } from './ingest-messages.ts';
@@ -20,7 +20,7 @@ export function pollFolder(
   folder: FolderRef,
   onOpen?: () => void,
 ): Promise<FolderMirror | null> {
-  return sync.inTurn(async () => await takeFound(await find(sync, connection, folder, onOpen)));
+  return sync.inTurn(async () => await ingestFound(await find(sync, connection, folder, onOpen)));
 }
 
 /**
@@ -34,15 +34,15 @@ export async function pollInPieces(
   isOver: () => boolean,
 ): Promise<FolderMirror | null> {
   const found = await sync.inTurn(() => find(sync, connection, folder));
-  return await takeFound(found, { inTurn: (piece) => sync.inTurn(piece), isOver });
+  return await ingestFound(found, { inTurn: (piece) => sync.inTurn(piece), isOver });
 }
 
 /** Brings the copy to what was seen. */
-type Take = (pace?: Pace) => Promise<FolderMirror | null>;
+type Ingest = (pace?: Pace) => Promise<FolderMirror | null>;
 
 interface Found {
   readonly sync: MailboxSync;
-  readonly take: Take;
+  readonly ingest: Ingest;
   /** Own changes that had their effect before this look: they were seen in it, or in an earlier one. */
   readonly settled: readonly string[];
 }
@@ -54,34 +54,34 @@ async function find(
   onOpen?: () => void,
 ): Promise<Found | null> {
   const settled = await settledChanges(sync.ports.sql, sync.mailboxId, folder.number);
-  const distrusts = await sync.distrustsOf(folder);
+  const invalidations = await sync.invalidationsOf(folder);
   const before = await sync.mirrorOf(folder);
   const open = await openIfThere(connection, folder.path, 'read');
   if (open === null) return null;
   onOpen?.();
-  const look = { sync, connection, folder, open, distrusts };
+  const poll = { sync, connection, folder, open, invalidations };
   const isSame = before?.uidValidity === open.uidValidity;
-  return { sync, settled, take: isSame ? await lookAgain(look, before) : await lookFirst(look, before) };
+  return { sync, settled, ingest: isSame ? await pollKnown(poll, before) : await pollFirst(poll, before) };
 }
 
-async function takeFound(found: Found | null, pace?: Pace): Promise<FolderMirror | null> {
+async function ingestFound(found: Found | null, pace?: Pace): Promise<FolderMirror | null> {
   if (found === null) return null;
-  const mirror = await found.take(pace);
+  const mirror = await found.ingest(pace);
   if (mirror && !isPartial(mirror)) await dropExpected(found.sync.ports.sql, found.settled);
   return mirror;
 }
 
-interface Look {
+interface Poll {
   readonly sync: MailboxSync;
   readonly connection: ImapConnection;
   readonly folder: FolderRef;
   readonly open: OpenFolder;
   /** As they were before the folder was opened. */
-  readonly distrusts: number;
+  readonly invalidations: number;
 }
 
-async function lookAgain(look: Look, mirror: FolderMirror): Promise<Take> {
-  const { sync, connection, folder, open, distrusts } = look;
+async function pollKnown(poll: Poll, mirror: FolderMirror): Promise<Ingest> {
+  const { sync, connection, folder, open, invalidations } = poll;
   const { clock, sql } = sync.ports;
   const known = async (fromUid: number): Promise<Iterable<number>> =>
     (await sync.index.flagsOf(sync.keyOf(folder), fromUid, mirror.uidNext)).keys();
@@ -99,20 +99,20 @@ async function lookAgain(look: Look, mirror: FolderMirror): Promise<Take> {
     highestModseq: seen.highestModseq,
     total: seen.total,
     checkedAt,
-    distrusts,
+    invalidations,
   };
   return (pace) => ingestMessages({ sync, connection, folder, mirror }, seen, final, pace);
 }
 
 /** Never seen, or numbered anew: what is there now belongs to the first pass, what comes from now on is told. */
-async function lookFirst(look: Look, before: FolderMirror | null): Promise<Take> {
-  const { sync, connection, folder, open } = look;
+async function pollFirst(poll: Poll, before: FolderMirror | null): Promise<Ingest> {
+  const { sync, connection, folder, open } = poll;
   const { uidValidity, exists: total } = open;
   const uidNext = open.uidNext ?? (await folderStatus(connection, folder)).uidNext;
   const about = { mailbox_id: sync.mailboxId, folder: folder.number, uid_validity: uidValidity };
   const feedPosition =
     before &&
-    (await sync.tellOnce({
+    (await sync.appendOnce({
       type: 'FolderReset',
       data: { ...about, previous_uid_validity: before.uidValidity },
     }));
@@ -125,7 +125,7 @@ async function lookFirst(look: Look, before: FolderMirror | null): Promise<Take>
     total,
     checkedAt: sync.ports.clock.now(),
     feedPosition,
-    distrusts: look.distrusts,
+    invalidations: poll.invalidations,
   };
   await sync.apply(folder, { reset: true, mirror });
   return () => Promise.resolve(mirror);

@@ -2,11 +2,10 @@
 import type { MirrorVersions, SyncStatus } from '../../commands/ports/mirror-versions.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { knownMessage } from '../mail-index/expunged-messages.ts';
-import { knownCorrespondents } from '../mail-index/known-correspondents.ts';
-import { firstContacts } from '../mail-index/first-contacts-sql.ts';
+import { firstContacts, knownCorrespondents } from '../mail-index/correspondents.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 
-const TOLD = `
+const STATUS = `
   select asked.mailbox_id, current_at, last_event_at, coalesce(sum(indexed), 0)::float8 as indexed,
     coalesce(sum(greatest(total, indexed)), 0)::float8 as total
   from unnest($1::text[], $2::int[]) as asked (mailbox_id, mailbox_number)
@@ -25,7 +24,7 @@ interface Row extends Record<string, unknown> {
 export const createMirrorVersions = (sql: Sql, index: Pick<MailIndex, 'erase'>): MirrorVersions => ({
   statusOf: async (mailboxes) => {
     if (mailboxes.length === 0) return new Map();
-    const rows = await sql.query<Row>(TOLD, [
+    const rows = await sql.query<Row>(STATUS, [
       mailboxes.map(({ id }) => id),
       mailboxes.map(({ number }) => number),
     ]);

@@ -17,7 +17,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** One append of a worker, which is all that can be missing, has fewer events. */
 const TAIL_EVENTS = 8n;
 
-interface Told {
+interface TailFact {
   readonly position: Position;
   readonly fact: PastFact<FeedEvent>;
 }
@@ -34,16 +34,16 @@ export async function replayFeedTail(
   const tail = await readTail(sync, since);
   for (const folder of folders) {
     const mirror = await sync.mirrorOf(folder);
-    const told = tail.filter(
+    const facts = tail.filter(
       ({ position, fact }) =>
         mirror && fact.data.folder === folder.number && position > (mirror.feedPosition ?? -1n),
     );
-    if (mirror && told.length > 0) await foldFolder(sync, connection, { folder, mirror, told });
+    if (mirror && facts.length > 0) await replayFolder(sync, connection, { folder, mirror, facts });
   }
 }
 
 /** The last events of the newest of the mailbox's streams. */
-async function readTail({ mailboxId, ports }: MailboxSync, since: Date | null): Promise<readonly Told[]> {
+async function readTail({ mailboxId, ports }: MailboxSync, since: Date | null): Promise<readonly TailFact[]> {
   const today = ports.clock.now().getTime();
   const first = Math.min(today, since?.getTime() ?? today) - DAY_MS;
   for (let day = today; day >= first; day -= DAY_MS) {
@@ -51,12 +51,12 @@ async function readTail({ mailboxId, ports }: MailboxSync, since: Date | null): 
     const last = await ports.events.readLast(stream);
     if (!last) continue;
     const from = last.revision >= TAIL_EVENTS ? last.revision - TAIL_EVENTS : 0n;
-    return (await ports.events.readStream(stream, from)).flatMap(toldIn);
+    return (await ports.events.readStream(stream, from)).flatMap(factsIn);
   }
   return [];
 }
 
-function toldIn(stored: StoredEvent): Told[] {
+function factsIn(stored: StoredEvent): TailFact[] {
   const fact = readEvent(catalogue, stored) as PastFact<FeedEvent> | null;
   return fact === null ? [] : [{ position: stored.position, fact }];
 }
@@ -64,19 +64,19 @@ function toldIn(stored: StoredEvent): Told[] {
 interface Tail {
   readonly folder: FolderRef;
   readonly mirror: FolderMirror;
-  readonly told: readonly Told[];
+  readonly facts: readonly TailFact[];
 }
 
-/** The last change told of each message; facts about the folder itself are noted as told. */
-function changesTold(
+/** The last change told of each message; facts about the folder itself are noted as appended. */
+function changesIn(
   sync: MailboxSync,
-  told: readonly Told[],
+  facts: readonly TailFact[],
   uidValidity: number,
 ): ReadonlyMap<number, FeedChange> {
-  const observed = told.flatMap(({ position, fact }) => {
+  const observed = facts.flatMap(({ position, fact }) => {
     if (fact.type === 'MailboxChangesObserved')
       return fact.data.uid_validity === uidValidity ? fact.data.changes : [];
-    sync.noteTold(fact, position);
+    sync.noteAppended(fact, position);
     return [];
   });
   return new Map(
@@ -87,34 +87,34 @@ function changesTold(
   );
 }
 
-async function foldFolder(
+async function replayFolder(
   sync: MailboxSync,
   connection: ImapConnection,
-  { folder, mirror, told }: Tail,
+  { folder, mirror, facts }: Tail,
 ): Promise<void> {
-  const changes = changesTold(sync, told, mirror.uidValidity);
+  const changes = changesIn(sync, facts, mirror.uidValidity);
   const open = changes.size === 0 ? null : await openIfThere(connection, folder.path, 'read');
   if (open?.uidValidity !== mirror.uidValidity) return;
   const uids = [...changes.keys()].sort((a, b) => a - b);
   const known = await knownFlags({ sync, folder }, uids);
   const there = await fetchFlags(connection, uidSet(uids));
-  const toldFlags = (uid: number): readonly string[] => flagsTold(changes.get(uid), known.get(uid));
+  const flagsOf = (uid: number): readonly string[] => flagsInFeed(changes.get(uid), known.get(uid));
   const missing = uids.filter((uid) => there.has(uid) && !known.has(uid));
   const added = await fetchMirrored(connection, folder, mirror.uidValidity, missing);
   await sync.apply(folder, {
-    added: added.map((message) => withFlags(message, toldFlags(message.ref.uid))),
-    flags: uids.filter((uid) => known.has(uid)).map((uid) => ({ uid, flags: toldFlags(uid) })),
+    added: added.map((message) => withFlags(message, flagsOf(message.ref.uid))),
+    flags: uids.filter((uid) => known.has(uid)).map((uid) => ({ uid, flags: flagsOf(uid) })),
     mirror: {
       ...mirror,
       uidNext: Math.max(mirror.uidNext, ...missing.map((uid) => uid + 1)),
-      feedPosition: told.at(-1)?.position ?? mirror.feedPosition,
-      distrusts: NOT_YET,
+      feedPosition: facts.at(-1)?.position ?? mirror.feedPosition,
+      invalidations: NOT_YET,
     },
   });
 }
 
 /** What was told as gone is marked `\Deleted` in the copy: a look that finds it gone tells nothing more. */
-const flagsTold = (change: FeedChange | undefined, known: readonly string[] = []): readonly string[] => {
+const flagsInFeed = (change: FeedChange | undefined, known: readonly string[] = []): readonly string[] => {
   const isGone = change?.kind === 'deleted' || (change?.kind === 'moved' && change.previous === undefined);
   return isGone ? [...new Set([...known, '\\Deleted'])] : (change?.flags ?? known);
 };

@@ -1,6 +1,6 @@
 /** What every action shares: the folder opened for writing, the messages that are there, and honest outcomes. */
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { ActionOutcome } from '../../commands/ports/mail-port.ts';
+import type { ActionOutcome, FlagChange } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from './imap-connection.ts';
 import { refusalText } from './mail-errors.ts';
@@ -19,9 +19,9 @@ export interface ActionTarget {
 
 export interface PreparedAction {
   readonly open: OpenFolder;
-  /** UIDs that are there and not marked for removal; when nobody looked, all that were asked for. */
+  /** UIDs that are there and not marked for removal; when nobody fetched, all that were asked for. */
   readonly present: readonly number[];
-  readonly looked: boolean;
+  readonly fetched: boolean;
   /** What is known of the others. */
   readonly outcomes: Outcomes;
 }
@@ -50,7 +50,7 @@ export async function prepareAction(
   return {
     open,
     present: uids.filter((uid) => present.has(uid)),
-    looked: true,
+    fetched: true,
     outcomes: allMissing(uids),
   };
 }
@@ -62,7 +62,7 @@ export async function prepareWithoutLooking(
 ): Promise<PreparedAction | null> {
   const open = await connection.reopen(folder.path);
   if (open.uidValidity !== uidValidity) return null;
-  return { open, present: uids, looked: false, outcomes: allMissing(uids) };
+  return { open, present: uids, fetched: false, outcomes: allMissing(uids) };
 }
 
 /** Those of the UIDs that are in the open folder and not marked `\Deleted`. */
@@ -102,4 +102,87 @@ export async function settle(
   }
   for (const uid of present) outcomes.set(uid, settled.get(uid) ?? UNKNOWN);
   return outcomes;
+}
+
+/** Prepares the change; running it changes the mailbox. Flags the folder does not keep are refused, not dropped. */
+export async function prepareFlagChange(
+  connection: ImapConnection,
+  target: ActionTarget,
+  change: FlagChange,
+): Promise<() => Promise<Outcomes>> {
+  const prepared = await prepareAction(connection, target);
+  if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
+  return () => settle(prepared, (settled) => changeFlags(connection, prepared, change, settled));
+}
+
+async function changeFlags(
+  connection: ImapConnection,
+  { open, present }: PreparedAction,
+  { add, remove }: FlagChange,
+  settled: Outcomes,
+): Promise<void> {
+  if (present.length === 0) return;
+  const settleAll = (outcome: ReturnType<typeof rejected>): void => {
+    for (const uid of present) settled.set(uid, outcome);
+  };
+  const unsupported = add.filter((flag) => !keeps(open, flag));
+  if (unsupported.length > 0) {
+    settleAll(rejected(`This folder does not keep ${unsupported.join(', ')}.`));
+    return;
+  }
+  const set = uidSet(present);
+  const isDone = await connection.write(
+    async (client) =>
+      (add.length === 0 || (await client.messageFlagsAdd(set, [...add], { uid: true }))) &&
+      (remove.length === 0 || (await client.messageFlagsRemove(set, [...remove], { uid: true }))),
+  );
+  settleAll(isDone ? { outcome: 'done', newUid: null, newUidValidity: null } : refusedOutcome(connection));
+}
+
+/** imapflow drops what PERMANENTFLAGS does not name, and would say that all went well. */
+const keeps = ({ permanentFlags }: OpenFolder, flag: string): boolean =>
+  permanentFlags === null || [...permanentFlags].some((own) => own.toLowerCase() === flag.toLowerCase());
+
+/** Throws `operation_unsupported` without UIDPLUS: a plain EXPUNGE would remove what others marked as well. */
+export async function prepareExpunge(
+  connection: ImapConnection,
+  target: ActionTarget,
+): Promise<() => Promise<Outcomes>> {
+  if (!connection.capabilities.uidPlus) {
+    throw new GatewayError(
+      'operation_unsupported',
+      'This mail server cannot remove single messages (no UIDPLUS).',
+      {
+        details: { missing: ['UIDPLUS'] },
+      },
+    );
+  }
+  const prepared = await prepareAction(connection, target);
+  if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
+  // One that is marked already was left so by an attempt that was cut off, or by somebody else; it is still there.
+  const there = await stillThere(connection, target.uids);
+  const present = target.uids.filter((uid) => there.has(uid));
+  return () =>
+    settle({ ...prepared, present }, async (settled) => {
+      if (present.length === 0) return;
+      const set = uidSet(present);
+      // With UIDPLUS this is STORE \Deleted and UID EXPUNGE of exactly these.
+      const isDone = await connection.write((client) => client.messageDelete(set, { uid: true }));
+      const refusal = refusedOutcome(connection);
+      if (!isDone)
+        await connection.write((client) => client.messageFlagsRemove(set, ['\\Deleted'], { uid: true }));
+      const still = await stillThere(connection, present);
+      for (const uid of present) {
+        const gone = { outcome: 'done', newUid: null, newUidValidity: null } as const;
+        settled.set(uid, still.has(uid) ? refusal : gone);
+      }
+    });
+}
+
+/** Marked or not: one that is only marked is not gone. */
+async function stillThere(connection: ImapConnection, uids: readonly number[]): Promise<ReadonlySet<number>> {
+  const still = new Set<number>();
+  for (const piece of inPieces(uids, UIDS_PER_SEARCH))
+    for (const uid of await searchUids(connection, { uid: uidSet(piece) })) still.add(uid);
+  return still;
 }

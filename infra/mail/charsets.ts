@@ -55,9 +55,9 @@ export function decodeCharset(bytes: Uint8Array, charset: string): string | null
 
 /** The text of bytes that nobody declared a charset of; of HTML its `meta` is heard. Shows every byte. */
 export function decodeUndeclared(bytes: Uint8Array, isHtml = false): string {
-  const looks = [byteOrderMark, isHtml ? metaCharset : () => null, utf8, detected];
-  for (const look of looks) {
-    const charset = look(bytes);
+  const detectors = [byteOrderMark, isHtml ? metaCharset : () => null, utf8, detected];
+  for (const detect of detectors) {
+    const charset = detect(bytes);
     const text = charset === null ? null : decodeCharset(bytes, charset);
     if (text !== null && !withoutCutEnd(text).includes(REPLACED)) return text;
   }

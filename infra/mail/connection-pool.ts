@@ -85,7 +85,7 @@ export class ConnectionPool {
    * A kept connection where there is one; for `new` only when no other may be opened beside it, and then the one callers used
    * longest ago. Throws `overloaded` when nothing gets free in time, and what opening a connection throws.
    */
-  async acquire(lane: Priority, prefer: 'kept' | 'new' = 'kept'): Promise<Lease> {
+  async acquire(lane: Priority, prefer: 'idle' | 'new' = 'idle'): Promise<Lease> {
     const until = performance.now() + this.#options.waitMs;
     return await this.#whereAllowed(async () => {
       await this.#slots.take(lane, undefined, Math.max(0, until - performance.now()));
@@ -93,12 +93,12 @@ export class ConnectionPool {
     });
   }
 
-  async #borrow(lane: Priority, prefer: 'kept' | 'new'): Promise<Lease> {
+  async #borrow(lane: Priority, prefer: 'idle' | 'new'): Promise<Lease> {
     const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
     // What callers used last stays as they left it, and is the next they get.
     const end = prefer === 'new' ? 'oldest' : 'newest';
-    const kept = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
-    return this.#lease(lane, kept ?? (await this.#openFor()), { isNew: kept === null, end });
+    const idle = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
+    return this.#lease(lane, idle ?? (await this.#openFor()), { isNew: idle === null, end });
   }
 
   /** Again, as often as the server turns out to allow less than was thought: who asked waits for one of those it allows. */

@@ -8,6 +8,7 @@ import type { ImapConnection } from './imap-connection.ts';
 import { assertThere, openIfThere, openListed } from './open-folder.ts';
 import { searchUids } from './search-uids.ts';
 import { uidSet } from './uid-set.ts';
+import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 
 const NOTHING: Sighting = { presentUids: new Set(), flagsByUid: new Map() };
 
@@ -15,7 +16,7 @@ const NOTHING: Sighting = { presentUids: new Set(), flagsByUid: new Map() };
  * The messages still there, marked `\Deleted` or not. Another UIDVALIDITY, or a folder the last list did not name, sees nothing.
  * Throws `FolderGone` when the folder went since: it may have been renamed with all that is in it.
  */
-export async function lookAt(
+export async function examineMessages(
   connection: ImapConnection,
   { folder, uidValidity, uids }: ActionTarget,
 ): Promise<Sighting> {
@@ -39,8 +40,8 @@ export async function folderStatus(
   connection: ImapConnection,
   folder: FolderRef,
 ): Promise<{ readonly uidValidity: number; readonly uidNext: number }> {
-  const told = await connection.status(folder.path);
-  if (told !== null) return told;
+  const status = await connection.status(folder.path);
+  if (status !== null) return status;
   const open = await openIfThere(connection, folder.path, 'read');
   assertThere(open);
   if (open.uidNext !== null) return { uidValidity: open.uidValidity, uidNext: open.uidNext };
@@ -56,8 +57,8 @@ export async function folderStatus(
 async function lastUid(connection: ImapConnection, { path }: FolderRef): Promise<number> {
   const last = await connection.run((client) => client.fetchOne('*', { uid: true }));
   if (last !== false) return last.uid;
-  const told = await connection.run((client) => askStatus(client, path, { uidNext: true }));
-  if (told !== false && told.uidNext) return told.uidNext - 1;
+  const status = await connection.run((client) => askStatus(client, path, { uidNext: true }));
+  if (status !== false && status.uidNext) return status.uidNext - 1;
   throw new GatewayError('provider_rejected', 'The mail server does not show the messages it counts.', {
     details: { reason: 'refused' },
   });
@@ -87,4 +88,26 @@ export async function findByMessageId(
     .filter(({ envelope }) => envelope?.messageId?.trim() === wanted)
     .map(({ uid }) => uid)
     .sort((a, b) => a - b);
+}
+
+/** STATUS (RFC 3501 6.3.10). Null when the folder is gone, or the server does not tell. */
+export async function folderCounts(
+  connection: ImapConnection,
+  { path }: FolderRef,
+): Promise<FolderCounts | null> {
+  const highestModseq = connection.capabilities.condstore;
+  const status = await connection.run(async (client) => {
+    // Of the open folder it tells what this connection has seen, which a NOOP brings up to date.
+    if (client.mailbox !== false && client.mailbox.path === path) await client.noop();
+    const query = { uidValidity: true, uidNext: true, messages: true, highestModseq };
+    return await askStatus(client, path, query);
+  });
+  if (status === false || !status.uidValidity || !status.uidNext || status.messages === undefined)
+    return null;
+  return {
+    uidValidity: Number(status.uidValidity),
+    uidNext: status.uidNext,
+    messages: status.messages,
+    highestModseq: status.highestModseq ?? null,
+  };
 }

@@ -2,7 +2,7 @@
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/ports/mail-port.ts';
 import { askStatus } from './ask-status.ts';
-import { capabilitiesOf } from './capabilities-of.ts';
+import { capabilitiesOf } from './imap-login.ts';
 import { Idle } from './idle.ts';
 import type { LabelledFolder } from './labelled-folders.ts';
 import { commandError, commandTimeout, connectionLost, isRefusal } from './mail-errors.ts';
@@ -83,7 +83,7 @@ export class ImapConnection {
   }
 
   /** True when the server tells by UID what vanished since a state that is known (QRESYNC, RFC 7162). */
-  get tellsVanished(): boolean {
+  get reportsVanished(): boolean {
     return this.#client.enabled.has('QRESYNC') && this.highestModseq !== null;
   }
 
@@ -191,8 +191,8 @@ export class ImapConnection {
    */
   async #isAsOpened(client: ImapFlow, { path, uidValidity }: MailboxObject): Promise<boolean> {
     if (this.capabilities.condstore) return true;
-    const told = await askStatus(client, path, { uidValidity: true });
-    return told !== false && told.uidValidity === uidValidity;
+    const status = await askStatus(client, path, { uidValidity: true });
+    return status !== false && status.uidValidity === uidValidity;
   }
 
   /** Opens a folder unless it is the open one already, which is then left as it was last seen. Throws like `run`. */
@@ -247,9 +247,9 @@ export class ImapConnection {
     const { mailbox } = this.#client;
     if (mailbox !== false && mailbox.path === path) return null;
     const query = { uidValidity: true, uidNext: true };
-    const told = await this.run((client) => askStatus(client, path, query));
-    if (told === false || !told.uidValidity || !told.uidNext) return null;
-    return { uidValidity: Number(told.uidValidity), uidNext: told.uidNext };
+    const status = await this.run((client) => askStatus(client, path, query));
+    if (status === false || !status.uidValidity || !status.uidNext) return null;
+    return { uidValidity: Number(status.uidValidity), uidNext: status.uidNext };
   }
 
   /** How often messages arrived in the open folder; to be read before a scan and given to `markScanned` after it. */

@@ -1,7 +1,7 @@
 /** One logged-in IMAP client: guarded, never silently plain, with errors that say what to do. */
 import { ImapFlow } from 'imapflow';
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
+import type { HostSettings, MailLogin, ServerCapabilities } from '../../commands/ports/mail-port.ts';
 import type { EgressGuard, VettedTarget } from './egress-guard.ts';
 import { connectError } from './mail-errors.ts';
 
@@ -98,4 +98,19 @@ export async function logIn(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Of a client that is logged in: some servers tell more then. */
+export function capabilitiesOf(client: ImapFlow): ServerCapabilities {
+  const names = [...client.capabilities.keys()].map((name) => name.toUpperCase()).sort();
+  const has = new Set(names);
+  return {
+    move: has.has('MOVE'),
+    uidPlus: has.has('UIDPLUS'),
+    specialUse: has.has('SPECIAL-USE'),
+    condstore: has.has('CONDSTORE'),
+    idle: has.has('IDLE'),
+    sharesMessages: has.has('X-GM-EXT-1'),
+    names,
+  };
 }

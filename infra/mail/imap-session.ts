@@ -17,17 +17,21 @@ import type {
   MessageRef,
   PartDescription,
 } from '../../commands/mail/message.ts';
-import { type ActionTarget, type Outcomes, rejected, UNKNOWN } from './act-on-folder.ts';
-import { prepareFlagChange } from './change-flags.ts';
+import {
+  type ActionTarget,
+  type Outcomes,
+  prepareExpunge,
+  prepareFlagChange,
+  rejected,
+  UNKNOWN,
+} from './act-on-folder.ts';
 import type { Lease } from './connection-pool.ts';
-import { prepareExpunge } from './expunge-messages.ts';
 import { fetchPlaces } from './fetch-places.ts';
-import { folderCounts } from './folder-counts.ts';
+import { findByMessageId, folderCounts, folderStatus, examineMessages } from './examine-folder.ts';
 import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 import { identifyMessages } from './identify-messages.ts';
 import type { ImapConnection } from './imap-connection.ts';
 import { listFolders } from './imap-list.ts';
-import { findByMessageId, folderStatus, lookAt } from './examine-folder.ts';
 import type { QueryDeps } from './query-folders.ts';
 import { openListed, refusalIn } from './open-folder.ts';
 import { prepareCopy, prepareMove } from './relocate-messages.ts';
@@ -131,7 +135,7 @@ export class ImapSession implements MailSession {
   }
 
   look(folder: FolderRef, uidValidity: number, uids: readonly number[]): Promise<Sighting> {
-    return this.#read((connection) => lookAt(connection, { folder, uidValidity, uids }));
+    return this.#read((connection) => examineMessages(connection, { folder, uidValidity, uids }));
   }
 
   findByMessageId(folder: FolderRef, messageId: string, fromUid: number): Promise<readonly number[]> {

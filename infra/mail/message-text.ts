@@ -4,7 +4,7 @@ import type { FetchedText, TextNote } from '../../commands/mail/fetched-text.ts'
 import { escapeText } from '../../commands/html/html-markup.ts';
 import { MAX_HTML_CHARS, type ReadHtml, upToLastTag } from '../../commands/html/read-html.ts';
 import type { BodySource } from '../../commands/mail/message.ts';
-import { markupThreads } from '../markup/markup-threads.ts';
+import { markupThreads } from '../markup/worker-markup.ts';
 import { isHollow, substitutePartsOf, type TextPart, textPartsOf } from './body-structure.ts';
 import { decodeText } from './decode-text.ts';
 import { fetchPart, type PartPlace } from './fetch-part.ts';

@@ -26,7 +26,7 @@ interface Pair {
 }
 
 export class ReceivedDatesCache {
-  readonly #kept = new Map<string, ReceivedDates>();
+  readonly #cached = new Map<string, ReceivedDates>();
   readonly #maxMessages: number;
   #pairs = 0;
 
@@ -41,7 +41,7 @@ export class ReceivedDatesCache {
   async current(connection: ImapConnection, mailboxId: string, folder: OpenFolder): Promise<ReceivedDates> {
     if (folder.exists > this.#maxMessages) throw tooManyMessages(folder, this.#maxMessages);
     const key = `${mailboxId}\u0000${folder.path}`;
-    const known = this.#kept.get(key);
+    const known = this.#cached.get(key);
     const fresh =
       known?.uidValidity === folder.uidValidity
         ? await this.#update(connection, folder, known)
@@ -51,13 +51,13 @@ export class ReceivedDatesCache {
   }
 
   forget(mailboxId: string): void {
-    for (const key of this.#kept.keys()) {
+    for (const key of this.#cached.keys()) {
       if (key.startsWith(`${mailboxId}\u0000`)) this.#drop(key);
     }
   }
 
   /**
-   * UIDs only grow: once nothing the connection has seen lies beyond what is kept, that holds every message it sees. An
+   * UIDs only grow: once nothing the connection has seen lies beyond what is cached, that holds every message it sees. An
    * equal count then means that none is gone, or that one is gone here which another connection still shows.
    */
   async #update(
@@ -75,17 +75,17 @@ export class ReceivedDatesCache {
 
   #keep(key: string, dates: ReceivedDates): void {
     this.#drop(key);
-    this.#kept.set(key, dates);
+    this.#cached.set(key, dates);
     this.#pairs += dates.uids.length;
-    for (const oldest of this.#kept.keys()) {
+    for (const oldest of this.#cached.keys()) {
       if (this.#pairs <= MAX_KEPT_PAIRS || oldest === key) break;
       this.#drop(oldest);
     }
   }
 
   #drop(key: string): void {
-    this.#pairs -= this.#kept.get(key)?.uids.length ?? 0;
-    this.#kept.delete(key);
+    this.#pairs -= this.#cached.get(key)?.uids.length ?? 0;
+    this.#cached.delete(key);
   }
 }
 
@@ -122,12 +122,12 @@ async function append(
 }
 
 function keepOnly(dates: ReceivedDates, folder: OpenFolder, present: ReadonlySet<number>): ReceivedDates {
-  const kept = toDates(
+  const found = toDates(
     folder,
     pairsOf(dates).filter(({ uid }) => present.has(uid)),
   );
   // What this connection does not see yet must not count as scanned.
-  return { ...kept, scannedTo: Math.min(dates.scannedTo, Math.max(kept.scannedTo, folder.uidNext ?? 0)) };
+  return { ...found, scannedTo: Math.min(dates.scannedTo, Math.max(found.scannedTo, folder.uidNext ?? 0)) };
 }
 
 const pairsOf = ({ uids, dates }: ReceivedDates): readonly Pair[] =>

@@ -8,16 +8,17 @@ import {
   MISSING,
   type Outcomes,
   prepareAction,
-  prepareWithoutLooking,
   type PreparedAction,
+  prepareWithoutLooking,
   presentUids,
   refusedOutcome,
   rejected,
   settle,
 } from './act-on-folder.ts';
 import type { ImapConnection } from './imap-connection.ts';
-import { findShared, providerIdsOf } from './shared-arrivals.ts';
 import { uidSet } from './uid-set.ts';
+import { openIfThere } from './open-folder.ts';
+import { searchUids } from './search-uids.ts';
 
 /** A prepared relocation; running it changes the mailbox. */
 export type Prepared = () => Promise<Outcomes>;
@@ -68,7 +69,7 @@ export async function prepareCopy(
 
 async function moveWithMove(
   connection: ImapConnection,
-  { present, looked }: PreparedAction,
+  { present, fetched }: PreparedAction,
   destination: FolderRef,
   settled: Outcomes,
 ): Promise<void> {
@@ -85,7 +86,7 @@ async function moveWithMove(
   const still = await presentUids(connection, open);
   for (const uid of open) {
     if (still.has(uid)) settled.set(uid, refusal);
-    else if (result && !looked) settled.set(uid, MISSING);
+    else if (result && !fetched) settled.set(uid, MISSING);
     else if (result && (result.uidMap === undefined || connection.capabilities.sharesMessages)) {
       settled.set(uid, { outcome: 'done', newUid: null, newUidValidity: null });
     }
@@ -132,10 +133,10 @@ async function copyPresent(
     return;
   }
   noteArrivals(result, present, settled);
-  const isTold = result.uidMap !== undefined && !connection.capabilities.sharesMessages;
+  const isReported = result.uidMap !== undefined && !connection.capabilities.sharesMessages;
   for (const uid of present.filter((each) => !settled.has(each))) {
     // COPYUID names every message copied: another one went away in between.
-    settled.set(uid, isTold ? MISSING : { outcome: 'done', newUid: null, newUidValidity: null });
+    settled.set(uid, isReported ? MISSING : { outcome: 'done', newUid: null, newUidValidity: null });
   }
 }
 
@@ -148,5 +149,46 @@ function noteArrivals(result: CopyResponseObject, present: readonly number[], se
       const newUidValidity = uidValidity === undefined ? null : Number(uidValidity);
       settled.set(uid, { outcome: 'done', newUid, newUidValidity });
     }
+  }
+}
+
+/**
+ * Where messages went on a server that may have had them there already: what it does not tell (COPYUID, RFC 4315) is found
+ * by the provider's id, which a message keeps in every folder (X-GM-MSGID).
+ */
+export type ProviderIds = ReadonlyMap<number, string>;
+
+/** The provider's ids of messages in the open folder, by UID; none where no message lies in two. Throws like `run`. */
+export async function providerIdsOf(
+  connection: ImapConnection,
+  uids: readonly number[],
+): Promise<ProviderIds> {
+  if (!connection.capabilities.sharesMessages || uids.length === 0) return new Map();
+  const fetched = await connection.run((client) =>
+    client.fetchAll(uidSet(uids), { uid: true }, { uid: true }),
+  );
+  return new Map(
+    fetched.flatMap(({ uid, emailId }): [number, string][] =>
+      emailId === undefined ? [] : [[uid, emailId]],
+    ),
+  );
+}
+
+/** Adds the new places of what is done and was not told. Throws like `run`; what is settled stays so. */
+export async function findShared(
+  connection: ImapConnection,
+  destination: FolderRef,
+  ids: ProviderIds,
+  settled: Outcomes,
+): Promise<void> {
+  const unplaced = [...ids].filter(([uid]) => {
+    const outcome = settled.get(uid);
+    return outcome?.outcome === 'done' && outcome.newUid === null;
+  });
+  const open = unplaced.length === 0 ? null : await openIfThere(connection, destination.path, 'read');
+  if (open === null) return;
+  for (const [uid, emailId] of unplaced) {
+    const [newUid] = await searchUids(connection, { emailId });
+    if (newUid !== undefined) settled.set(uid, { outcome: 'done', newUid, newUidValidity: open.uidValidity });
   }
 }

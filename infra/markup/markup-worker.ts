@@ -4,7 +4,7 @@ import { MarkupRefused } from '../../commands/html/written-markup.ts';
 import type { MarkupAnswer, MarkupJob } from './markup-work.ts';
 import { markupWork } from './markup-work.ts';
 
-const tell = (answer: MarkupAnswer): void => parentPort?.postMessage(answer);
+const post = (answer: MarkupAnswer): void => parentPort?.postMessage(answer);
 
 async function answerTo({ name, args }: MarkupJob): Promise<MarkupAnswer> {
   // The arguments of a job are those of the method it names; the compiler cannot tie the two together.
@@ -18,6 +18,6 @@ async function answerTo({ name, args }: MarkupJob): Promise<MarkupAnswer> {
 }
 
 parentPort?.on('message', (job: MarkupJob) => {
-  void answerTo(job).then(tell);
+  void answerTo(job).then(post);
 });
-tell({ kind: 'ready' });
+post({ kind: 'ready' });

@@ -3,8 +3,36 @@ import http from 'node:http';
 import https from 'node:https';
 import type { CustomFetch } from 'openid-client';
 import { GatewayError } from '../../commands/values/errors.ts';
-import type { EgressGuard, VettedTarget } from '../mail/egress-guard.ts';
-import { portOf } from './oauth-egress.ts';
+import { type EgressGuard, type Resolve, vetAddresses, type VettedTarget } from '../mail/egress-guard.ts';
+import { isPublic } from '../mail/egress-rules.ts';
+
+const HTTPS_PORT = 443;
+
+/** The port a URL means. */
+export const portOf = ({ port, protocol }: URL): number =>
+  port === '' ? (protocol === 'http:' ? 80 : HTTPS_PORT) : Number(port);
+
+/** A guard that opens what settings name by origin, and public addresses on the port of HTTPS. */
+export function createOAuthGuard(named: readonly URL[], resolve?: Resolve): EgressGuard {
+  const origins = new Set(named.map((url) => `${url.hostname}:${String(portOf(url))}`));
+  return {
+    vet: (host, port) => {
+      const isNamed = origins.has(`${host}:${String(port)}`);
+      return vetAddresses(host, {
+        ...(resolve && { resolve }),
+        allows: (ip) => isNamed || (port === HTTPS_PORT && isPublic(ip)),
+        blocked: blocked(host, port),
+      });
+    },
+  };
+}
+
+const blocked = (host: string, port: number): GatewayError =>
+  new GatewayError(
+    'target_blocked',
+    `The provider's metadata names ${host}:${String(port)}, which is neither public nor the issuer's own host.`,
+    { details: { reason: 'egress', host, port } },
+  );
 
 /** Metadata and keys of the large providers take a few KiB. */
 const MAX_ANSWER_BYTES = 256 * 1024;

@@ -14,7 +14,7 @@ import { KeyedBackoff } from '../concurrency/backoff.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { Tokens } from './provider-client.ts';
-import { authorizationRefused } from './provider-errors.ts';
+import { authorizationRefused } from './provider-client.ts';
 
 export interface MailLoginsOptions {
   readonly secrets: Secrets;

@@ -9,7 +9,7 @@ import type {
 } from '../../commands/ports/mail-logins.ts';
 import { openBox, sealBox } from '../security/sealed-box.ts';
 import { newProof, type Proof } from './provider-client.ts';
-import type { ProviderClients } from './provider-clients.ts';
+import type { ProviderClients } from './provider-client.ts';
 
 export interface ProviderAuthorizationsOptions {
   readonly sql: Sql;

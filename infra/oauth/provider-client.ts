@@ -1,10 +1,15 @@
 /** One provider's authorization server: discovery, the code grant with PKCE, refreshing, revoking. */
 import * as oidc from 'openid-client';
-import { type MailProvider, PROVIDER_NAMES } from '../../commands/ports/mail-logins.ts';
+import {
+  type MailProvider,
+  PROVIDER_CALLBACK_PATH,
+  PROVIDER_NAMES,
+} from '../../commands/ports/mail-logins.ts';
 import type { Clock } from '../../commands/ports/ports.ts';
-import { ANSWER_TIMEOUT_MS } from './guarded-fetch.ts';
-import { providerError } from './provider-errors.ts';
-import { PROVIDERS } from './providers.ts';
+import { ANSWER_TIMEOUT_MS, createOAuthGuard, guardedFetch } from './guarded-fetch.ts';
+import { type OAuthSettings, PROVIDERS } from './providers.ts';
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { GatewayError } from '../../commands/values/errors.ts';
 
 export interface ProviderClientOptions {
   readonly provider: MailProvider;
@@ -158,3 +163,88 @@ const tokensOf = (answer: oidc.TokenEndpointResponse, askedAt: number): Tokens =
   accessToken: answer.access_token,
   accessTokenExpiresAt: new Date(askedAt + (answer.expires_in ?? UNTOLD_LIFETIME_S) * 1_000),
 });
+
+/**
+ * RFC 6749 5.2 and OpenID Connect Core 3.1.2.6: the account itself has to agree again. Anything else, a wrong client secret too, says
+ * nothing about the mailbox.
+ */
+const DEFINITE: ReadonlySet<string> = new Set(['invalid_grant', 'interaction_required', 'consent_required']);
+
+const RETRY_SECONDS = 10;
+
+/** `mailbox_auth_failed` when the provider refuses the authorization for good, else `mailbox_unavailable`. */
+export function providerError(error: unknown, providerName: string): GatewayError {
+  const own = ownError(error);
+  if (own) return own;
+  const isAnswer = error instanceof ResponseBodyError || error instanceof AuthorizationResponseError;
+  if (isAnswer && DEFINITE.has(error.error)) return authorizationRefused(error);
+  const refused = error instanceof ResponseBodyError && error.status < 500;
+  return new GatewayError(
+    'mailbox_unavailable',
+    refused
+      ? `${providerName} refuses this gateway's requests; an operator has to check its OAuth settings.`
+      : `${providerName} does not answer as expected; try again.`,
+    {
+      details: { reason: refused ? 'provider_settings' : 'provider_unavailable' },
+      retryAfterSeconds: RETRY_SECONDS,
+      cause: error,
+    },
+  );
+}
+
+export const authorizationRefused = (cause?: unknown): GatewayError =>
+  new GatewayError(
+    'mailbox_auth_failed',
+    'The provider no longer accepts the authorization of this mailbox; authorize it again.',
+    { details: { reason: 'authorization_refused' }, cause },
+  );
+
+/** The library wraps what its `fetch` throws. */
+function ownError(error: unknown): GatewayError | null {
+  if (error instanceof GatewayError) return error;
+  return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : null;
+}
+
+/** The providers this gateway is registered at, by its settings. */
+export interface ProviderClients {
+  /** Throws `operation_unsupported` naming the settings that are missing. */
+  of(provider: MailProvider): ProviderClient;
+}
+
+/** Clients are made once and asked for their metadata when they are used first. */
+export function createProviderClients(
+  settings: OAuthSettings,
+  { baseUrl, clock }: { readonly baseUrl: string; readonly clock: Clock },
+): ProviderClients {
+  const named = Object.values(settings).flatMap(({ issuer }) => (issuer === null ? [] : [new URL(issuer)]));
+  const fetch = guardedFetch(createOAuthGuard(named));
+  const clients = new Map<MailProvider, ProviderClient>();
+  return {
+    of: (provider) => {
+      const { clientId, clientSecret, issuer } = settings[provider];
+      if (clientId === null || clientSecret === null) throw notRegistered(provider, clientId === null);
+      const known = clients.get(provider);
+      if (known) return known;
+      const client = new ProviderClient({
+        provider,
+        clientId,
+        clientSecret,
+        issuer: new URL(issuer ?? PROVIDERS[provider].issuer),
+        redirectUri: `${baseUrl}${PROVIDER_CALLBACK_PATH}`,
+        fetch,
+        clock,
+      });
+      clients.set(provider, client);
+      return client;
+    },
+  };
+}
+
+function notRegistered(provider: MailProvider, withoutId: boolean): GatewayError {
+  const missing = `OAUTH_${provider.toUpperCase()}_CLIENT_${withoutId ? 'ID' : 'SECRET'}`;
+  return new GatewayError(
+    'operation_unsupported',
+    `This gateway is not registered at ${PROVIDER_NAMES[provider]}: an operator has to set ${missing}.`,
+    { details: { reason: 'setting_missing', setting: missing } },
+  );
+}

@@ -14,15 +14,15 @@ import { labelledFolders } from '../mail/labelled-folders.ts';
 import { ImapGateway } from '../mail/imap-gateway.ts';
 import { createMirrorVersions } from '../mail-sync/postgres-mirror-versions.ts';
 import { notifyMailbox } from '../mail-sync/mailbox-notify.ts';
-import { createChangeAttribution } from '../mail-sync/notified-attribution.ts';
-import { markupThreads } from '../markup/markup-threads.ts';
+import { createChangeAttribution } from '../mail-sync/postgres-change-attribution.ts';
+import { markupThreads } from '../markup/worker-markup.ts';
 import type { MailIndex } from '../mail-index/folder-mirror.ts';
 import { allSelectable } from '../../commands/kernel/folders.ts';
 import { PostgresMailIndex } from '../mail-index/postgres-mirror.ts';
 import { endsConnections, mailSettingsOf } from './mail-settings.ts';
 import { createMailLogins } from '../oauth/oauth-mail-logins.ts';
 import { createProviderAuthorizations } from '../oauth/provider-authorizations.ts';
-import { createProviderClients } from '../oauth/provider-clients.ts';
+import { createProviderClients } from '../oauth/provider-client.ts';
 import { measureAppends } from '../observability/measured-event-store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { StoresOptions } from './start-stores.ts';
@@ -35,9 +35,9 @@ import { createLocators } from '../security/locators.ts';
 import { createPersonalData } from '../security/personal-data.ts';
 import { createOneTimeLinks } from '../security/one-time-links.ts';
 import { createSecrets } from '../security/secrets.ts';
-import { createSignInAttempts } from '../security/sign-in-attempts.ts';
+import { createSignInAttempts } from '../security/postgres-sign-in-attempts.ts';
 import { createTokens } from '../security/jwt-tokens.ts';
-import { createSessionUse } from '../security/session-use.ts';
+import { createSessionUse } from '../security/postgres-token-use.ts';
 import { SmtpGateway } from '../smtp/smtp-gateway.ts';
 import { systemClock } from '../platform/system-clock.ts';
 import { version } from '../platform/version.ts';
@@ -209,10 +209,10 @@ function openSendingAndDrafts({ config, baseUrl }: Options, { masterKey }: Stora
     mirrorVersions: createMirrorVersions(sql, mailIndex),
     changeAttribution: createChangeAttribution({
       sql,
-      distrust: async (mailboxId, folders) => {
+      invalidate: async (mailboxId, folders) => {
         const mailboxNumber = directory.state.mailboxes.get(mailboxId)?.number;
         if (mailboxNumber === undefined) return;
-        await mailIndex.distrust(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
+        await mailIndex.invalidate(folders.map((folderNumber) => ({ mailboxNumber, folderNumber })));
       },
     }),
     submission: new SmtpGateway({

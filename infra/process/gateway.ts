@@ -4,7 +4,7 @@ import { runSweepers } from '../background/sweepers.ts';
 import type { Config } from './config.ts';
 import { startHttpServer } from '../http/http-server.ts';
 import { METRICS_SETTINGS, startMetricsServer } from '../http/metrics-server.ts';
-import { openFaces } from '../http/open-faces.ts';
+import { openAdapters } from '../http/open-adapters.ts';
 import { freePort, requireFree } from '../platform/reserved-port.ts';
 import { runMailboxWorkers } from '../mail-sync/mailbox-workers.ts';
 import type { SyncTimes } from '../mail-sync/sync-times.ts';
@@ -66,7 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await core.ports.feed.start();
   const { allowedOrigins } = config;
   const { directUrl } = core.storage;
-  const faces = roles.has('api') ? openFaces({ ports, directUrl, allowedOrigins }, opened) : null;
+  const faces = roles.has('api') ? openAdapters({ ports, directUrl, allowedOrigins }, opened) : null;
   http.serve({ faces, checks: readinessChecks(core, projector) });
   // Before what its calls stand on.
   opened.defer(() => http.close());

@@ -1,7 +1,7 @@
 /** Every read model there is, in the order in which one subscription feeds them. */
 import { approvals } from '../../projections/approvals.ts';
 import { audit } from '../../projections/audit.ts';
-import { directory } from '../../projections/directory.ts';
+import { directory } from '../../projections/directory-projection.ts';
 import { draftReviews } from '../../projections/draft-reviews.ts';
 import { drafts } from '../../projections/drafts.ts';
 import { messageMoves } from '../../projections/message-moves.ts';

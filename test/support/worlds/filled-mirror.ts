@@ -110,7 +110,7 @@ async function fillFolder(
   folder: FolderRef,
 ): Promise<void> {
   const key = { mailboxNumber: MAILBOX_NUMBER, folderNumber: folder.number };
-  const distrusts = (await index.folder(key))?.distrusts ?? 0;
+  const invalidations = (await index.folder(key))?.invalidations ?? 0;
   await gateway.withConnection(MAILBOX_ID, async (connection) => {
     const open = await connection.open(folder.path, 'read');
     const uids = open.exists === 0 ? [] : await searchUids(connection, { all: true });
@@ -122,7 +122,7 @@ async function fillFolder(
       total: open.exists,
       checkedAt: new Date(),
       feedPosition: 5n,
-      distrusts,
+      invalidations,
     };
     const pieces = inPieces(uids, BATCH);
     for (const [at, piece] of (pieces.length === 0 ? [[]] : pieces).entries()) {

@@ -7,7 +7,7 @@ import { openEventStore } from '../../../infra/event-store/event-store-client.ts
 import { createEgressGuard } from '../../../infra/mail/egress-guard.ts';
 import { ImapGateway } from '../../../infra/mail/imap-gateway.ts';
 import { PostgresContentStore } from '../../../infra/content-store/postgres-content-store.ts';
-import { createChangeAttribution } from '../../../infra/mail-sync/notified-attribution.ts';
+import { createChangeAttribution } from '../../../infra/mail-sync/postgres-change-attribution.ts';
 import { mailSettingsOf } from '../../../infra/process/mail-settings.ts';
 import { createMailLogins } from '../../../infra/oauth/oauth-mail-logins.ts';
 import { startLeases } from '../../../infra/postgres/leases.ts';
@@ -81,7 +81,7 @@ export function openRun(home: RunHome): GatewayRun {
     atOnce: 4,
   });
   const content = new PostgresContentStore({ sql, masterKey, clock: shared.clock, log });
-  const changeAttribution = createChangeAttribution({ sql, distrust: () => Promise.resolve() });
+  const changeAttribution = createChangeAttribution({ sql, invalidate: () => Promise.resolve() });
   const ports: Ports = {
     ...shared,
     submission,

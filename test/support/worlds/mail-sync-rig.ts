@@ -15,9 +15,9 @@ import { allSelectable } from '../../../commands/kernel/folders.ts';
 import type { FolderKey, MailIndex, WholeMailbox } from '../../../infra/mail-index/folder-mirror.ts';
 import { PostgresMailIndex } from '../../../infra/mail-index/postgres-mirror.ts';
 import { notifyMailbox } from '../../../infra/mail-sync/mailbox-notify.ts';
-import { createChangeAttribution } from '../../../infra/mail-sync/notified-attribution.ts';
+import { createChangeAttribution } from '../../../infra/mail-sync/postgres-change-attribution.ts';
 import { runMailboxWorkers } from '../../../infra/mail-sync/mailbox-workers.ts';
-import { mirroredFlags } from '../../../infra/mail-sync/mirrored-flags.ts';
+import { mirroredFlags } from '../../../infra/mail-sync/fetch-changes.ts';
 import type { SyncTimes } from '../../../infra/mail-sync/sync-times.ts';
 import { startLeases } from '../../../infra/postgres/leases.ts';
 import { openPool, postgresSql } from '../../../infra/postgres/pool.ts';
@@ -99,8 +99,8 @@ export async function startSyncRig(
   count += 1;
   const mailboxId = `mbx_rig${String(count)}`;
   const distrust = (_: string, folders: readonly number[]): Promise<void> =>
-    index.distrust(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
-  const changeAttribution = createChangeAttribution({ sql, distrust });
+    index.invalidate(folders.map((folderNumber) => ({ mailboxNumber: ADD.number, folderNumber })));
+  const changeAttribution = createChangeAttribution({ sql, invalidate: distrust });
   const base: Ports = { ...memory, sql, clock: systemClock, changeAttribution };
   const note = (written: Promise<void>): void => {
     written.catch(() => undefined);

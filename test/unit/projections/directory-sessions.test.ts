@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PersonSessionsEntry } from '../../../commands/ports/directory.ts';
 import type { Sealed } from '../../../commands/values/sealed.ts';
-import { changeSessions } from '../../../projections/directory-sessions.ts';
+import { changeSessions } from '../../../projections/directory-entities.ts';
 import { openSample, sealSample } from '../../support/samples/event-author.ts';
 
 const DAY_MS = 86_400_000;

@@ -15,7 +15,7 @@ import { eventually } from '../../../support/worlds/gateway.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { runCommand } from '../../../support/servers/run-command.ts';
 import { type Home, openHome } from './home-under-test.ts';
-import type { Report } from '../../../../infra/backup/row-tally.ts';
+import type { Report } from '../../../../infra/backup/table-copy.ts';
 
 const BULK = 20_000;
 interface SavedEvent {

@@ -4,7 +4,7 @@ import { type DirectoryCopy, openDirectory } from '../../../../infra/directory/m
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { rebuildModels } from '../../../../infra/projector/rebuild-read-models.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
-import { directory } from '../../../../projections/directory.ts';
+import { directory } from '../../../../projections/directory-projection.ts';
 import { eventually } from '../../../support/suite/eventually.ts';
 import { happened } from '../../../support/samples/event-author.ts';
 import { MemoryEventStore } from '../../../support/fakes/memory-event-store.ts';

@@ -4,7 +4,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import { BODY_PACE, holdToPace, timeForMs } from '../../../../infra/http/body-pace.ts';
+import { BODY_PACE, holdToPace, timeForMs } from '../../../../infra/http/http-server.ts';
 import { type RestStage, startRestStage } from '../../../support/worlds/rest/rest-stage.ts';
 
 const MIB = 1024 * 1024;

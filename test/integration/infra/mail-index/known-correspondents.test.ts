@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { knownCorrespondents } from '../../../../infra/mail-index/known-correspondents.ts';
+import { knownCorrespondents } from '../../../../infra/mail-index/correspondents.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,

@@ -199,7 +199,7 @@ describe('a message with several labels', function () {
     const [inbox, ...others] = FOLDERS;
     const query = queryOf({ folders: inbox ? [inbox] : [] });
     expect(await index.index.query(index.mailbox, query)).to.not.equal(null);
-    await index.index.distrust(others.slice(-1).map((folder) => index.keyOf(folder)));
+    await index.index.invalidate(others.slice(-1).map((folder) => index.keyOf(folder)));
     expect(await index.index.query(index.mailbox, query)).to.equal(null);
     await index.fill(others.slice(-1));
     expect(await index.index.query(index.mailbox, query)).to.not.equal(null);

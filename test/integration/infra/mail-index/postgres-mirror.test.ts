@@ -57,7 +57,7 @@ const mirror: FolderMirror = {
   total: 3,
   checkedAt: new Date('2026-01-02T03:04:05.678Z'),
   feedPosition: 12n,
-  distrusts: 0,
+  invalidations: 0,
 };
 
 const update = (change: Partial<FolderUpdate> = {}): FolderUpdate => ({
@@ -155,7 +155,7 @@ describe('the index in Postgres', function () {
     await sql.query('update work.mailbox_lease set fence = fence + 1');
     expect(await rejection(apply({ added: [message(2)] }))).to.be.instanceOf(FencedOff);
     const vouch = { forMs: 1_000, life: LIFE_OF_TEST };
-    expect(await rejection(index.vouch(MAILBOX_ID, FENCE_OF_TEST, KEY, vouch))).to.be.instanceOf(FencedOff);
+    expect(await rejection(index.attest(MAILBOX_ID, FENCE_OF_TEST, KEY, vouch))).to.be.instanceOf(FencedOff);
     expect(await rejection(index.forget(MAILBOX_ID, FENCE_OF_TEST, [KEY]))).to.be.instanceOf(FencedOff);
     expect(await uids()).to.deep.equal([1]);
   });
@@ -204,7 +204,7 @@ describe('the index in Postgres', function () {
     };
     const noted = new PostgresMailIndex(noting, testLocators);
     await noted.apply(MAILBOX_ID, FENCE_OF_TEST, update({ added: [message(1)] }));
-    await noted.vouch(MAILBOX_ID, FENCE_OF_TEST, KEY, { forMs: 1_000, life: LIFE_OF_TEST });
+    await noted.attest(MAILBOX_ID, FENCE_OF_TEST, KEY, { forMs: 1_000, life: LIFE_OF_TEST });
     await noted.forget(MAILBOX_ID, FENCE_OF_TEST, [KEY]);
     expect(flushed).to.deep.equal(['on', 'off', 'on']);
   });

@@ -124,7 +124,7 @@ describe('where a query is answered', function () {
     await filled(async (index) => {
       const key = index.keyOf(INBOX);
       const before = await index.index.folder(key);
-      await index.index.distrust([key]);
+      await index.index.invalidate([key]);
       expect((await ask(index)).asOf).to.equal(LIVE);
       if (before === null) throw new Error('no copy');
       const update = { ...key, reset: false, added: [], flags: [], removedUids: [] };
@@ -165,7 +165,7 @@ describe('where a query is answered', function () {
       expect(none).to.include({ code: 'filter_unsupported' });
       await narrow.fill([INBOX]);
       expect(subjects(await ask(narrow, { filter }))).to.deep.equal(['two', 'one']);
-      await narrow.index.distrust([narrow.keyOf(INBOX)]);
+      await narrow.index.invalidate([narrow.keyOf(INBOX)]);
       const building = await rejection(ask(narrow, { filter }));
       expect(building).to.include({ code: 'index_building' });
       expect(building).to.have.property('details').that.deep.equals({ indexed: 3, total: 3 });
@@ -185,7 +185,7 @@ describe('where a query is answered', function () {
         index.now += 1_000;
         expect(await rejection(ask(index))).to.include({ code: 'mailbox_unavailable' });
         const vouch = (forMs: number, life = LIFE_OF_TEST): Promise<void> =>
-          index.index.vouch(MAILBOX_ID, FENCE_OF_TEST, key, { forMs, life });
+          index.index.attest(MAILBOX_ID, FENCE_OF_TEST, key, { forMs, life });
         await vouch(60_000);
         expect((await ask(index)).asOf).to.equal(OF_INDEX);
         await index.sql.query('update work.mailbox_lease set until = now()');

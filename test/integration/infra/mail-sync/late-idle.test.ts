@@ -47,7 +47,7 @@ describe('new mail in INBOX', function () {
   };
   const isVouched = async (): Promise<boolean> => {
     const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
-    return answer?.states[0]?.vouched === true;
+    return answer?.states[0]?.attested === true;
   };
   /** What the server is asked while nothing happens. */
   const askedInQuiet = async (): Promise<readonly string[]> => {

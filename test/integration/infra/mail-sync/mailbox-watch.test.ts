@@ -39,7 +39,7 @@ describe('the watch of a mailbox', function () {
   /** How INBOX is answered for from the copy. */
   const inbox = async () => {
     const answer = await rig.index.query(rig.whole(), queryOf({ folders: [rig.folder('INBOX')] }));
-    return { vouched: answer?.states[0]?.vouched === true, messages: answer?.messages.length };
+    return { vouched: answer?.states[0]?.attested === true, messages: answer?.messages.length };
   };
   const isConnected = () => rig.entry().state === 'connected';
 
@@ -60,8 +60,8 @@ describe('the watch of a mailbox', function () {
     await eventually(() => rig.told().some(({ uid }) => uid === 2));
     await eventually(async () => (await rig.differences()).length === 0);
     // The next round finds that INBOX has to be looked at.
-    await rig.index.distrust([{ mailboxNumber: rig.entry().number, folderNumber: number }]);
-    await eventually(async () => (await rig.index.distrusted(rig.entry().number)).length === 0);
+    await rig.index.invalidate([{ mailboxNumber: rig.entry().number, folderNumber: number }]);
+    await eventually(async () => (await rig.index.invalidated(rig.entry().number)).length === 0);
     const uids = await rig.client(async (own) => {
       await own.mailboxOpen('INBOX', { readOnly: true });
       return await own.search({ all: true }, { uid: true });

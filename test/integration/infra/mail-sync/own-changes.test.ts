@@ -87,10 +87,10 @@ for (const capability of [undefined, BARE]) {
         session.setFlags(rig.folder('INBOX'), validity, [2], { add: ['\\Flagged'], remove: [] }),
       );
       const key = { mailboxNumber: rig.entry().number, folderNumber: flags.folder };
-      const isTrusted = !(await rig.index.distrusted(key.mailboxNumber)).includes(flags.folder);
+      const isTrusted = !(await rig.index.invalidated(key.mailboxNumber)).includes(flags.folder);
       const known = await rig.index.flagsOf(key, 2, 2);
       expect(!isTrusted || known.get(2)?.includes('\\Flagged'), 'old and trusted').to.equal(true);
-      await eventually(async () => (await rig.index.distrusted(key.mailboxNumber)).length === 0);
+      await eventually(async () => (await rig.index.invalidated(key.mailboxNumber)).length === 0);
       expect((await rig.index.flagsOf(key, 2, 2)).get(2)).to.include('\\Flagged');
     });
 

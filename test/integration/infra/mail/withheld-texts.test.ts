@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { showText, bodyOf } from '../../../../read-api/messages/message-body.ts';
 import type { FetchedText } from '../../../../commands/mail/fetched-text.ts';
-import { markupThreads } from '../../../../infra/markup/markup-threads.ts';
+import { markupThreads } from '../../../../infra/markup/worker-markup.ts';
 import { MODERN } from '../../../support/servers/imap-habits.ts';
 import { LabelledAccount } from '../../../support/servers/fake-gmail/labelled-account.ts';
 import { mailGateway, type MailGatewayUnderTest, queryOf } from '../../../support/worlds/mail-gateway.ts';

@@ -13,7 +13,7 @@ import type { MailProvider } from '../../../../commands/ports/mail-logins.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import { createMailLogins } from '../../../../infra/oauth/oauth-mail-logins.ts';
 import { createProviderAuthorizations } from '../../../../infra/oauth/provider-authorizations.ts';
-import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';
+import { createProviderClients } from '../../../../infra/oauth/provider-client.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { sealBox } from '../../../../infra/security/sealed-box.ts';
 import { createSecrets } from '../../../../infra/security/secrets.ts';

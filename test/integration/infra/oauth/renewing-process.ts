@@ -1,7 +1,7 @@
 /** A process of its own that asks for the login of a mailbox whose access token has ended; says `renewed` should it get one. */
 import { createSecretKey } from 'node:crypto';
 import { createMailLogins } from '../../../../infra/oauth/oauth-mail-logins.ts';
-import { createProviderClients } from '../../../../infra/oauth/provider-clients.ts';
+import { createProviderClients } from '../../../../infra/oauth/provider-client.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { createSecrets } from '../../../../infra/security/secrets.ts';
 import { CLIENT_ID, CLIENT_SECRET } from '../../../support/servers/authorization-server.ts';

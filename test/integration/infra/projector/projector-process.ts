@@ -5,7 +5,7 @@ import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
 import { startProjector } from '../../../../infra/projector/projector.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
-import { directory } from '../../../../projections/directory.ts';
+import { directory } from '../../../../projections/directory-projection.ts';
 import { operations } from '../../../../projections/operations.ts';
 import { openSample } from '../../../support/samples/event-author.ts';
 import { eventually } from '../../../support/suite/eventually.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../../infra/projector/projector.ts';
 import { systemClock } from '../../../../infra/platform/system-clock.ts';
 import { audit } from '../../../../projections/audit.ts';
-import { directory } from '../../../../projections/directory.ts';
+import { directory } from '../../../../projections/directory-projection.ts';
 import { operations } from '../../../../projections/operations.ts';
 import type { Projection } from '../../../../projections/projection.ts';
 import { openSample } from '../../../support/samples/event-author.ts';

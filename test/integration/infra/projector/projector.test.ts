@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { openDirectConnection } from '../../../../infra/postgres/direct-connection.ts';
 import { audit } from '../../../../projections/audit.ts';
-import { directory } from '../../../../projections/directory.ts';
+import { directory } from '../../../../projections/directory-projection.ts';
 import { operations } from '../../../../projections/operations.ts';
 import type { Projection } from '../../../../projections/projection.ts';
 import { eventually } from '../../../support/suite/eventually.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { progressLines } from '../../../../infra/backup/row-tally.ts';
+import { progressLines } from '../../../../infra/backup/table-copy.ts';
 
 describe('progressLines', () => {
   it('says where a table is every two seconds, and once when it is done', () => {

@@ -12,7 +12,7 @@ const state: FolderState = {
   messages: 5,
   highestModseq: 20n,
   feedPosition: null,
-  vouched: false,
+  attested: false,
   version: '1',
   threadsVersion: '0',
 };

@@ -34,7 +34,7 @@ function endless(turns: Semaphore, turnMs: number) {
     turns,
     folders: () => [INBOX],
     onComplete: () => Promise.resolve(),
-    onClosed: () => undefined,
+    onRefused: () => undefined,
     onGone: () => undefined,
     // As the watch does it.
     onDone: () => void background.start(),

@@ -27,38 +27,38 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
 
   it(`is prompt after news that came by themselves in time: nobody is asked then ${verifies('contract:5:late-idle')}`, () => {
     asked(verdicts, SERVER);
-    verdicts.toldByItself(SERVER, 'any', 700);
+    verdicts.reportedUnasked(SERVER, 'any', 700);
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
     expect(asked(verdicts, SERVER)).to.deep.equal([]);
     expect(asked(verdicts, 'other.example.org:993'), 'another server').to.have.length(3);
   });
 
   it('stays open after news at the beginning of an IDLE, or late in it', () => {
-    verdicts.toldByItself(SERVER, 'any', 100);
-    verdicts.toldByItself(SERVER, 'any', 60_000);
+    verdicts.reportedUnasked(SERVER, 'any', 100);
+    verdicts.reportedUnasked(SERVER, 'any', 60_000);
     expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
   });
 
   it('is late after three news that came only on asking: every mailbox is asked then', () => {
-    for (let count = 0; count < 2; count += 1) verdicts.toldOnAsking(SERVER);
+    for (let count = 0; count < 2; count += 1) verdicts.reportedOnAsking(SERVER);
     expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
-    verdicts.toldByItself(SERVER, 'any', 100);
-    verdicts.toldOnAsking(SERVER);
+    verdicts.reportedUnasked(SERVER, 'any', 100);
+    verdicts.reportedOnAsking(SERVER);
     expect(verdicts.verdictOf(SERVER)).to.equal('late');
     expect(asked(verdicts, SERVER)).to.have.length(10);
   });
 
   it('is not late when news that came by themselves are between', () => {
     for (const told of ['asked', 'asked', 'itself', 'asked', 'asked']) {
-      if (told === 'asked') verdicts.toldOnAsking(SERVER);
-      else verdicts.toldByItself(SERVER, 'any', 700);
+      if (told === 'asked') verdicts.reportedOnAsking(SERVER);
+      else verdicts.reportedUnasked(SERVER, 'any', 700);
     }
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
   });
 
   it('changes when a server shows something else', () => {
-    for (let count = 0; count < 3; count += 1) verdicts.toldOnAsking(SERVER);
-    verdicts.toldByItself(SERVER, 'any', 700);
+    for (let count = 0; count < 3; count += 1) verdicts.reportedOnAsking(SERVER);
+    verdicts.reportedUnasked(SERVER, 'any', 700);
     expect(verdicts.verdictOf(SERVER)).to.equal('prompt');
     verdicts.missed(SERVER);
     expect(verdicts.verdictOf(SERVER)).to.equal('unknown');
@@ -66,7 +66,7 @@ describe('what is known of how mail servers tell news in an IDLE', () => {
 
   it('is asked of the mailboxes that have news, in the place of the most silent one', () => {
     const [silent = '', ...others] = asked(verdicts, SERVER);
-    verdicts.toldByItself(SERVER, 'busy', 60_000);
+    verdicts.reportedUnasked(SERVER, 'busy', 60_000);
     expect(verdicts.isAsked(SERVER, 'busy')).to.equal(true);
     expect(verdicts.isAsked(SERVER, silent)).to.equal(false);
     for (const id of others) expect(verdicts.isAsked(SERVER, id)).to.equal(true);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Sweeps } from '../../../../infra/mail-sync/sweeps.ts';
+import { Sweeps } from '../../../../infra/mail-sync/mailbox-workers.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { guardedFetch } from '../../../../infra/oauth/guarded-fetch.ts';
-import { createOAuthGuard } from '../../../../infra/oauth/oauth-egress.ts';
+import { createOAuthGuard, guardedFetch } from '../../../../infra/oauth/guarded-fetch.ts';
 import { rejection } from '../../../support/suite/rejection.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { sealBox } from '../../../../infra/security/sealed-box.ts';
-import { commitmentOf, openText, readSealed, sealText } from '../../../../infra/security/sealed-text.ts';
+import { commitmentOf, openText, readSealed, sealText } from '../../../../infra/security/personal-data.ts';
 import { randomKey } from '../../../support/samples/random-key.ts';
 import { verifies } from '../../../support/suite/verifies.ts';
 

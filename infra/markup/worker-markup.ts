@@ -1,7 +1,11 @@
-/** One worker thread for markup: a job at a time, ended when it takes too long, started anew for the next. */
-import { Worker } from 'node:worker_threads';
+/** The `Markup` port on a few worker threads: what hostile markup holds up is a thread, never the process. */
+import { GatewayError } from '../../commands/values/errors.ts';
+import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
+import type { Markup } from '../../commands/ports/markup.ts';
 import { MarkupRefused } from '../../commands/html/written-markup.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { MarkupAnswer, MarkupJob } from './markup-work.ts';
+import { Worker } from 'node:worker_threads';
 
 export interface ThreadLimits {
   /** Milliseconds for one job, its start not counted. */
@@ -108,3 +112,55 @@ export class MarkupThread {
 const tooMuchMemory = (): MarkupRefused =>
   new MarkupRefused('too_costly', 'It takes too much memory to be read.');
 const tooSlow = (): MarkupRefused => new MarkupRefused('too_costly', 'It takes too long to be read.');
+
+export interface MarkupLimits extends ThreadLimits {
+  readonly threads: number;
+  /** Jobs that wait for a thread; more are refused. */
+  readonly waiting: number;
+}
+
+/** Mail of persons takes milliseconds, the worst that is let through a second. */
+const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 8_000, heapMiB: 192, idleMs: 60_000 };
+
+/** Threads start with the first job. */
+export function createMarkup(limits: MarkupLimits): Markup {
+  const free: MarkupThread[] = [];
+  const slots = new Semaphore(limits.threads);
+
+  async function run(name: MarkupJob['name'], args: readonly unknown[]): Promise<unknown> {
+    if (slots.waiting >= limits.waiting) throw overloaded();
+    return await slots.run(async () => {
+      const thread = free.pop() ?? new MarkupThread(limits);
+      try {
+        return await thread.run({ name, args });
+      } finally {
+        free.push(thread);
+      }
+    });
+  }
+
+  const job =
+    <Name extends keyof Markup>(name: Name) =>
+    (...args: Parameters<Markup[Name]>) =>
+      run(name, args) as ReturnType<Markup[Name]>;
+  const read = job('read');
+  return {
+    render: job('render'),
+    show: job('show'),
+    read: (...args) => read(...args).catch(unreadable),
+  };
+}
+
+/** A page of messages is not to fail for one of them. */
+function unreadable(error: unknown): ReadHtml {
+  if (error instanceof MarkupRefused) return UNREADABLE;
+  throw error;
+}
+
+const overloaded = (): GatewayError =>
+  new GatewayError('overloaded', 'Too many texts are being rendered at once; try again shortly.', {
+    retryAfterSeconds: 1,
+  });
+
+/** Of this process. */
+export const markupThreads = createMarkup(LIMITS);

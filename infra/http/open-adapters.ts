@@ -7,11 +7,11 @@ import { providerCallback } from '../../read-api/http/provider-callback.ts';
 import { publicRoutes } from '../../read-api/http/public-routes.ts';
 import { restRouter } from '../../read-api/http/rest-router.ts';
 import { PostgresMcpCalls } from '../postgres/mcp-calls.ts';
-import { startTokenUse } from '../security/token-use-writer.ts';
+import { startTokenUse } from '../security/postgres-token-use.ts';
 import { consoleRouter } from './console-router.ts';
-import type { Faces } from './http-server.ts';
+import type { Adapters } from './http-server.ts';
 
-export interface FacesOptions {
+export interface AdapterOptions {
   readonly ports: Ports;
   /** Of Postgres itself, to hear which calls are cancelled. */
   readonly directUrl: string;
@@ -19,10 +19,10 @@ export interface FacesOptions {
 }
 
 /** Both faces; what runs behind them is put on the stack for its owner to close. */
-export function openFaces(
-  { ports, directUrl, allowedOrigins }: FacesOptions,
+export function openAdapters(
+  { ports, directUrl, allowedOrigins }: AdapterOptions,
   opened: AsyncDisposableStack,
-): Faces {
+): Adapters {
   const { sql, clock, log } = ports;
   const tokenUse = startTokenUse(sql, clock, log);
   opened.defer(() => tokenUse.close());

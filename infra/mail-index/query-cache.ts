@@ -5,22 +5,22 @@
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
-import { type StateRow, statesOf } from './copy-states.ts';
+import { type StateRow, statesOf } from './folder-mirror.ts';
 import type { FolderState, IndexAnswer, WholeMailbox } from './folder-mirror.ts';
 import { SingleFlight } from '../concurrency/single-flight.ts';
 import { statesStatement } from './page-sql.ts';
 
 /** A page of fifty takes about 100 KB. */
-const MOST_KEPT = 100;
+const MAX_ENTRIES = 100;
 const MOST_MESSAGES = 100;
 
-interface Kept {
+interface CachedAnswer {
   readonly versions: string;
   readonly answer: MailQueryAnswer;
 }
 
-export class KeptAnswers {
-  readonly #kept = new BoundedMap<string, Kept>(MOST_KEPT);
+export class QueryCache {
+  readonly #cached = new BoundedMap<string, CachedAnswer>(MAX_ENTRIES);
   readonly #sql: Sql;
   readonly #states = new SingleFlight<readonly StateRow[]>();
 
@@ -31,8 +31,8 @@ export class KeptAnswers {
   /** The answer when it is still true, else null. Throws `CopyNotReady`, `store_unavailable`. */
   async find(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
     const { mailboxNumber, folderNumbers } = mailbox;
-    const kept = isKept(query) ? this.#kept.get(keyOf(mailboxNumber, query)) : undefined;
-    if (kept === undefined) return null;
+    const cached = isCacheable(query) ? this.#cached.get(keyOf(mailboxNumber, query)) : undefined;
+    if (cached === undefined) return null;
     const numbers = query.folders.map(({ number }) => number);
     const key = `${String(mailboxNumber)}:${numbers.join()}:${folderNumbers.join()}`;
     const rows = await this.#states.ask(key, () => {
@@ -40,18 +40,18 @@ export class KeptAnswers {
       return this.#sql.query<StateRow>(text, values);
     });
     const states = statesOf(rows, new Set(numbers).size);
-    return versionsOf(states) === kept.versions ? { ...kept.answer, states } : null;
+    return versionsOf(states) === cached.versions ? { ...cached.answer, states } : null;
   }
 
-  keep({ mailboxNumber }: WholeMailbox, query: MailQuery, { states, ...answer }: IndexAnswer): void {
-    if (!isKept(query) || answer.messages.length > MOST_MESSAGES) return;
+  put({ mailboxNumber }: WholeMailbox, query: MailQuery, { states, ...answer }: IndexAnswer): void {
+    if (!isCacheable(query) || answer.messages.length > MOST_MESSAGES) return;
     // Where it lies too the copies of other folders tell.
     if (answer.messages.some(({ alsoIn }) => alsoIn !== undefined)) return;
-    this.#kept.set(keyOf(mailboxNumber, query), { versions: versionsOf(states), answer });
+    this.#cached.set(keyOf(mailboxNumber, query), { versions: versionsOf(states), answer });
   }
 }
 
-const isKept = ({ after, byThread, countOnly }: MailQuery): boolean =>
+const isCacheable = ({ after, byThread, countOnly }: MailQuery): boolean =>
   after === null && byThread !== true && !countOnly;
 
 const keyOf = (mailboxNumber: number, { folders, filter, order, limit, depth }: MailQuery): string =>

@@ -36,10 +36,10 @@ const FORGET = `
 export interface ChangeAttributionOptions {
   readonly sql: Sql;
   /** From now on no query is answered from the copies of these folders until they were looked at anew. */
-  readonly distrust: (mailboxId: string, folders: readonly number[]) => Promise<void>;
+  readonly invalidate: (mailboxId: string, folders: readonly number[]) => Promise<void>;
 }
 
-export function createChangeAttribution({ sql, distrust }: ChangeAttributionOptions): ChangeAttribution {
+export function createChangeAttribution({ sql, invalidate }: ChangeAttributionOptions): ChangeAttribution {
   return {
     expect: async ({ mailboxId, operationId }, changes): Promise<Expectation> => {
       const id = randomUUID();
@@ -49,10 +49,10 @@ export function createChangeAttribution({ sql, distrust }: ChangeAttributionOpti
       return {
         settle: async (settled) => {
           if (folders.length === 0) return;
-          await distrust(mailboxId, folders);
+          await invalidate(mailboxId, folders);
           // Only now: a worker called before the copies are distrusted would find nothing to do.
-          const ring = [MAILBOX_CHANNEL, encodeNotification(mailboxId, folders)];
-          await sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled), ...ring]);
+          const notification = [MAILBOX_CHANNEL, encodeNotification(mailboxId, folders)];
+          await sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled), ...notification]);
         },
       };
     },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { startTokenUse } from '../../../../infra/security/token-use-writer.ts';
+import { startTokenUse } from '../../../../infra/security/postgres-token-use.ts';
 import { listTokenUses } from '../../../../projections/token-use.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { createSessionUse } from '../../../../infra/security/session-use.ts';
-import { startTokenUse } from '../../../../infra/security/token-use-writer.ts';
+import { createSessionUse, startTokenUse } from '../../../../infra/security/postgres-token-use.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
 import { silentLog } from '../../../support/fakes/silent-log.ts';

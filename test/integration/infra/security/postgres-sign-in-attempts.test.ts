@@ -3,7 +3,7 @@ import { GatewayError } from '../../../../commands/values/errors.ts';
 import type { Sql } from '../../../../commands/ports/ports.ts';
 import type { AttemptLimits } from '../../../../commands/ports/sign-in-port.ts';
 import { openPool, postgresSql } from '../../../../infra/postgres/pool.ts';
-import { createSignInAttempts } from '../../../../infra/security/sign-in-attempts.ts';
+import { createSignInAttempts } from '../../../../infra/security/postgres-sign-in-attempts.ts';
 import { ManualClock } from '../../../support/fakes/manual-clock.ts';
 import { testDatabase, type TestDatabase } from '../../../support/servers/postgres.ts';
 import { rejection } from '../../../support/suite/rejection.ts';

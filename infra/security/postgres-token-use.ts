@@ -1,6 +1,9 @@
 /** Notes when tokens are used, at most once a minute each and many in one statement. */
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
+import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
+import type { SessionUse } from '../../commands/ports/sign-in-port.ts';
+import { listTokenUses } from '../../projections/token-use.ts';
 
 const NOTE_EVERY_MS = 60_000;
 /** Of a session that is over nobody asks any more; tokens keep their last use. */
@@ -62,6 +65,22 @@ export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
     close: async () => {
       clearInterval(timer);
       await writeOrWarn();
+    },
+  };
+}
+
+export function createSessionUse(sql: Sql, clock: Clock): SessionUse {
+  const usedAt = new BoundedMap<string, number>(REMEMBERED);
+  return {
+    isIdle: async ({ id, startedAt }) => {
+      const now = clock.now().getTime();
+      let last = usedAt.get(id) ?? Date.parse(startedAt);
+      if (now - last >= SESSION_IDLE_MS) {
+        last = Math.max(last, (await listTokenUses(sql, [id])).get(id)?.getTime() ?? 0);
+      }
+      if (now - last >= SESSION_IDLE_MS) return true;
+      usedAt.set(id, now);
+      return false;
     },
   };
 }

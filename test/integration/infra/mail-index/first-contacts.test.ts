@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { firstContacts } from '../../../../infra/mail-index/first-contacts-sql.ts';
+import { firstContacts } from '../../../../infra/mail-index/correspondents.ts';
 import { requireTestDovecot, type TestDovecot } from '../../../support/servers/dovecot.ts';
 import {
   FENCE_OF_TEST,

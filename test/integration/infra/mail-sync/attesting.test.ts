@@ -26,7 +26,7 @@ describe('what a worker vouches for', function () {
   const inbox = async (): Promise<{ readonly vouched: boolean; readonly messages: number } | null> => {
     const { number, path } = rig.folder('INBOX');
     const answer = await rig.index.query(rig.whole(), queryOf({ folders: [{ number, path }] }));
-    const vouched = answer?.states[0]?.vouched;
+    const vouched = answer?.states[0]?.attested;
     return answer === null || vouched === undefined ? null : { vouched, messages: answer.messages.length };
   };
   const isVouched = async (): Promise<boolean> => (await inbox())?.vouched === true;
