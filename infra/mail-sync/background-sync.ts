@@ -1,6 +1,6 @@
 /**
- * What a worker does beside its watch on INBOX: looks at other folders, the first pass, comparisons. In the bulk lane, on a
- * connection that is ended when there is nothing more to do.
+ * The work of a worker beside its watch on INBOX: polls of other folders, the initial scan, comparisons. It runs with
+ * bulk priority on a connection that closes when the work is done.
  */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -15,7 +15,7 @@ import { jittered, type SyncTimes } from './sync-times.ts';
 import { isPartial } from './ingest-messages.ts';
 import type { Semaphore } from '../concurrency/semaphore.ts';
 
-/** Messages of a step of the first pass, from the first step on: as many as the server hands over in half a second. */
+/** Messages per step of the initial scan. The size adapts so that a step takes about half a second. */
 const STEP = { first: 100, least: 25, most: 500, targetMs: 500 };
 
 export interface BackgroundOptions {
@@ -27,17 +27,17 @@ export interface BackgroundOptions {
   readonly folders: () => readonly FolderRef[];
   /** Every folder is complete. May throw `store_unavailable`. */
   readonly onComplete: () => Promise<void>;
-  /** A folder could not be looked at, whatever the list said of it. */
+  /** A folder could not be polled, whatever the list reported. */
   readonly onRefused: (folder: FolderRef) => void;
-  /** A folder is not where the list said: it is time for another list. */
+  /** A folder is not where the list reported it: another list is needed. */
   readonly onGone: () => void;
   /** There is nothing more to do. */
   readonly onDone: () => void;
-  /** The lease is lost, the stores are away, or something is wrong here. */
+  /** The lease is lost, a store is unavailable, or there is an internal error. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Ends early where it can once it is over, which is when others come first. */
+/** Ends early, where possible, once `isOver` says that others come first. */
 type Step = (connection: ImapConnection, isOver: () => boolean) => Promise<void>;
 
 const ENDS_THE_WATCH: ReadonlySet<GatewayError['code']> = new Set([
@@ -48,18 +48,18 @@ const ENDS_THE_WATCH: ReadonlySet<GatewayError['code']> = new Set([
 export class BackgroundSync {
   readonly #options: BackgroundOptions;
   readonly #asked = new Map<number, FolderRef>();
-  /** The server does not open them; they are tried again after the next list. */
+  /** Folders that the server does not open; retried after the next list. */
   readonly #closed = new Set<number>();
-  /** They were not where the list said, and another list was asked for since they last were. */
+  /** Folders that were not where the list reported them, and for which another list was already requested. */
   readonly #missed = new Set<number>();
   /** When each folder is compared next. */
   readonly #compareAt = new Map<number, number>();
-  /** A provider that refuses a second connection is not asked at once again. */
+  /** Delays the next attempt when a provider refuses a second connection. */
   #failures = 0;
   #notBefore = 0;
   #running: Promise<void> | null = null;
   #isComplete = false;
-  /** Numbers of folders whose messages' threads are not known; null = not asked yet. */
+  /** Numbers of folders with messages whose threads are unknown; null = not read yet. */
   #unnamed: readonly number[] | null = null;
   #size = STEP.first;
   readonly #ending = new AbortController();
@@ -68,23 +68,23 @@ export class BackgroundSync {
     this.#options = options;
   }
 
-  /** Nothing is to be looked at. */
+  /** There is nothing to poll. */
   get isIdle(): boolean {
     return this.#running === null && this.#asked.size === 0;
   }
 
-  /** A new list of the folders was seen; these are looked at as soon as possible. */
+  /** A new list of the folders was read; these are polled as soon as possible. */
   askAfterList(folders: readonly FolderRef[]): void {
     this.#closed.clear();
     this.ask(folders);
   }
 
-  /** These are looked at as soon as possible. */
+  /** These are polled as soon as possible. */
   ask(folders: readonly FolderRef[]): void {
     for (const folder of folders) this.#asked.set(folder.number, folder);
   }
 
-  /** Goes to work unless it is there already, or there is nothing to do. */
+  /** Starts working unless it already is, or there is nothing to do. */
   async start(): Promise<void> {
     if (this.#running !== null || this.#ending.signal.aborted || performance.now() < this.#notBefore) return;
     if ((await this.#next()) === null) return;
@@ -102,15 +102,16 @@ export class BackgroundSync {
     );
   }
 
-  /** Resolves when the step under way is over; who waits for its turn waits no longer. */
+  /** Resolves when the current step ends; a wait for a turn ends at once. */
   async end(): Promise<void> {
     this.#ending.abort();
     await this.#running;
   }
 
   /**
-   * What only the mail server said is tried again later. All else ends the watch too: what was told and did not reach the copy
-   * is put there when the next one begins, and a watch on credentials that are no longer good vouches for nothing.
+   * An error of the mail server alone is retried later. Any other error ends the watch too: the next watch replays
+   * what was appended but did not reach the mirror, and a watch on credentials that are no longer valid must not
+   * attest anything.
    */
   #failed(error: unknown): void {
     const { onFailure, times, sync } = this.#options;
@@ -129,7 +130,8 @@ export class BackgroundSync {
     const { signal } = this.#ending;
     const onConnection = async (connection: ImapConnection, isWanted: () => boolean): Promise<void> => {
       const until = performance.now() + times.turnMs;
-      // Callers come first, and the watch where it has no other connection; then the other mailboxes. The watch begins it again.
+      // Callers come first, then the watch if it has no other connection, then the other mailboxes. The watch starts
+      // this work again.
       const isOver = (): boolean =>
         signal.aborted || isWanted() || (turns.waiting > 0 && performance.now() > until);
       for (let step = await this.#next(); step !== null && !signal.aborted; step = await this.#next()) {
@@ -140,7 +142,7 @@ export class BackgroundSync {
     await turns.run(() => gateway.withConnection(sync.mailboxId, onConnection), signal);
   }
 
-  /** What to do next: asked folders first, then the first pass in the order of the folders, then comparisons. */
+  /** The next step: requested folders first, then the initial scan in the order of the folders, then comparisons. */
   async #next(): Promise<Step | null> {
     const { sync, folders, onComplete } = this.#options;
     for (const folder of this.#asked.values()) return (...on) => this.#poll(folder, ...on);
@@ -161,7 +163,7 @@ export class BackgroundSync {
     return due === undefined ? null : (connection) => this.#compare(connection, due);
   }
 
-  /** A folder that an earlier version copied says in steps which threads its messages belong to. */
+  /** Assigns the messages of a folder mirrored by an earlier version to their threads, in steps. */
   async #name(number: number): Promise<void> {
     const isLast = await this.#options.sync.nameSome({ number });
     if (isLast) this.#unnamed = this.#unnamed?.filter((other) => other !== number) ?? null;
@@ -193,7 +195,7 @@ export class BackgroundSync {
     this.#size = Math.floor(this.#size);
   }
 
-  /** A copy that holds less than the server counts is held against it at once, not when comparisons are due. */
+  /** A mirror with fewer messages than the server counts is compared at once, not at the next due time. */
   async #fillHoles(folder: FolderRef, ...on: Parameters<Step>): Promise<void> {
     const { sync } = this.#options;
     const isShort = async (): Promise<boolean> => {
@@ -201,7 +203,7 @@ export class BackgroundSync {
       return indexed < total;
     };
     if (!(await isShort())) return;
-    // Messages may have gone since they were counted.
+    // Messages may have been expunged since they were counted.
     await this.#poll(folder, ...on);
     if (await isShort()) await this.#compare(on[0], folder);
   }
@@ -222,7 +224,7 @@ export class BackgroundSync {
     });
   }
 
-  /** Null when the folder is gone, numbered anew or refused: it is tried again after the next list. */
+  /** Null when the folder is gone, its UIDVALIDITY changed, or it was refused: it is retried after the next list. */
   async #unlessClosed<T>(folder: FolderRef, work: () => Promise<T | null>): Promise<T | null> {
     const result = await work().catch((error: unknown) => {
       if (!(error instanceof GatewayError) || error.code !== 'provider_rejected') throw error;
@@ -235,7 +237,7 @@ export class BackgroundSync {
     }
     this.#closed.add(folder.number);
     this.#options.onRefused(folder);
-    // Some servers refuse a folder that was renamed. One that the list goes on to name waits for the regular one.
+    // Some servers refuse a folder that was renamed. A folder that the list still names waits for the regular list.
     if (!this.#missed.has(folder.number)) {
       this.#missed.add(folder.number);
       this.#options.onGone();
@@ -250,7 +252,7 @@ export class BackgroundSync {
 
   #isDue(number: number): boolean {
     const at = this.#compareAt.get(number);
-    // A copy that was just made, or just taken over, is as good as compared.
+    // A mirror that was just created or taken over counts as compared.
     if (at === undefined) this.#planCompare(number, null);
     return at !== undefined && at <= performance.now();
   }

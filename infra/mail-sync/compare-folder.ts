@@ -1,4 +1,4 @@
-/** Holds the whole copy of a folder against the mail server: what went unnoticed is mended. */
+/** Compares the whole mirror of a folder with the mail server and repairs what was missed. */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
@@ -9,9 +9,9 @@ import { ingestMessages } from './ingest-messages.ts';
 const UIDS_PER_RANGE = 2_000;
 
 /**
- * Compares UIDs and flags range by range, each in a turn of its own, until the signal aborts. Resolves to the number of messages
- * that were not as the copy had them, null when the folder is gone or numbered anew. Throws as `MailboxSync.apply` and
- * `ImapConnection.run`.
+ * Compares UIDs and flags range by range, each in its own turn, until the signal aborts. Returns the number of
+ * messages that differed, or null when the folder is gone or its UIDVALIDITY changed. Throws as `MailboxSync.apply`
+ * and `ImapConnection.run`.
  */
 export async function compareFolder(
   sync: MailboxSync,
@@ -40,7 +40,9 @@ interface Range {
   readonly to: number;
 }
 
-/** Null when the folder is gone or numbered anew, `below` when the copy does not reach down to the range. */
+/**
+ * Null when the folder is gone or its UIDVALIDITY changed; `below` when the mirror does not reach down to the range.
+ */
 function compareRange(
   sync: MailboxSync,
   connection: ImapConnection,

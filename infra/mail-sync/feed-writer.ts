@@ -1,6 +1,6 @@
 /**
- * Appends to a mailbox's feed at the exact revision, only while its lease holds. What an earlier holder appends after the
- * mailbox was taken, having been on its way for long, is noticed before anything else is told.
+ * Appends to a mailbox's feed at the exact revision, only while the lease is held. A late append of an earlier holder
+ * is detected before anything else is appended.
  */
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
 import { catalogueOf, type Fact } from '../../commands/values/event.ts';
@@ -22,7 +22,7 @@ export interface FeedWriterOptions {
 
 export class FeedWriter {
   readonly #options: FeedWriterOptions;
-  /** Where streams ended: today's, and before the first append to it the day's before. */
+  /** The last revision of each stream: today's, and yesterday's until the first append of today. */
   readonly #ends = new Map<string, ExpectedRevision>();
   #lastEventAt: Date | null = null;
 
@@ -30,12 +30,12 @@ export class FeedWriter {
     this.#options = options;
   }
 
-  /** When this worker last told something. */
+  /** When this worker last appended. */
   get lastEventAt(): Date | null {
     return this.#lastEventAt;
   }
 
-  /** To be called when the mailbox was taken, before what is in the feed is read. Throws `store_unavailable`. */
+  /** Call this after taking the lease and before reading the feed. Throws `store_unavailable`. */
   async begin(): Promise<void> {
     if (this.#ends.size > 0) return;
     const now = this.#options.ports.clock.now();
@@ -43,7 +43,10 @@ export class FeedWriter {
     await this.#note(this.#streamOf(now));
   }
 
-  /** The log position of the last fact. Throws `MailboxLost` when another worker may have written, `store_unavailable`. */
+  /**
+   * Returns the log position of the last fact. Throws `MailboxLost` when another worker may have written,
+   * `store_unavailable`.
+   */
   async append(facts: readonly Fact<FeedEvent>[]): Promise<Position> {
     const { ports, author, lease } = this.#options;
     const now = ports.clock.now();
@@ -75,7 +78,9 @@ export class FeedWriter {
     if (!this.#ends.has(stream)) this.#ends.set(stream, await this.#endOf(stream));
   }
 
-  /** An append to an earlier day is refused nowhere: it is looked for, once, before the day is begun. */
+  /**
+   * Nothing rejects an append to an earlier day's stream, so it is checked once before the new day's stream begins.
+   */
   async #closeBefore(stream: string): Promise<void> {
     for (const [earlier, end] of this.#ends) {
       if (earlier === stream) continue;

@@ -1,4 +1,4 @@
-/** What a mail server tells of a folder since the copy was brought forward last. */
+/** The changes of a folder on the mail server since the mirror's last update. */
 import type { FetchMessageObject } from 'imapflow';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { fetchEnvelopes } from '../mail/fetch-envelopes.ts';
@@ -9,9 +9,9 @@ import { uidSet } from '../mail/uid-set.ts';
 import type { FolderMirror, MirroredMessage } from '../mail-index/folder-mirror.ts';
 import { MIRRORED_FLAGS } from '../mail-index/folder-mirror.ts';
 
-/** What is not, or may not be, as the copy has it. */
+/** Messages that differ, or may differ, from the mirror. */
 export interface FolderChanges {
-  /** Flags of messages that are there, by UID. */
+  /** Flags of existing messages, by UID. */
   readonly present: ReadonlyMap<number, readonly string[]>;
   readonly gone: ReadonlySet<number>;
 }
@@ -19,16 +19,17 @@ export interface FolderChanges {
 export interface Changes extends FolderChanges {
   /** EXISTS. */
   readonly total: number;
-  /** Every flag change up to it is among these; null where the server keeps none. */
+  /** Every flag change up to this one is included; null where the server keeps none. */
   readonly highestModseq: bigint | null;
 }
 
-/** More vanished UIDs than these are not counted out one by one: the folder is compared instead. */
+/** Above this number, vanished UIDs are not collected: the folder is compared instead. */
 const MAX_VANISHED = 200_000;
 
 /**
- * Changes of the open folder: by CHANGEDSINCE and VANISHED (RFC 7162) where the server has them, else new UIDs, the `asked`
- * ones, and a comparison of UIDs when the counts say that messages went. Throws like `ImapConnection.run`.
+ * Changes of the open folder: by CHANGEDSINCE and VANISHED (RFC 7162) where the server supports them, else new UIDs,
+ * the `asked` ones, and a comparison of UIDs when the counts show that messages were expunged. Throws like
+ * `ImapConnection.run`.
  */
 export async function fetchChanges(
   connection: ImapConnection,
@@ -91,7 +92,7 @@ async function fetchSince(
       const options = { uid: true, ...(since === null ? {} : { changedSince: since }) };
       const present = new Map<number, readonly string[]>();
       for await (const { uid, flags } of client.fetch(range, { uid: true, flags: true }, options)) {
-        // `n:*` always names the last message, also one below n.
+        // `n:*` always includes the last message, even below n.
         if (since !== null || uid >= mirror.uidNext) present.set(uid, mirroredFlags(flags));
       }
       const total = client.mailbox === false ? 0 : client.mailbox.exists;
@@ -102,7 +103,7 @@ async function fetchSince(
   });
 }
 
-/** Flags of those messages of a UID set that are there. Throws like `ImapConnection.run`. */
+/** Flags of the messages in a UID set that still exist. Throws like `ImapConnection.run`. */
 export async function fetchFlags(
   connection: ImapConnection,
   set: string,
@@ -116,7 +117,10 @@ export async function fetchFlags(
   });
 }
 
-/** Messages of the open folder as the copy keeps them, those marked `\Deleted` too. Throws like `ImapConnection.run`. */
+/**
+ * Messages of the open folder in the mirror's form, including those marked `\Deleted`. Throws like
+ * `ImapConnection.run`.
+ */
 export async function fetchMirrored(
   connection: ImapConnection,
   folder: FolderRef,
@@ -133,10 +137,10 @@ export async function fetchMirrored(
   return fetched.filter(({ uid }) => asked.has(uid)).map(mirrored);
 }
 
-/** Flags as the copy of a folder keeps them, so that server and copy can be compared. */
+/** Flags in the mirror's form, so that server and mirror can be compared. */
 const SYSTEM_FLAGS = new Map<string, string>(MIRRORED_FLAGS.map((flag) => [flag.toLowerCase(), flag]));
 
-/** System flags that mean something here in the case of RFC 3501, keywords as they are; sorted, each once. */
+/** The mirrored system flags in the case of RFC 3501, keywords unchanged; sorted and unique. */
 export function mirroredFlags(flags: Iterable<string> | undefined): readonly string[] {
   const known = [...(flags ?? [])].flatMap((flag) =>
     flag.startsWith('\\') ? (SYSTEM_FLAGS.get(flag.toLowerCase()) ?? []) : [flag],

@@ -1,4 +1,4 @@
-/** One round over the folders of a mailbox: which there are, and which are not as the copy has them. */
+/** One round over the folders of a mailbox: which exist, and which differ from the mirror. */
 import { createHash } from 'node:crypto';
 import type { FolderEntry } from '../../commands/ports/directory.ts';
 import type { FolderListing } from '../../commands/ports/mail-port.ts';
@@ -10,15 +10,15 @@ import { type Between, type FolderStatus, listStatuses } from '../mail/imap-list
 import type { FolderMirror } from '../mail-index/folder-mirror.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 
-/** What one LIST said. */
+/** The result of one LIST. */
 export type FolderList = Awaited<ReturnType<typeof listStatuses>>;
 
 export class FolderRounds {
   readonly #sync: MailboxSync;
   readonly #author: Author;
-  /** What a list said of folders that were looked at for it: a server whose counts are wrong is not asked for ever. */
+  /** The status of a folder when it was last polled: a server with wrong counts is not polled forever. */
   readonly #polled = new Map<number, string>();
-  /** Of the list the directory knows. */
+  /** Digest of the list that the directory has. */
   #digest: string | null = null;
 
   constructor(sync: MailboxSync, author: Author) {
@@ -34,13 +34,16 @@ export class FolderRounds {
       .sort((a, b) => Number(isInbox(b)) - Number(isInbox(a)));
   }
 
-  /** Takes a list the directory was told of already. */
+  /** Starts from a list that the directory already has. */
   async begin({ listing }: FolderList): Promise<void> {
     this.#digest = digestOf(listing);
     await this.#forgetMissing();
   }
 
-  /** Lists the folders and puts news into the directory; those to look at. Throws like `ImapConnection.run` and `between`. */
+  /**
+   * Lists the folders and registers changes in the directory; returns those to poll. Throws like `ImapConnection.run`
+   * and `between`.
+   */
   async poll(connection: ImapConnection, between: Between): Promise<readonly FolderRef[]> {
     const list = await listStatuses(connection, between);
     const digest = digestOf(list.listing);
@@ -52,7 +55,7 @@ export class FolderRounds {
     return await this.changed(list);
   }
 
-  /** Folders that are not as the copy has them, by the numbers of a list or because an own action touched them. */
+  /** Folders that differ from the mirror, by the counts of a list or because the gateway changed them itself. */
   async changed({ statuses }: FolderList): Promise<readonly FolderRef[]> {
     const statusOf = new Map(statuses.map((status) => [status.path, status]));
     const { index, mailboxNumber } = this.#sync;
@@ -72,7 +75,7 @@ export class FolderRounds {
     return changed;
   }
 
-  /** It could not be looked at for what the last list said. */
+  /** The folder could not be polled; the next list decides again. */
   forgetPoll({ number }: FolderRef): void {
     this.#polled.delete(number);
   }
@@ -88,7 +91,7 @@ export class FolderRounds {
   }
 }
 
-/** RFC 3501 5.1: INBOX is the one name that is the same in every case. */
+/** RFC 3501 5.1: INBOX is the only name that is case-insensitive. */
 export const isInbox = ({ path }: Pick<FolderRef, 'path'>): boolean => path.toUpperCase() === 'INBOX';
 
 const isBehind = (mirror: FolderMirror | null, status: FolderStatus): boolean =>

@@ -1,4 +1,4 @@
-/** Takes what was seen into the feed first and into the copy then, in pieces (`contract.md` 11). */
+/** Writes fetched changes to the feed first and to the mirror second, in pieces (`contract.md` 11). */
 import { type Difference, type ExpectedChange, observeChanges } from '../../commands/feed/observe-changes.ts';
 import { MAX_CHANGES } from '../../commands/feed/feed-events.ts';
 import { inPieces } from '../mail/uid-set.ts';
@@ -7,27 +7,27 @@ import { dropExpected, expectedChanges } from './postgres-change-attribution.ts'
 import type { FolderAt } from './mailbox-sync.ts';
 import { fetchMirrored, sameFlags, type FolderChanges } from './fetch-changes.ts';
 
-/** Messages of one step: bounds what is fetched at once, and the events of one append. */
+/** Messages per step: bounds what is fetched at once and the events of one append. */
 const UIDS_PER_STEP = 250;
-/** UIDs that lie closer are asked of the copy in one range. */
+/** UIDs closer together than this are read from the mirror in one range. */
 const NEAR = 500;
-/** No copy was ever distrusted so seldom: it stays distrusted until the last piece is in. */
+/** Below any real count of invalidations: the mirror stays invalidated until the last piece is written. */
 export const NOT_YET = -1;
 
-/** How the pieces of one look follow each other. */
+/** How the pieces of one poll are scheduled. */
 export interface Pace {
   /** Runs a piece while no other step of the mailbox runs. */
   readonly inTurn: <T>(piece: () => Promise<T>) => Promise<T>;
-  /** The rest is left to another look. */
+  /** The rest is left to another poll. */
   readonly isOver: () => boolean;
 }
 
-/** The caller's turn lasts for all of them. */
+/** For a caller whose own turn covers all pieces. */
 const AT_ONCE: Pace = { inTurn: (piece) => piece(), isOver: () => false };
 
 /**
- * Brings the copy to `final`, or part of the way when the pace is over (`isPartial`); what is in between is told. Null when the
- * folder was forgotten meanwhile. Throws as `apply`.
+ * Brings the mirror to `final`, or part of the way when the pace is over (`isPartial`), and appends the differences.
+ * Null when the folder was removed meanwhile. Throws as `apply`.
  */
 export async function ingestMessages(
   at: FolderAt,
@@ -47,17 +47,17 @@ export async function ingestMessages(
     const next = index === pieces.length - 1 ? final : advanced(mirror, piece);
     const after = await inTurn(() => unlessForgotten(before, () => ingestPiece(before, seen, piece, next)));
     if (after === null) return null;
-    // What an earlier look took in is passed over first: each look has to come further.
+    // An interrupted poll skips what an earlier one ingested: each has to get further.
     if (after !== mirror && isOver()) return after;
     mirror = after;
   }
   return mirror;
 }
 
-/** The look that left the copy so did not come to its end. */
+/** The poll that left the mirror in this state was interrupted. */
 export const isPartial = ({ invalidations }: FolderMirror): boolean => invalidations === NOT_YET;
 
-/** Ascending: what is above this piece is seen again should the next one not be reached. */
+/** Ascending: if the next piece is not reached, everything above this one is fetched again. */
 const advanced = (mirror: FolderMirror, piece: readonly number[]): FolderMirror => ({
   ...mirror,
   uidNext: Math.max(mirror.uidNext, (piece.at(-1) ?? 0) + 1),
@@ -74,7 +74,7 @@ const unlessForgotten = async <T>(
 const applyFinal = ({ sync, folder }: FolderAt, mirror: FolderMirror): Promise<FolderMirror> =>
   sync.apply(folder, { mirror });
 
-/** The mirror itself where nothing is to be taken in, and more pieces follow. */
+/** Returns the mirror unchanged when there is nothing to ingest and more pieces follow. */
 async function ingestPiece(
   at: FolderAt,
   seen: FolderChanges,
@@ -106,7 +106,7 @@ interface Compared {
   readonly seen: FolderChanges;
   readonly added: readonly MirroredMessage[];
   readonly uids: readonly number[];
-  /** The other folders each lies in; null where no message lies in two. */
+  /** The other folders of each message; null where no message is in two folders. */
   readonly beside: ReadonlyMap<number, readonly number[]> | null;
 }
 
@@ -118,7 +118,7 @@ function differencesOf(
   return uids.flatMap((uid): Difference[] => {
     const before = known.get(uid) ?? null;
     const after = seen.gone.has(uid) ? null : (seen.present.get(uid) ?? null);
-    // It went away again before it could be fetched, or is as the copy has it.
+    // It was expunged before it could be fetched, or equals the mirror.
     if (before === null ? !messageIds.has(uid) : after !== null && sameFlags(before, after)) return [];
     const alsoIn = beside === null ? undefined : (beside.get(uid) ?? []);
     const isNew = uid >= mirror.uidNext;
@@ -146,7 +146,7 @@ async function appendChanges(
   return { position: facts.length === 0 ? null : await sync.feed.append(facts), attributed: [...seen] };
 }
 
-/** What the copy has of these UIDs (ascending), asked in as few ranges as their gaps allow. */
+/** The mirror's flags of these UIDs (ascending), read in as few ranges as their gaps allow. */
 export async function knownFlags(
   { sync, folder }: Pick<FolderAt, 'sync' | 'folder'>,
   uids: readonly number[],

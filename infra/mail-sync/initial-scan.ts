@@ -1,4 +1,4 @@
-/** The first pass over a folder: newest first, in bounded steps, resumed where it was cut off. */
+/** The initial scan of a folder: newest first, in bounded steps, resumed where it was interrupted. */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection } from '../mail/imap-connection.ts';
 import { openIfThere } from '../mail/open-folder.ts';
@@ -6,12 +6,13 @@ import { searchUids } from '../mail/search-uids.ts';
 import type { MailboxSync } from './mailbox-sync.ts';
 import { fetchMirrored } from './fetch-changes.ts';
 
-/** UIDs looked for at once; a sparse folder widens it. */
+/** UIDs searched at once; widened in a sparse folder. */
 const UIDS_PER_SEARCH = 20_000;
 
 /**
- * One step: at most `size` messages below what the copy has, in a turn of its own. True when the folder is complete, which is
- * told once; null when it is gone or numbered anew. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ * One step, in its own turn: at most `size` messages below what the mirror has. True when the folder is complete,
+ * which is appended once; null when the folder is gone or its UIDVALIDITY changed. Throws as `MailboxSync.apply` and
+ * `ImapConnection.run`.
  */
 export function scanFolder(
   sync: MailboxSync,
@@ -40,7 +41,7 @@ export function scanFolder(
 
 const NOTHING = { uids: [] as readonly number[], from: 1 };
 
-/** UIDs in the nearest range below `uid` that holds any, and where that range begins. */
+/** The UIDs of the nearest non-empty range below `uid`, and the start of that range. */
 async function uidsBelow(
   connection: ImapConnection,
   uid: number,

@@ -1,15 +1,15 @@
 /**
- * `work.mailbox_lease`: one worker per mailbox over all processes. Times are the database's; whether a lease still holds here
- * is judged by this process's monotonic clock, which a pause cannot stop.
+ * `work.mailbox_lease`: one worker per mailbox over all processes. Times are the database's; whether a lease still
+ * holds in this process is judged by its monotonic clock, which a pause does not stop.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { LeaseTimes } from '../postgres/leases.ts';
 import type { Fence } from '../mail-index/folder-mirror.ts';
 
-/** Commits without waiting for the disk: what a crash of the database forgets has run out a little early. */
+/** Commits without waiting for the disk: a crash of the database only ends a lease a little early. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
-/** Flushed: no fence is given out twice. */
+/** Flushed: no fence is issued twice. */
 const TAKE = `
   insert into work.mailbox_lease as held (mailbox_id, run_id, fence, until)
   select mailbox_id, $2, 1, now() + $3 * interval '1 millisecond'
@@ -19,7 +19,7 @@ const TAKE = `
   where held.until <= now()
   returning mailbox_id, fence, current_at`;
 
-/** One that ran out is not revived: another process may be about to take it. */
+/** An expired lease is not revived: another process may be about to take it. */
 const RENEW = `
   update work.mailbox_lease as held set until = now() + $3 * interval '1 millisecond',
     current_at = case when told.current then now() else current_at end,
@@ -33,7 +33,7 @@ const RELEASE = `
   update work.mailbox_lease set until = now() from ${WITHOUT_FLUSH}
   where mailbox_id = any($1) and run_id = $2 and until > now()`;
 
-/** What a process that died held is free soon, when its lease runs out. */
+/** The lease of a process that died soon expires. */
 const UNATTENDED = `
   select mailbox_id, coalesce(held.until <= now(), true) as free
   from unnest($1::text[]) as mailbox_id left join work.mailbox_lease as held using (mailbox_id)
@@ -42,25 +42,25 @@ const UNATTENDED = `
 export interface MailboxLease {
   readonly mailboxId: string;
   readonly fence: Fence;
-  /** When an earlier worker last knew all that the server had to tell; null when there was none. */
+  /** When an earlier worker last was up to date with the server; null when there was none. */
   readonly currentAt: Date | null;
-  /** True while nobody else can hold the mailbox. */
+  /** True while no other process can hold the mailbox. */
   isHeld(): boolean;
 }
 
 export interface Unattended {
   readonly mailboxId: string;
-  /** False while a lease of another process still runs, which is gone when it is none of those asked for. */
+  /** False while a lease of another process still runs; that process is gone if it is not among those given. */
   readonly isFree: boolean;
 }
 
-/** What a worker tells of itself with each renewal. */
+/** What a worker reports with each renewal. */
 export interface WorkerStatus {
   readonly isCurrent: boolean;
   readonly lastEventAt: Date | null;
 }
 
-/** The lease ran out, or was taken: its worker does nothing more. */
+/** The lease expired or was taken: its worker stops. */
 export class MailboxLost extends Error {
   constructor(mailboxId: string) {
     super(`the lease of mailbox ${mailboxId} ran out`);
@@ -72,7 +72,7 @@ export class MailboxLeases {
   readonly #sql: Sql;
   readonly #runId: string;
   readonly #leaseMs: number;
-  /** Mailbox → until when by the monotonic clock, counted from before the database was asked. */
+  /** Mailbox → lease end by the monotonic clock, counted from before the database was asked. */
   readonly #held = new Map<string, number>();
 
   constructor(sql: Sql, runId: string, { leaseMs }: Pick<LeaseTimes, 'leaseMs'>) {
@@ -81,7 +81,7 @@ export class MailboxLeases {
     this.#leaseMs = leaseMs;
   }
 
-  /** Those of the mailboxes that none of these processes holds, and whether they may be taken now. Throws `store_unavailable`. */
+  /** Mailboxes that none of these processes holds, and whether they are free now. Throws `store_unavailable`. */
   async unattended(mailboxIds: readonly string[], runIds: readonly string[]): Promise<readonly Unattended[]> {
     const rows = await this.#sql.query<{ mailbox_id: string; free: boolean }>(UNATTENDED, [
       mailboxIds,
@@ -90,7 +90,7 @@ export class MailboxLeases {
     return rows.map(({ mailbox_id: mailboxId, free: isFree }) => ({ mailboxId, isFree }));
   }
 
-  /** Takes what is free of these; each taking has a higher fence than all before. Throws `store_unavailable`. */
+  /** Takes the free ones among these, each with a higher fence than any before. Throws `store_unavailable`. */
   async take(mailboxIds: readonly string[]): Promise<readonly MailboxLease[]> {
     interface Row extends Record<string, unknown> {
       readonly mailbox_id: string;
@@ -106,7 +106,10 @@ export class MailboxLeases {
     });
   }
 
-  /** Extends what is held. Those that ran out are lost for good, also when nobody took them. Throws `store_unavailable`. */
+  /**
+   * Extends the leases held. An expired lease is lost permanently, even when no other process took it. Throws
+   * `store_unavailable`.
+   */
   async renew(statuses: ReadonlyMap<string, WorkerStatus>): Promise<void> {
     const names = [...statuses.keys()].filter((mailboxId) => this.#isHeld(mailboxId)).sort();
     if (names.length === 0) return;
@@ -126,7 +129,7 @@ export class MailboxLeases {
     }
   }
 
-  /** Gives them up: another process may take them at once. Throws `store_unavailable`. */
+  /** Releases the leases: another process may take them at once. Throws `store_unavailable`. */
   async release(mailboxIds: readonly string[]): Promise<void> {
     for (const mailboxId of mailboxIds) this.#held.delete(mailboxId);
     if (mailboxIds.length > 0) await this.#sql.query(RELEASE, [mailboxIds, this.#runId]);

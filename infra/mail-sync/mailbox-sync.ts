@@ -1,4 +1,4 @@
-/** What a worker holds in its hands for one mailbox, as long as its lease lasts. */
+/** The state of a worker for one mailbox, while its lease is held. */
 import type { FeedEvent } from '../../commands/feed/feed-events.ts';
 import type { Fact } from '../../commands/values/event.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
@@ -15,7 +15,7 @@ import type {
 import type { FeedWriter } from './feed-writer.ts';
 import { type MailboxLease, MailboxLost } from './mailbox-leases.ts';
 
-/** What is told once of a folder and its UIDVALIDITY. */
+/** A fact that is appended once per folder and UIDVALIDITY. */
 export type FolderFact = Exclude<Fact<FeedEvent>, { readonly type: 'MailboxChangesObserved' }>;
 
 const nameOf = ({ type, data }: FolderFact): string =>
@@ -29,7 +29,7 @@ export interface MailboxSyncOptions {
   readonly mailboxNumber: number;
 }
 
-/** A look at an open folder: the connection it was opened on, and what the copy holds. */
+/** A poll of an open folder: the connection it was opened on, and the state of the mirror. */
 export interface FolderAt {
   readonly sync: MailboxSync;
   readonly connection: ImapConnection;
@@ -44,7 +44,10 @@ export class MailboxSync {
   readonly mailboxId: string;
   readonly mailboxNumber: number;
   readonly #lease: MailboxLease;
-  /** Facts about whole folders that were told and did not reach the copy (`fold-tail.ts`): they are not told again. */
+  /**
+   * Facts about whole folders that were appended and did not reach the mirror (`replay-feed-tail.ts`): they are not
+   * appended again.
+   */
   readonly #appended = new Map<string, Position>();
   readonly #mirrors = new Map<number, FolderMirror>();
   #turn: Promise<unknown> = Promise.resolve();
@@ -63,8 +66,8 @@ export class MailboxSync {
   }
 
   /**
-   * One step at a time over all connections of the mailbox: what a step reads of the copy is true until it has written, and
-   * at most one append is not in the copy yet.
+   * Runs one step at a time over all connections of the mailbox: what a step reads of the mirror stays true until it
+   * has written, and at most one append is not in the mirror yet.
    */
   inTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(step, step);
@@ -72,12 +75,12 @@ export class MailboxSync {
     return result;
   }
 
-  /** With every connection the worker begins from the copies as they are, should the database have lost what it confirmed. */
+  /** With every connection the worker reads the mirror again, in case the database lost what it had confirmed. */
   readAgain(): void {
     this.#mirrors.clear();
   }
 
-  /** The folder's copy as this worker left it, which is the only one to write it. Null before the first look. */
+  /** The folder's mirror as this worker, its only writer, left it. Null before the first poll. */
   async mirrorOf(folder: FolderRef): Promise<FolderMirror | null> {
     const known = this.#mirrors.get(folder.number);
     if (known) return known;
@@ -86,12 +89,12 @@ export class MailboxSync {
     return stored;
   }
 
-  /** How often the copy was distrusted up to now; to be asked before a look. */
+  /** How often the mirror was invalidated so far; read this before a poll. */
   async invalidationsOf(folder: FolderRef): Promise<number> {
     return (await this.index.folder(this.keyOf(folder)))?.invalidations ?? 0;
   }
 
-  /** Writes a step to the copy. Throws `MailboxLost` or `FencedOff` when another worker may hold the mailbox. */
+  /** Writes a step to the mirror. Throws `MailboxLost` or `FencedOff` when another worker may hold the mailbox. */
   async apply(
     folder: FolderRef,
     update: Partial<FolderUpdate> & Pick<FolderUpdate, 'mirror'>,
@@ -103,7 +106,7 @@ export class MailboxSync {
     return update.mirror;
   }
 
-  /** Takes some messages of an older copy into their threads; true when there are no more. Throws as `apply`. */
+  /** Assigns some messages of an older mirror to their threads; true when there are no more. Throws as `apply`. */
   nameSome(folder: Pick<FolderRef, 'number'>): Promise<boolean> {
     return this.inTurn(() => {
       this.assertHeld();
@@ -111,7 +114,7 @@ export class MailboxSync {
     });
   }
 
-  /** Folders that are gone are forgotten. Throws as `apply`. */
+  /** Removes folders that are gone from the mirror. Throws as `apply`. */
   async forget(folders: readonly Pick<FolderRef, 'number'>[]): Promise<void> {
     this.assertHeld();
     await this.index.forget(
@@ -122,17 +125,20 @@ export class MailboxSync {
     for (const { number } of folders) this.#mirrors.delete(number);
   }
 
-  /** The worker is told at once of what changes in the folder. Throws as `apply`. */
+  /** Attests that the server reports changes of the folder at once. Throws as `apply`. */
   async attest(folder: FolderRef, attestation: Attestation): Promise<void> {
     await this.index.attest(this.mailboxId, this.#lease.fence, this.keyOf(folder), attestation);
   }
 
-  /** Notes a fact about a folder that is in the feed already. */
+  /** Records a fact about a folder that is already in the feed. */
   noteAppended(fact: FolderFact, position: Position): void {
     this.#appended.set(nameOf(fact), position);
   }
 
-  /** Tells a fact about a folder, unless it is in the feed already; its position. Throws as `FeedWriter.append`. */
+  /**
+   * Appends a fact about a folder unless it is already in the feed; returns its position. Throws as
+   * `FeedWriter.append`.
+   */
   async appendOnce(fact: FolderFact): Promise<Position> {
     return this.#appended.get(nameOf(fact)) ?? (await this.feed.append([fact]));
   }

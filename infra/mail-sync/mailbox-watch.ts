@@ -1,6 +1,7 @@
 /**
- * One connection's life: it idles on INBOX, asks after it where the server does not tell in time and, in rounds, after the other
- * folders. Whatever is found is brought into feed and copy; when the connection ends, the worker makes another.
+ * The life of one connection: it runs IDLE on INBOX, polls INBOX where the server does not report in time, and polls
+ * the other folders in rounds. Changes are written to feed and mirror; when the connection ends, the worker opens
+ * another.
  */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
@@ -26,45 +27,45 @@ export interface WatchOptions {
   readonly verdicts: IdleVerdicts;
   /** `<host>:<port>`. */
   readonly server: string;
-  /** The life of the process now (`worker-heartbeat.ts`). */
+  /** The current life of the process (`worker-heartbeat.ts`). */
   readonly life: () => Life | null;
 }
 
-/** Two rounds without a renewal, and answers from the copy of INBOX are held against the server again. */
+/** After two rounds without a renewal, answers from the mirror of INBOX are checked against the server again. */
 const ATTESTED_ROUNDS = 2;
 
 /**
- * How long INBOX may go unheard: between two looks while a round takes the connection, and from the beginning of an IDLE that
- * the server ended to the next one, should it end them all at once.
+ * How long INBOX may go unwatched: between two polls while a round uses the connection, and between the starts of two
+ * IDLEs if the server ends them all at once.
  */
 const UNHEARD_MS = 1_000;
 
 export class MailboxWatch {
   readonly #options: WatchOptions;
   #inboxChanged = true;
-  /** The server told of a change in INBOX that no look has seen yet. */
+  /** The server reported a change in INBOX that no poll has fetched yet. */
   #inboxReported = false;
   #nextRoundAt: number;
   #listensFrom = 0;
   /** When the last IDLE began. */
   #listenedAt = 0;
-  /** When a look at INBOX last began, and when the copy of INBOX was last vouched for. */
+  /** When the last poll of INBOX began, and when the mirror of INBOX was last attested. */
   #polledAt = 0;
   #attestedAt = 0;
   #nextAskAt = 0;
   #isAttesting = false;
   #failure: Error | null = null;
-  /** What the process had before INBOX was last found to be as the copy has it. */
+  /** The life of the process before INBOX was last found equal to the mirror. */
   #life: Life | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
-    // Anywhere in the first one: mailboxes that were connected together do not ask together.
+    // At a random point of the first interval, so that mailboxes connected together do not poll together.
     this.#nextRoundAt = performance.now() + Math.random() * options.times.roundEveryMs;
     this.#subscribe();
   }
 
-  /** Everything the server has told is in feed and copy. */
+  /** Everything the server has reported is in feed and mirror. */
   get isCurrent(): boolean {
     return !this.#isInboxBehind && this.#options.background.isIdle;
   }
@@ -73,7 +74,7 @@ export class MailboxWatch {
     return this.#inboxChanged || this.#inboxReported;
   }
 
-  /** Somebody changed these folders; none named = all. */
+  /** These folders changed; an empty list means all. */
   markChanged(numbers: readonly number[]): void {
     const { rounds, background, wake } = this.#options;
     const changed = rounds.folders.filter(({ number }) => numbers.length === 0 || numbers.includes(number));
@@ -82,13 +83,13 @@ export class MailboxWatch {
     wake.ring();
   }
 
-  /** A list of the folders is wanted now. */
+  /** Requests a list of the folders soon. */
   askForRound(): void {
     this.#nextRoundAt = Math.min(this.#nextRoundAt, performance.now() + this.#options.times.lookEveryMs);
     this.#options.wake.ring();
   }
 
-  /** The background work cannot go on: the connection is given up too. */
+  /** The background work failed: the connection is given up too. */
   fail(error: unknown): void {
     this.#failure = error instanceof Error ? error : new Error(String(error));
     this.#options.wake.ring();
@@ -109,7 +110,10 @@ export class MailboxWatch {
     }
   }
 
-  /** Until there is something to do; meanwhile the server may tell of INBOX, and folders are worked on. */
+  /**
+   * Sleeps until there is something to do; meanwhile the server may report changes of INBOX, and background work
+   * runs.
+   */
   async #pause(inbox: FolderRef | undefined, signal: AbortSignal): Promise<void> {
     const { sync, background, wake, times } = this.#options;
     await background.start();
@@ -128,13 +132,13 @@ export class MailboxWatch {
     return this.#options.rounds.folders.find(isInbox);
   }
 
-  /** What happens in INBOX is told by the server itself, soon enough to answer from the copy. */
+  /** The server itself reports changes of INBOX, soon enough to answer from the mirror. */
   get #isReportedInTime(): boolean {
     const { verdicts, server } = this.#options;
     return this.#connection.canListen && verdicts.verdictOf(server) !== 'late';
   }
 
-  /** INBOX is asked after, in an IDLE too. */
+  /** INBOX is polled, even during an IDLE. */
   get #isAsked(): boolean {
     const { verdicts, server, sync } = this.#options;
     return !this.#connection.canListen || verdicts.isAsked(server, sync.mailboxId);
@@ -162,7 +166,7 @@ export class MailboxWatch {
     );
   }
 
-  /** Others use the only connection; what happened in INBOX meanwhile is seen by another look. */
+  /** Others use the only connection; another poll fetches what happened in INBOX meanwhile. */
   async #giveWay(): Promise<void> {
     await this.endAttesting();
     this.#inboxChanged = true;
@@ -180,7 +184,7 @@ export class MailboxWatch {
     const seen = (): void => {
       this.#inboxReported = false;
     };
-    // What the server tells when asked for news is in the very look that asked.
+    // News that the server reports on this request is part of this poll.
     if ((await pollFolder(sync, this.#connection, inbox, seen)) === null) {
       seen();
       this.askForRound();
@@ -188,7 +192,7 @@ export class MailboxWatch {
     this.#life = life;
   }
 
-  /** Whether there is news; what they are is seen by a look. */
+  /** Asks only whether there is news; a poll fetches it. */
   async #ask(inbox: FolderRef): Promise<void> {
     const connection = this.#connection;
     if (connection.openPath !== inbox.path) {
@@ -199,7 +203,7 @@ export class MailboxWatch {
     const [askedAt, wasListening] = [performance.now(), connection.isListening];
     await connection.run((client) => client.noop());
     if (this.#inboxReported && wasListening) verdicts.reportedOnAsking(server);
-    // A server that takes longer than the time between two leaves room for all else.
+    // A server that takes longer than the interval must leave room for other work.
     this.#nextAskAt = Math.max(askedAt + times.pollEveryMs, performance.now() + times.lookEveryMs);
   }
 
@@ -208,16 +212,16 @@ export class MailboxWatch {
     this.#nextRoundAt = performance.now() + jittered(times.roundEveryMs);
     const life = this.#options.life();
     const changed = await rounds.poll(this.#connection, () => this.#breakOff(signal));
-    // A round that takes longer than the time between two leaves room for all else.
+    // A round that takes longer than the interval must leave room for other work.
     this.#nextRoundAt = Math.max(this.#nextRoundAt, performance.now() + times.lookEveryMs);
     if (changed.some(isInbox)) {
-      // Numbered anew under an open folder: only opening it again shows that.
+      // UIDVALIDITY changed under an open folder: only opening it again shows that.
       this.#connection.doubtFolder();
       verdicts.missed(server);
       this.#inboxChanged = true;
     }
     background.askAfterList(changed.filter((folder) => !isInbox(folder)));
-    // With news of INBOX the look that follows has to come first.
+    // With news of INBOX, the poll of INBOX has to come first.
     if (!this.#isInboxBehind) {
       this.#life = life;
       await this.#attest(this.#inbox);
@@ -225,20 +229,23 @@ export class MailboxWatch {
     sync.assertHeld();
   }
 
-  /** Between two commands of a round, which may be long: who waits, INBOX and the work on folders do not wait for its end. */
+  /**
+   * Runs between two commands of a round, which may be long: callers, INBOX and background work do not wait for its
+   * end.
+   */
   async #breakOff(signal: AbortSignal): Promise<ImapConnection> {
     if (signal.aborted) throw new MailboxLost(this.#options.sync.mailboxId);
     this.#assertWell();
     const { lease, background } = this.#options;
     await background.start();
     if (lease.isWanted) await this.#giveWay();
-    // Not every server tells of new mail while it answers for another folder.
+    // Not every server reports new mail while it answers for another folder.
     const isDue = performance.now() - this.#polledAt >= UNHEARD_MS;
     if (this.#inbox && (this.#isInboxBehind || isDue)) await this.#pollInbox(this.#inbox);
     return this.#connection;
   }
 
-  /** At once, not when the client thinks it is time: the mail that follows another is to be seen as soon. */
+  /** At once, not when the client decides: mail that follows soon after must be reported as fast. */
   async #listen(inbox: FolderRef | undefined): Promise<void> {
     const connection = this.#connection;
     const beganAt = performance.now();
@@ -251,7 +258,7 @@ export class MailboxWatch {
     if (this.#attestedAt <= this.#polledAt) await this.#attest(inbox);
   }
 
-  /** Nobody is told any more of what happens in INBOX: answers from its copy are held against the server again. */
+  /** The server no longer reports changes of INBOX: answers from its mirror are checked against the server again. */
   async endAttesting(): Promise<void> {
     if (this.#inbox) await this.#options.sync.attest(this.#inbox, { forMs: 0, life: null });
     this.#isAttesting = false;

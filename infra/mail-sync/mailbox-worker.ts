@@ -1,4 +1,4 @@
-/** Looks after one mailbox as long as its lease lasts: connects, watches, and connects again with growing pauses. */
+/** Serves one mailbox while its lease is held: connects, watches, and reconnects with growing pauses. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Ports } from '../../commands/ports/ports.ts';
 import { systemAuthor } from '../../commands/kernel/system-author.ts';
@@ -30,7 +30,7 @@ export interface WorkerOptions {
   readonly times: SyncTimes;
   readonly heartbeat: Pick<WorkerHeartbeat, 'life'>;
   readonly verdicts: IdleVerdicts;
-  /** How many mailboxes of the process connect, and work in the background, at once. */
+  /** Limits on how many mailboxes of the process connect, and work in the background, at once. */
   readonly connecting: Semaphore;
   readonly working: Semaphore;
 }
@@ -42,10 +42,10 @@ export class MailboxWorker {
   readonly #wake = new WakeSignal();
   readonly #ending = new AbortController();
   #watch: MailboxWatch | null = null;
-  /** Failures since a watch lasted for a while. */
+  /** Failures since a watch last stayed up for a while. */
   #failures = 0;
 
-  /** Throws when the directory does not know the mailbox. */
+  /** Throws when the directory does not have the mailbox. */
   constructor(options: WorkerOptions, lease: MailboxLease) {
     const { ports, index } = options;
     const entry = ports.directory.state.mailboxes.get(lease.mailboxId);
@@ -60,12 +60,15 @@ export class MailboxWorker {
     return { isCurrent: this.#watch?.isCurrent ?? false, lastEventAt: this.#sync.feed.lastEventAt };
   }
 
-  /** Somebody changed these folders; none named = all. A worker that is not connected looks at all when it is. */
+  /**
+   * These folders changed; an empty list means all. A worker that is not connected polls all of them when it
+   * connects.
+   */
   markChanged(folders: readonly number[]): void {
     this.#watch?.markChanged(folders);
   }
 
-  /** It was reported to end. */
+  /** The worker was asked to end. */
   get isEnding(): boolean {
     return this.#ending.signal.aborted;
   }
@@ -81,7 +84,7 @@ export class MailboxWorker {
     const { signal } = this.#ending;
     while (!signal.aborted && this.#lease.isHeld()) {
       const pauseMs = await this.#watchOnce().then(
-        // Paused or removed meanwhile: this worker is about to be ended.
+        // The mailbox was paused or removed meanwhile: this worker is about to be ended.
         () => this.#options.times.lookEveryMs,
         (error: unknown) => this.#pauseAfter(error),
       );
@@ -115,11 +118,11 @@ export class MailboxWorker {
       await this.#watch.run(this.#ending.signal);
     } finally {
       if (performance.now() - watchedSince > this.#options.times.unreachable.firstMs) this.#failures = 0;
-      // Another holder of the mailbox vouches for itself, and a database that is away answers nobody.
+      // Another holder of the mailbox attests for itself, and an unavailable database answers no query.
       await this.#watch?.endAttesting().catch(() => undefined);
       this.#watch = null;
       this.#options.verdicts.leave(this.#sync.mailboxId);
-      // First, as the background work may wait for it.
+      // First, because the background work may wait for it.
       lease?.release();
       await background?.end();
     }
@@ -162,7 +165,7 @@ export class MailboxWorker {
     return null;
   }
 
-  /** A list may take minutes where it is a command for each folder. */
+  /** A list may take minutes where it needs a command for each folder. */
   readonly #unlessEnding: Between = async (connection) => {
     if (this.isEnding) throw new MailboxLost(this.#sync.mailboxId);
     this.#sync.assertHeld();
@@ -189,7 +192,7 @@ export class MailboxWorker {
     });
   }
 
-  /** The server's own words, and what the gateway does instead of what the server cannot. */
+  /** The server's capabilities, and what the gateway does instead of the missing ones. */
   #capabilitiesOf({ capabilities: { names, condstore, idle } }: ImapConnection): readonly string[] {
     const { compareEveryMs, pollEveryMs } = this.#options.times;
     const seconds = (ms: number): string => String(Math.ceil(ms / 1_000));

@@ -1,4 +1,4 @@
-/** The workers of this process: mailboxes are spread fairly over all processes that work on mail, by leases. */
+/** The workers of this process. Leases spread the mailboxes evenly over all processes that work on mail. */
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { Clock, Ports } from '../../commands/ports/ports.ts';
 import { repeat } from '../background/repeat.ts';
@@ -19,20 +19,20 @@ export interface WorkersOptions extends Pick<WorkerOptions, 'gateway' | 'index'>
   readonly times?: Partial<SyncTimes>;
 }
 
-/** Logins under way at once: a provider sees them all come from one address. */
+/** Concurrent logins: a provider sees all of them come from one address. */
 const CONNECT_AT_ONCE = 20;
 const WORK_AT_ONCE = 8;
-/** A lease by this prefix says that a process takes its share of the mailboxes. */
+/** A lease with this prefix marks a process that takes its share of the mailboxes. */
 const PROCESS = 'mail-worker/';
 
 interface Running {
   readonly worker: MailboxWorker;
   readonly done: Promise<void>;
-  /** New settings or credentials begin anew with this worker. */
+  /** New settings or credentials start a new worker. */
   readonly settings: string;
 }
 
-/** Looks after mailboxes until the signal aborts; resolves when every worker has ended and its lease is given up. */
+/** Serves mailboxes until the signal aborts; resolves when every worker has ended and its lease is released. */
 export async function runMailboxWorkers(options: WorkersOptions, signal: AbortSignal): Promise<void> {
   await new MailboxWorkers(options, signal).run();
 }
@@ -44,12 +44,12 @@ class MailboxWorkers {
   readonly #leases: MailboxLeases;
   readonly #heartbeat: WorkerHeartbeat;
   readonly #running = new Map<string, Running>();
-  /** Of those that run: told to end, and at their end. */
+  /** Among the running: asked to end, and ended. */
   readonly #ending = new Set<string>();
   readonly #ended = new Set<string>();
-  /** Mailboxes that a worker is wanted for. */
+  /** Mailboxes that need a worker. */
   readonly #wanted = new Set<string>();
-  /** Those to look at: they changed, or nothing says that a living process works on them. */
+  /** Mailboxes to reconcile: they changed, or no live process is known to work on them. */
   readonly #open = new Set<string>();
   readonly #sweeps: Sweeps;
   readonly #connecting = new Semaphore(CONNECT_AT_ONCE);
@@ -73,12 +73,12 @@ class MailboxWorkers {
     this.#options.directory.onMailboxChange(({ id }) => {
       this.#open.add(id);
     });
-    // What is not heard while the database is away is found by the next round.
+    // Notifications missed while the database is away are found by the next sweep.
     const onNotification = (payload: string): void => {
       const notification = decodeNotification(payload);
       if (notification === null) return;
       this.#running.get(notification.mailboxId)?.worker.markChanged(notification.folders);
-      // Its worker may have let go of it.
+      // Its worker may have released it.
       if (notification.folders.length === 0) this.#open.add(notification.mailboxId);
     };
     await Promise.all([
@@ -100,7 +100,7 @@ class MailboxWorkers {
     await this.#leases.renew(new Map([...this.#running].map(([id, { worker }]) => [id, worker.status])));
   }
 
-  /** Looks at what is open. Waits for no worker: what one mailbox's server keeps open for long is no matter of the others. */
+  /** Reconciles the open mailboxes. Waits for no worker: a slow server of one mailbox does not delay the others. */
   async #reconcile(): Promise<void> {
     await this.#giveUp();
     const others = await this.#otherRuns();
@@ -112,7 +112,7 @@ class MailboxWorkers {
     await this.#share(others);
   }
 
-  /** Notes whether it wants a worker, and ends one that is not wanted any more, or has to begin anew. */
+  /** Records whether the mailbox needs a worker, and ends a worker that is not needed any more or has to restart. */
   #consider(id: string): void {
     const entry = this.#options.ports.directory.state.mailboxes.get(id);
     const running = this.#running.get(id);
@@ -128,7 +128,7 @@ class MailboxWorkers {
     if (entry.state === 'pending' && settingsOf(entry) !== running.settings) this.#end([id]);
   }
 
-  /** Gives up what is more than a fair share, takes what is free up to it. */
+  /** Releases more than a fair share, takes free mailboxes up to it. */
   async #share(others: readonly string[]): Promise<void> {
     const share = Math.ceil(this.#wanted.size / (others.length + 1));
     const held = this.#running.size - this.#ending.size;
@@ -138,7 +138,7 @@ class MailboxWorkers {
     }
     const free = await this.#stillOpen(others);
     if (free.length === 0 || held === share) return;
-    // The first look at a mailbox is one to vouch for.
+    // The first poll of a mailbox attests its mirror, which requires a life.
     if (this.#heartbeat.life === null) await this.#heartbeat.beat();
     for (const lease of await this.#leases.take(shuffled(free).slice(0, share - held))) {
       const entry = this.#options.ports.directory.state.mailboxes.get(lease.mailboxId);
@@ -146,11 +146,11 @@ class MailboxWorkers {
     }
   }
 
-  /** Leaves open what neither this process nor one of the others works on; those of it that are free. */
+  /** Keeps open the mailboxes that no process works on; returns those that are free. */
   async #stillOpen(others: readonly string[]): Promise<readonly string[]> {
     const open = [...this.#open];
     if (open.length === 0) return [];
-    // What is told from here on is told of what the database may not say yet.
+    // Notifications from here on concern what the database may not show yet.
     this.#open.clear();
     const unattended = await this.#leases.unattended(open, others).catch((error: unknown) => {
       for (const id of open) this.#open.add(id);
@@ -168,7 +168,7 @@ class MailboxWorkers {
     this.#running.set(entry.id, { worker, done, settings: settingsOf(entry) });
   }
 
-  /** Tells workers to end; `#giveUp` follows when they did. */
+  /** Asks workers to end; `#giveUp` follows when they have. */
   #end(mailboxIds: readonly string[]): void {
     for (const id of mailboxIds) {
       const running = this.#running.get(id);
@@ -178,7 +178,7 @@ class MailboxWorkers {
     }
   }
 
-  /** What workers that have ended looked after is free for others, who are told. */
+  /** Releases the mailboxes of ended workers and notifies the other processes. */
   async #giveUp(): Promise<void> {
     const ended = [...this.#ended];
     await this.#leases.release(ended);
@@ -222,7 +222,7 @@ class MailboxWorkers {
 const isWanted = ({ state, awaitsAuthorization }: MailboxEntry): boolean =>
   state !== 'paused' && state !== 'removed' && awaitsAuthorization !== true;
 
-/** A mailbox whose settings or credentials are new waits to be connected under a version it never had before. */
+/** A mailbox with new settings or credentials waits to be connected under a version it never had before. */
 const settingsOf = ({ state, version }: MailboxEntry): string =>
   state === 'pending' ? String(version) : 'as before';
 
@@ -233,7 +233,7 @@ function shuffled<T>(items: readonly T[]): readonly T[] {
     .map(({ item }) => item);
 }
 
-/** When a process goes over all mailboxes: what changes is told to it, so that is for what it was not told. */
+/** When a process checks all mailboxes. Changes are notified, so a sweep is only for missed notifications. */
 export class Sweeps {
   readonly #clock: Pick<Clock, 'elapsedMs'>;
   readonly #everyMs: number;
@@ -245,7 +245,7 @@ export class Sweeps {
     this.#everyMs = sweepEveryMs;
   }
 
-  /** True when it is time: first, every `sweepEveryMs`, and when other processes share the mailboxes than before. */
+  /** True when due: first, every `sweepEveryMs`, and when the number of other processes changed. */
   isDue(others: readonly string[]): boolean {
     const now = this.#clock.elapsedMs();
     const sharers = others.join();

@@ -1,4 +1,4 @@
-/** One look at a folder: the copy is brought to what the mail server has now. */
+/** One poll of a folder: brings the mirror to the current state of the mail server. */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder } from '../mail/imap-connection.ts';
 import { folderStatus } from '../mail/examine-folder.ts';
@@ -10,9 +10,9 @@ import { fetchChanges } from './fetch-changes.ts';
 import { isPartial, type Pace, ingestMessages } from './ingest-messages.ts';
 
 /**
- * Takes a turn. The copy is trusted after it, but for the messages its first pass has not reached. Null when the folder is no
- * longer on the server. `onOpen` is called when the server has told its news: the look sees all of it. Throws as
- * `MailboxSync.apply` and `ImapConnection.run`.
+ * Runs in its own turn. The mirror is valid after it, except for messages that the initial scan has not reached. Null
+ * when the folder is no longer on the server. `onOpen` is called when the server has reported its news: the poll
+ * covers all of it. Throws as `MailboxSync.apply` and `ImapConnection.run`.
  */
 export function pollFolder(
   sync: MailboxSync,
@@ -24,8 +24,8 @@ export function pollFolder(
 }
 
 /**
- * As `lookAtFolder`, in a turn for each piece, so that INBOX is looked at in between; ends early when it is over: the folder is
- * to be looked at again then (`isPartial`).
+ * As `pollFolder`, with a turn for each piece, so that INBOX is polled in between. It ends early when `isOver`: then
+ * the folder has to be polled again (`isPartial`).
  */
 export async function pollInPieces(
   sync: MailboxSync,
@@ -37,13 +37,13 @@ export async function pollInPieces(
   return await ingestFound(found, { inTurn: (piece) => sync.inTurn(piece), isOver });
 }
 
-/** Brings the copy to what was seen. */
+/** Brings the mirror to the fetched state. */
 type Ingest = (pace?: Pace) => Promise<FolderMirror | null>;
 
 interface Found {
   readonly sync: MailboxSync;
   readonly ingest: Ingest;
-  /** Own changes that had their effect before this look: they were seen in it, or in an earlier one. */
+  /** Self-caused changes that took effect before this poll: this poll or an earlier one covers them. */
   readonly settled: readonly string[];
 }
 
@@ -76,7 +76,7 @@ interface Poll {
   readonly connection: ImapConnection;
   readonly folder: FolderRef;
   readonly open: OpenFolder;
-  /** As they were before the folder was opened. */
+  /** As counted before the folder was opened. */
   readonly invalidations: number;
 }
 
@@ -85,7 +85,7 @@ async function pollKnown(poll: Poll, mirror: FolderMirror): Promise<Ingest> {
   const { clock, sql } = sync.ports;
   const known = async (fromUid: number): Promise<Iterable<number>> =>
     (await sync.index.flagsOf(sync.keyOf(folder), fromUid, mirror.uidNext)).keys();
-  // Where flag changes are not told, what the gateway changed itself is looked at all the same.
+  // Where the server does not report flag changes, the gateway's own changes are fetched all the same.
   const own = mirror.highestModseq === null ? await expectedChanges(sql, sync.mailboxId, folder.number) : [];
   const asked = own.flatMap(({ change }) =>
     change.kind !== 'arrives' && change.uidValidity === mirror.uidValidity ? [change.uid] : [],
@@ -104,7 +104,10 @@ async function pollKnown(poll: Poll, mirror: FolderMirror): Promise<Ingest> {
   return (pace) => ingestMessages({ sync, connection, folder, mirror }, seen, final, pace);
 }
 
-/** Never seen, or numbered anew: what is there now belongs to the first pass, what comes from now on is told. */
+/**
+ * First poll, or UIDVALIDITY changed: existing messages belong to the initial scan, later ones are reported as
+ * changes.
+ */
 async function pollFirst(poll: Poll, before: FolderMirror | null): Promise<Ingest> {
   const { sync, connection, folder, open } = poll;
   const { uidValidity, exists: total } = open;
@@ -119,7 +122,7 @@ async function pollFirst(poll: Poll, before: FolderMirror | null): Promise<Inges
   const mirror = {
     uidValidity,
     uidNext,
-    // Above 1 even when there is nothing yet: the first pass tells when it is complete.
+    // Above 1 even for an empty folder: the initial scan reports when it is complete.
     indexedFrom: Math.max(uidNext, 2),
     highestModseq: connection.highestModseq,
     total,

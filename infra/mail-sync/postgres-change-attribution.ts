@@ -1,18 +1,21 @@
-/** The `MailEchoes` port on `work.mail_echo`, and the bell that calls the mailbox's worker when an effect is over. */
+/**
+ * The `ChangeAttribution` port on `work.mail_echo`. A NOTIFY wakes the mailbox's worker when a change has taken
+ * effect.
+ */
 import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
 import type { Expectation, ChangeAttribution, OwnChange } from '../../commands/ports/change-attribution.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { MAILBOX_CHANNEL, encodeNotification } from './mailbox-notify.ts';
 
-/** A crash of the database may forget what is expected; the worst is an own change told as somebody's. */
+/** A crash of the database may lose expectations; at worst a self-caused change is reported without its operation. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
 const EXPECT = `
   insert into work.mail_echo (expectation_id, mailbox_id, operation_id, change)
   select $1, $2, $3, change from jsonb_array_elements($4::jsonb) as change, ${WITHOUT_FLUSH}`;
 
-/** The bell rings when this is committed. */
+/** The notification is sent when this commits. */
 const SETTLE = `
   with unsettled as (delete from work.mail_echo where expectation_id = $1),
   settled as (
@@ -29,13 +32,13 @@ const SETTLED = `
   select id::text from work.mail_echo
   where mailbox_id = $1 and (change->>'folder')::int = $2 and settled`;
 
-/** Longer than any own change stays unseen: after that a change of the same message is somebody's. */
+/** Longer than any self-caused change stays unseen: a later change of the same message is not the gateway's. */
 const FORGET = `
   delete from work.mail_echo where mailbox_id = $1 and noted_at < now() - interval '1 day'`;
 
 export interface ChangeAttributionOptions {
   readonly sql: Sql;
-  /** From now on no query is answered from the copies of these folders until they were looked at anew. */
+  /** From now on no query is answered from the mirrors of these folders until they were polled again. */
   readonly invalidate: (mailboxId: string, folders: readonly number[]) => Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export function createChangeAttribution({ sql, invalidate }: ChangeAttributionOp
         settle: async (settled) => {
           if (folders.length === 0) return;
           await invalidate(mailboxId, folders);
-          // Only now: a worker called before the copies are distrusted would find nothing to do.
+          // Only now: a worker woken before the mirrors are invalidated would find nothing to do.
           const notification = [MAILBOX_CHANNEL, encodeNotification(mailboxId, folders)];
           await sql.query(SETTLE, [id, mailboxId, operationId, JSON.stringify(settled), ...notification]);
         },
@@ -59,7 +62,7 @@ export function createChangeAttribution({ sql, invalidate }: ChangeAttributionOp
   };
 }
 
-/** What the gateway itself changes in a folder, oldest first. Throws `store_unavailable`. */
+/** The changes the gateway itself makes in a folder, oldest first. Throws `store_unavailable`. */
 export async function expectedChanges(
   sql: Sql,
   mailboxId: string,
@@ -74,7 +77,7 @@ export async function expectedChanges(
   return rows.map(({ id, operation_id, change }) => ({ id, operationId: operation_id, change }));
 }
 
-/** Ids of what had its effect before now: a look that begins after this sees it, or it never will be seen. */
+/** Ids of changes that have taken effect: a poll that begins after this covers them, or they will never be seen. */
 export async function settledChanges(
   sql: Sql,
   mailboxId: string,
@@ -84,12 +87,12 @@ export async function settledChanges(
   return rows.map(({ id }) => id);
 }
 
-/** They were seen and told, or never will be. */
+/** They were reported, or never will be. */
 export async function dropExpected(sql: Sql, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await sql.query('delete from work.mail_echo where id = any($1::bigint[])', [ids]);
 }
 
-/** Expectations of the mailbox that nothing came of. */
+/** Deletes expectations of the mailbox that were never met. */
 export async function forgetOldExpectations(sql: Sql, mailboxId: string): Promise<void> {
   await sql.query(FORGET, [mailboxId]);
 }

@@ -1,4 +1,4 @@
-/** The `MailCopies` port on the workers' leases and the index. */
+/** The `MirrorVersions` port on the workers' leases and the mirror. */
 import type { MirrorVersions, SyncStatus } from '../../commands/ports/mirror-versions.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 import { knownMessage } from '../mail-index/expunged-messages.ts';

@@ -1,4 +1,6 @@
-/** What an earlier worker told and could not put into the copy any more is put there first: nothing is told twice. */
+/**
+ * Replays into the mirror what an earlier worker appended to the feed and did not apply: nothing is reported twice.
+ */
 import { type FeedChange, type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
 import { catalogueOf, type PastFact, readEvent } from '../../commands/values/event.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
@@ -14,7 +16,7 @@ import { knownFlags, NOT_YET } from './ingest-messages.ts';
 
 const catalogue = catalogueOf(feedEvents);
 const DAY_MS = 24 * 60 * 60_000;
-/** One append of a worker, which is all that can be missing, has fewer events. */
+/** Only one append of a worker can be missing, and it has fewer events. */
 const TAIL_EVENTS = 8n;
 
 interface TailFact {
@@ -22,14 +24,16 @@ interface TailFact {
   readonly fact: PastFact<FeedEvent>;
 }
 
-/** `since`: when the copy was surely as the feed. Throws as `MailboxSync.apply` and `ImapConnection.run`. */
+/**
+ * `since`: a time when the mirror surely matched the feed. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ */
 export async function replayFeedTail(
   sync: MailboxSync,
   connection: ImapConnection,
   folders: readonly FolderRef[],
   since: Date | null,
 ): Promise<void> {
-  // First: what comes to the feed after this was not read.
+  // First: an append after this point is detected, as it was not read.
   await sync.feed.begin();
   const tail = await readTail(sync, since);
   for (const folder of folders) {
@@ -42,7 +46,7 @@ export async function replayFeedTail(
   }
 }
 
-/** The last events of the newest of the mailbox's streams. */
+/** The last events of the mailbox's newest stream. */
 async function readTail({ mailboxId, ports }: MailboxSync, since: Date | null): Promise<readonly TailFact[]> {
   const today = ports.clock.now().getTime();
   const first = Math.min(today, since?.getTime() ?? today) - DAY_MS;
@@ -67,7 +71,7 @@ interface Tail {
   readonly facts: readonly TailFact[];
 }
 
-/** The last change told of each message; facts about the folder itself are noted as appended. */
+/** The last reported change of each message; facts about the folder itself are recorded as appended. */
 function changesIn(
   sync: MailboxSync,
   facts: readonly TailFact[],
@@ -113,7 +117,7 @@ async function replayFolder(
   });
 }
 
-/** What was told as gone is marked `\Deleted` in the copy: a look that finds it gone tells nothing more. */
+/** A message reported as gone is marked `\Deleted` in the mirror: a poll that finds it gone reports nothing more. */
 const flagsInFeed = (change: FeedChange | undefined, known: readonly string[] = []): readonly string[] => {
   const isGone = change?.kind === 'deleted' || (change?.kind === 'moved' && change.previous === undefined);
   return isGone ? [...new Set([...known, '\\Deleted'])] : (change?.flags ?? known);

@@ -1,34 +1,34 @@
 import type { Pauses } from '../concurrency/backoff.ts';
 
-/** How often a worker does what; tests shorten it. All in milliseconds. */
+/** Intervals of a worker, in milliseconds; tests shorten them. */
 export interface SyncTimes {
-  /** A worker that does not renew its lease for so long is judged dead. */
+  /** A worker that does not renew its lease for this long counts as dead. */
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** What a process vouches for counts for so long after it last said that it is alive, and how often it says so. */
+  /** How long an attestation of a process is valid after its last heartbeat, and how often it sends one. */
   readonly beatLastsMs: number;
   readonly beatEveryMs: number;
-  /** How long a worker that was woken waits for more of it: changes come in rows, and one look takes them all. */
+  /** How long a woken worker waits for more: changes come in bursts, and one poll fetches them all. */
   readonly gatherMs: number;
-  /** How often mailboxes that changed or were let go of are looked after. */
+  /** How often changed and released mailboxes are reconciled. */
   readonly lookEveryMs: number;
-  /** How often all mailboxes are gone over for one that nobody works on and nobody told of. */
+  /** How often all mailboxes are checked for one that no process works on and that was not notified. */
   readonly sweepEveryMs: number;
-  /** Other folders than INBOX are asked after at least so often (`contract.md` 5: 60 s). */
+  /** Folders other than INBOX are polled at least this often (`contract.md` 5: 60 s). */
   readonly roundEveryMs: number;
-  /** Work on the folders of a mailbox makes way for other mailboxes of the process after so long. */
+  /** After this long, work on the folders of a mailbox yields to other mailboxes of the process. */
   readonly turnMs: number;
-  /** INBOX is asked after so often where an IDLE (RFC 2177) does not tell in time, and where that is not known yet. */
+  /** How often INBOX is polled where IDLE (RFC 2177) does not report in time, or where that is not known yet. */
   readonly pollEveryMs: number;
-  /** Flags of a server without CONDSTORE are compared so often (`contract.md` 4). */
+  /** How often flags are compared on a server without CONDSTORE (`contract.md` 4). */
   readonly compareEveryMs: number;
-  /** With CONDSTORE a comparison only finds what the server forgot to tell. */
+  /** With CONDSTORE a comparison only finds what the server failed to report. */
   readonly doubtEveryMs: number;
-  /** Pauses after a connection could not be made: the first, and the longest. */
+  /** Pauses after a failed connection: the first, and the longest. */
   readonly unreachable: Pauses;
-  /** After the server said that it takes no more logins now. */
+  /** After the server reported that it accepts no more logins now. */
   readonly heldBack: Pauses;
-  /** After the server refused the credentials. */
+  /** After the server rejected the credentials. */
   readonly refused: Pauses;
 }
 
@@ -53,5 +53,5 @@ export const SYNC_TIMES: SyncTimes = {
   refused: { firstMs: MINUTE, mostMs: 60 * MINUTE },
 };
 
-/** Spread by up to a tenth in either direction, so that many mailboxes do not ask at once. */
+/** Varied by up to a tenth in either direction, so that many mailboxes do not poll at once. */
 export const jittered = (ms: number): number => ms * (0.9 + Math.random() * 0.2);

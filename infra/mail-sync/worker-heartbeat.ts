@@ -1,11 +1,11 @@
 /**
- * `work.worker_heartbeat`: says every second that this process is alive, in the database's time. A process that is killed or
- * hangs falls silent, and one that wakes from a pause has another life: what it vouched for before counts for nothing until it
- * has looked again.
+ * `work.worker_heartbeat`: records every second, in the database's time, that this process is alive. A killed or
+ * hanging process falls silent, and one that wakes from a pause gets a new life: its earlier attestations are void
+ * until it has polled again.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 
-/** Commits without waiting for the disk: a beat that a crash of the database forgets is one that stopped early. */
+/** Commits without waiting for the disk: a beat lost in a crash of the database is one that stopped early. */
 const WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)";
 
 const BEAT = `
@@ -15,10 +15,10 @@ const BEAT = `
     life = case when own.until > now() then own.life else excluded.life end
   returning life`;
 
-/** Those of others that stopped go too: who wakes again begins a new life either way. */
+/** Expired rows of other processes are deleted too: a process that wakes gets a new life either way. */
 const END = 'delete from work.worker_heartbeat where run_id = $1 or until <= now()';
 
-/** What a vouch is given under: the life the process had before it looked. */
+/** An attestation names the life that the process had before the poll. */
 export type Life = string;
 
 export class WorkerHeartbeat {
@@ -34,12 +34,12 @@ export class WorkerHeartbeat {
     this.#lastsMs = lastsMs;
   }
 
-  /** As the database last said; null before the first beat. */
+  /** As the database last returned it; null before the first beat. */
   get life(): Life | null {
     return this.#life;
   }
 
-  /** Throws `store_unavailable`: after `lastsMs` without a beat nobody believes this process. */
+  /** Throws `store_unavailable`: `lastsMs` after the last beat, attestations of this process are void. */
   async beat(): Promise<void> {
     const [row] = await this.#sql.query<{ life: Life }>(BEAT, [this.#runId, this.#lastsMs]);
     this.#life = row?.life ?? null;

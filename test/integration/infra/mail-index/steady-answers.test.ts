@@ -70,7 +70,7 @@ describe('an answer of several statements', function () {
       total: last,
       checkedAt: new Date(),
       feedPosition: BigInt(last),
-      distrusts: 0,
+      invalidations: 0,
     };
     const about = { mailboxNumber: MAILBOX_NUMBER, folderNumber: INBOX.number };
     await index.apply(MAILBOX_ID, FENCE_OF_TEST, {
