@@ -1,4 +1,4 @@
-/** With which addresses a mailbox is known to have had mail: from them in any folder, or to them in Sent. */
+/** Known correspondents of a mailbox: addresses that wrote to it in any folder, or that mail in Sent went to. */
 import { addressKey } from '../../commands/drafts/mail-address.ts';
 import { foldText } from '../../commands/mail/fold-text.ts';
 import type { WholeMailAndSent } from '../../commands/ports/mirror-versions.ts';
@@ -12,7 +12,7 @@ import type { FetchedMessage } from '../../commands/mail/message.ts';
 
 /** The first sender's address as in the index of the order by sender. */
 const SENDER = valueOf('from_asc');
-/** Folding makes different addresses one, so that many are looked at before an address counts as unknown. */
+/** Folding maps different addresses to one text, so several candidates are read before an address counts as unknown. */
 const MOST_LOOKED_AT = 20;
 
 const IS_COMPLETE = `
@@ -32,8 +32,8 @@ const CANDIDATES = `
      limit ${String(MOST_LOOKED_AT)})) as found`;
 
 /**
- * Those of the addresses that wrote to the mailbox, or were written to in a message of its Sent folder; null while the copy of
- * one of its folders is not complete. Throws `store_unavailable`.
+ * Those of the addresses that wrote to the mailbox, or received a message of its Sent folder; null while the mirror of one
+ * of its folders is not complete. Throws `store_unavailable`.
  */
 export async function knownCorrespondents(
   sql: Sql,
@@ -66,7 +66,7 @@ function names(envelope: string, key: string): boolean {
   return [...from, ...to, ...cc, ...bcc].some(({ email }) => addressKey(email) === key);
 }
 
-/** No row at all while the copy of a folder is not complete. */
+/** Returns no row while the mirror of a folder is not complete. */
 const EARLIER = `
   select asked.at::int, exists (
     select from unnest($2::int[]) as folder (number) cross join lateral (
@@ -78,8 +78,9 @@ const EARLIER = `
     where mailbox_number = $1 and folder_number = any($2::int[]) and indexed_from = 1)`;
 
 /**
- * Which messages are the first of their sender in these folders, which are all of the mailbox; null while the index is not
- * complete. A message without a sender is in no answer. Throws `store_unavailable`.
+ * Which messages are the first of their sender in these folders, which are all folders of the mailbox (`contract.md` 4,
+ * `first_contact`); null while the index is not complete. A message without a sender is in no answer. Throws
+ * `store_unavailable`.
  */
 export async function firstContacts(
   sql: Sql,

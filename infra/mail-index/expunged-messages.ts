@@ -1,15 +1,15 @@
-/** What the copy knew of messages that went away: another client may have moved them (`contract.md` 4, stale ids). */
+/** Remembers messages that disappeared from the mirror: another client may have moved them (`contract.md` 4, stale ids). */
 import type { KnownMessage } from '../../commands/ports/mirror-versions.ts';
 import type { MessagePlace, Sql } from '../../commands/ports/ports.ts';
 import { messageIdOf } from './message-row.ts';
 
-/** A message as it is taken out of the copy. */
+/** A message as it is removed from the mirror. */
 export interface ExpungedMessage extends Record<string, unknown> {
   readonly uid: string;
   readonly size: string;
   readonly received_at: string;
   readonly provider_id: string | null;
-  /** Null where the copy had no text of it. */
+  /** Null where the mirror had no text of it. */
   readonly envelope: string | null;
 }
 
@@ -19,7 +19,7 @@ const NOTE = `
   select $1, $2, $3, * from unnest($4::bigint[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[])
   on conflict (mailbox_number, folder_number, uid_validity, uid) do nothing`;
 
-/** As long as a program may go on with an id it was given, and as many per mailbox as take about a megabyte. */
+/** How long a program may keep using an id, and how many rows per mailbox take about a megabyte. */
 const KEPT_FOR = '30 days';
 const MOST_KEPT = 10_000;
 
@@ -28,7 +28,7 @@ const FORGET = `
     or departed_at < (select departed_at from mirror.departed_message where mailbox_number = $1
       order by departed_at desc offset ${String(MOST_KEPT)} limit 1))`;
 
-/** Notes messages of one folder that are taken out of its copy, and forgets older ones, in the caller's transaction. */
+/** Records messages of one folder that are removed from its mirror, and deletes old records, in the caller's transaction. */
 export async function rememberExpunged(
   sql: Sql,
   { mailboxNumber, folderNumber, uidValidity }: Omit<MessagePlace, 'uid'>,
@@ -51,13 +51,13 @@ export async function rememberExpunged(
   await sql.query(FORGET, [mailboxNumber]);
 }
 
-/** Postgres holds no NUL in a text. */
+/** Postgres text cannot contain NUL. */
 function storableId({ envelope }: ExpungedMessage): string | null {
   const messageId = envelope === null ? null : messageIdOf(envelope);
   return messageId?.includes('\0') === true ? null : messageId;
 }
 
-/** Gone from the copy lately, or still in it: marked for removal, or not yet seen to be gone. */
+/** Recently removed from the mirror, or still in it: marked for removal, or not yet reported as gone. */
 const KNOWN = `
   select message_id, null as envelope, size, received_at from mirror.departed_message
   where mailbox_number = $1 and folder_number = $2 and uid_validity = $3 and uid = $4
@@ -75,7 +75,7 @@ interface KnownRow extends Record<string, unknown> {
   readonly received_at: string;
 }
 
-/** What is or was at the place; null when that is not known, or the message has no Message-ID. Throws `store_unavailable`. */
+/** The message that is or was at the place; null when unknown, or when it has no Message-ID. Throws `store_unavailable`. */
 export async function knownMessage(sql: Sql, place: MessagePlace): Promise<KnownMessage | null> {
   const { mailboxNumber, folderNumber, uidValidity, uid } = place;
   const [row] = await sql.query<KnownRow>(KNOWN, [mailboxNumber, folderNumber, uidValidity, uid]);

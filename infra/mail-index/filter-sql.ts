@@ -1,6 +1,6 @@
 /**
- * A filter as SQL over `m` (`mirror.message`) and `t` (`mirror.message_text`). Where SQL cannot say exactly what `matches`
- * says, the condition lets more through and says so; it never leaves out a match.
+ * A filter as SQL over `m` (`mirror.message`) and `t` (`mirror.message_text`). Where SQL cannot express exactly what
+ * `matches` decides, the condition includes more and says so; it never excludes a match.
  */
 import { isCleanText } from '../../commands/mail/clean-text.ts';
 import { foldText } from '../../commands/mail/fold-text.ts';
@@ -12,13 +12,13 @@ import { namesOfThreads } from './known-threads.ts';
 
 export interface Condition {
   readonly sql: string;
-  /** True when nothing is left to check. */
+  /** True when nothing remains to be checked. */
   readonly isExact: boolean;
   /** True when it reads `t`. */
   readonly readsText: boolean;
 }
 
-/** Values of a statement; `add` answers the placeholder. */
+/** Values of a statement; `add` returns the placeholder. */
 export class Parameters {
   readonly values: unknown[] = [];
   add(value: unknown, type: string): string {
@@ -31,12 +31,12 @@ export const ALL: Condition = { sql: 'true', isExact: true, readsText: false };
 const NONE: Condition = { ...ALL, sql: 'false' };
 const UNKNOWN: Condition = { ...ALL, isExact: false };
 
-/** Conditions that all must hold: the parts of the filter's top, so that they can be asked one after the other. */
+/** Conditions that must all hold: the top-level parts of the filter, so that they can be tested one after the other. */
 export function conditionsOf(filter: Filter, parameters: Parameters): readonly Condition[] {
   return partsOf(filter, true, parameters);
 }
 
-/** That all of them hold. */
+/** All of them hold. */
 export const allOf = (parts: readonly Condition[]): Condition => join(parts, 'and', ALL);
 
 function partsOf(filter: Filter, holds: boolean, parameters: Parameters): readonly Condition[] {
@@ -52,7 +52,7 @@ function partsOf(filter: Filter, holds: boolean, parameters: Parameters): readon
   ];
 }
 
-/** That the filter holds, or that it fails. */
+/** The filter holds, or it fails. */
 const conditionOf = (filter: Filter, holds: boolean, parameters: Parameters): Condition =>
   join(partsOf(filter, holds, parameters), holds ? 'and' : 'or', holds ? ALL : NONE);
 
@@ -67,10 +67,10 @@ function join(parts: readonly Condition[], word: 'and' | 'or', empty: Condition)
 }
 
 function leafOf(key: LeafKey, filter: Filter, holds: boolean, parameters: Parameters): Condition {
-  // What lets too much through would, turned around, leave matches out.
+  // A condition that includes too much would, when negated, exclude matches.
   if (!holds && FOUND_BY_KEY.has(key)) return UNKNOWN;
   const value = filter[key];
-  // The table gives each key the SQL of its own value; TypeScript cannot follow that through a variable key.
+  // The table maps each key to the SQL of its own value; TypeScript cannot follow that through a variable key.
   const leaf = (LEAVES[key] as (value: unknown, parameters: Parameters) => Condition)(value, parameters);
   return holds ? leaf : { ...leaf, sql: negated(leaf.sql) };
 }
@@ -91,7 +91,7 @@ const instant = (parameters: Parameters, text: string): string => parameters.add
 const section = (name: Section): string =>
   `split_part(t.words, E'\\x${SECTION_END.charCodeAt(0).toString(16)}', ${String(SECTIONS[name])})`;
 
-/** That a text in one of the sections holds the part. A row without such a text has an empty section. */
+/** A text in one of the sections contains the part. A row without such a text has an empty section. */
 const contains =
   (...names: readonly Section[]) =>
   (part: string, parameters: Parameters): Condition => {
@@ -104,10 +104,10 @@ const contains =
     return { sql: `(${each.join(' or ')})`, isExact: true, readsText: true };
   };
 
-/** A pattern of `like` that finds the text anywhere. */
+/** A `like` pattern that finds the text anywhere. */
 export const likePattern = (folded: string): string => `%${folded.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
-/** With the domain written between element marks the whole of it must be the same. */
+/** A domain between element marks must match completely. */
 const fromDomain = (domain: string, parameters: Parameters): Condition => {
   const wanted = domainOf(domain);
   if (!isCleanText(wanted)) return NONE;
@@ -127,8 +127,8 @@ const key = (column: string, text: string, parameters: Parameters): Condition =>
 });
 
 /**
- * That the message is in one of the threads that have these names. Nothing is left to check: keys are taken from keyed hashes, so
- * that nobody can choose names whose keys meet.
+ * The message is in one of the threads with these names. Nothing remains to be checked: keys come from keyed hashes, so
+ * that nobody can choose names with colliding keys.
  */
 export const inThreads = (nameKeys: readonly string[], parameters: Parameters): Condition =>
   exact(
@@ -147,7 +147,7 @@ const LEAVES: Leaves = {
   any_address: contains('from', 'to', 'cc', 'others'),
   from_domain: fromDomain,
   subject_contains: contains('subject'),
-  // Known to the mail server alone: a query with these never comes here.
+  // Only the mail server can decide these: a query with them never comes here.
   body_contains: () => UNKNOWN,
   header: () => UNKNOWN,
   received_after: (text, parameters) => exact(`(m.received_at >= ${instant(parameters, text)})`),
@@ -165,7 +165,7 @@ const LEAVES: Leaves = {
   attachment_name_contains: contains('attachments'),
 };
 
-/** LIKE patterns that `words` of every match fits and an index of trigrams can look up: three letters in a row. */
+/** LIKE patterns that `words` of every match fits and that a trigram index supports: three letters in a row. */
 export function wordPatterns(filter: Filter): readonly string[] {
   const own = TEXT_KEYS.flatMap((name) => filter[name] ?? [])
     .map(foldText)

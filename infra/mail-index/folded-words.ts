@@ -1,6 +1,6 @@
 /**
- * The texts of a message as the index searches them: folded as `matches` folds them, in sections of one column. Sections
- * and their elements are told apart by control characters, which no fetched text holds.
+ * The searchable texts of a message: folded as `matches` folds them, in sections of one column. Control characters, which
+ * no fetched text contains, separate sections and elements.
  */
 import { foldText } from '../../commands/mail/fold-text.ts';
 import type { Address, FetchedMessage } from '../../commands/mail/message.ts';
@@ -11,7 +11,7 @@ export const SECTION_END = '\u001e';
 /** Before every element: a section without elements is empty, one with an empty text is not. */
 export const ELEMENT = '\n';
 
-/** Sections of `words` by what they hold, counted from 1 as `split_part` does. */
+/** Sections of `words`, counted from 1 as `split_part` does. */
 export const SECTIONS = {
   subject: 1,
   from: 2,

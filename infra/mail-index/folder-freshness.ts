@@ -1,13 +1,13 @@
-/** Whether copies of folders are what the mail server has now: one look at most per folder and second (STATUS). */
+/** Whether the mirrors of folders equal the mail server now: at most one poll (STATUS) per folder and second. */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import type { FolderState } from './folder-mirror.ts';
 
 const POLL_EVERY_MS = 1_000;
-/** Folders of all mailboxes; the looks of others are forgotten, which costs a round trip. */
+/** Folders of all mailboxes; polls of others are forgotten, which costs a round trip. */
 const MOST_KEPT = 50_000;
 
-/** Asks the server about folders; null for one that is gone. */
+/** Reads the status of folders from the server; null for one that is gone. */
 export type PollFolders = (folders: readonly FolderRef[]) => Promise<readonly (FolderCounts | null)[]>;
 
 interface Poll {
@@ -23,7 +23,7 @@ export class FolderFreshness {
     this.#now = now;
   }
 
-  /** True when every state is what the server has, or newer than the look. Throws what `look` throws. */
+  /** True when every state equals the server's, or is newer than the poll. Throws what `poll` throws. */
   async areCurrent(
     mailboxId: string,
     folders: readonly FolderRef[],
@@ -53,14 +53,14 @@ export class FolderFreshness {
   #keep(key: string, all: Promise<readonly (FolderCounts | null)[]>, index: number): void {
     const poll: Poll = { at: this.#now(), counts: all.then((counts) => counts[index] ?? null) };
     this.#polls.set(key, poll);
-    // Who waits for it meets the error; nobody else is to be answered with it.
+    // Requests waiting for it get the error; later ones must not.
     poll.counts.catch(() => {
       if (this.#polls.get(key) === poll) this.#polls.delete(key);
     });
   }
 }
 
-/** A copy ahead of the look was true later than it. */
+/** A mirror that is ahead of the poll was true at a later time. */
 export function isTrueOf(state: FolderState, counts: FolderCounts | null): boolean {
   if (counts?.uidValidity !== state.uidValidity) return false;
   if (state.uidNext !== counts.uidNext) return state.uidNext > counts.uidNext;

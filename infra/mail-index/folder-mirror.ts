@@ -1,31 +1,32 @@
-/** The mirror of a mailbox in Postgres: what a folder's copy holds, how it is brought forward, what it can answer. */
+/** The mirror of a mailbox in Postgres: the state of a folder's mirror, its updates, and the queries it answers. */
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import type { Position } from '../../commands/values/position.ts';
 
-/** How far the copy of a folder reaches. */
+/** How far the mirror of a folder reaches. */
 export interface FolderMirror {
   readonly uidValidity: number;
-  /** Every UID below it was looked at on the way up; what arrives has this one or a higher. */
+  /** Every UID below it was fetched; new messages get this one or a higher. */
   readonly uidNext: number;
-  /** First pass, newest first: every UID at or above it is in the copy. 1 = the copy is complete. */
+  /** Initial scan, newest first: every UID at or above it is in the mirror. 1 = the mirror is complete. */
   readonly indexedFrom: number;
-  /** CONDSTORE: every flag change up to here is in the copy. Null where the server has none. */
+  /** CONDSTORE: every flag change up to here is in the mirror. Null where the server has none. */
   readonly highestModseq: bigint | null;
-  /** Messages the server has in the folder, as it last said. */
+  /** Messages in the folder as the server last reported. */
   readonly total: number;
-  /** When the copy was last held against the server. */
+  /** When the mirror was last compared with the server. */
   readonly checkedAt: Date;
-  /** The log position of the last event about this folder that the copy holds; null before the first. */
+  /** The log position of the last event about this folder that the mirror contains; null before the first. */
   readonly feedPosition: Position | null;
   /**
-   * How often the copy was distrusted when this was read. A writer reads the mirror before it looks at the server and
-   * hands this back with what it saw: an update from a look before the last `distrust` leaves the copy distrusted.
+   * How often the mirror was invalidated when this was read. A writer reads the mirror before it polls the server and
+   * passes this value back with the result: an update from a poll before the last `invalidate` leaves the mirror
+   * invalidated.
    */
   readonly invalidations: number;
 }
 
-/** A message of the copy. One marked `\Deleted` is kept, as the mark may go again, and never answered. */
+/** A message of the mirror. One marked `\Deleted` is kept, because the mark may be removed, and never returned. */
 export interface MirroredMessage extends FetchedMessage {
   readonly deleted: boolean;
 }
@@ -35,21 +36,21 @@ export interface FolderKey {
   readonly folderNumber: number;
 }
 
-/** One step forward of a folder's copy, applied whole or not at all. */
+/** One step of a folder's mirror, applied completely or not at all. */
 export interface FolderUpdate extends FolderKey {
-  /** Throws the old rows away first: UIDVALIDITY changed, or the copy was found wrong. */
+  /** Deletes the old rows first: UIDVALIDITY changed, or the mirror was found wrong. */
   readonly reset: boolean;
   readonly added: readonly MirroredMessage[];
-  /** All flags of each of these messages as they are now. */
+  /** All current flags of each of these messages. */
   readonly flags: readonly { readonly uid: number; readonly flags: readonly string[] }[];
   readonly removedUids: readonly number[];
   readonly mirror: FolderMirror;
 }
 
-/** Any other flag that begins with a backslash (`\Recent`) is not in the copy. */
+/** Other flags that begin with a backslash (`\Recent`) are not mirrored. */
 export const MIRRORED_FLAGS = ['\\Seen', '\\Flagged', '\\Answered', '\\Draft', '\\Deleted'] as const;
 
-/** What a caller of the index sees of its progress: messages in the copy, and in the mailbox as last told. */
+/** Progress of the index: messages in the mirror, and in the mailbox as last reported. */
 export interface IndexProgress {
   readonly indexed: number;
   readonly total: number;
@@ -58,56 +59,55 @@ export interface IndexProgress {
 /** Fencing number of the worker that holds the mailbox (`work.mailbox_lease`): grows with every holder. */
 export type Fence = bigint;
 
-/** A worker's word for the copy of a folder. */
+/** A worker's attestation that the mirror of a folder is current. */
 export interface Attestation {
-  /** Milliseconds; 0 takes the word back. */
+  /** Milliseconds; 0 withdraws the attestation. */
   readonly forMs: number;
-  /** The life the process had before it found that the copy is true (`work.worker_heartbeat`); null counts for nothing. */
+  /** The life of the process before it found the mirror current (`work.worker_heartbeat`); null is never valid. */
   readonly life: string | null;
 }
 
 export interface MailIndex {
   folder(key: FolderKey): Promise<FolderMirror | null>;
   /**
-   * UIDs and flags of the copy, for a plain comparison with the server; ascending by UID. Of the system flags only those
-   * five that mean something here (`MIRRORED_FLAGS`), written as in RFC 3501; keywords as the server writes them.
+   * UIDs and flags of the mirror, for a comparison with the server; ascending by UID. Of the system flags only
+   * `MIRRORED_FLAGS`, written as in RFC 3501; keywords as the server writes them.
    */
   flagsOf(key: FolderKey, fromUid: number, toUid: number): Promise<ReadonlyMap<number, readonly string[]>>;
   /**
-   * By UID, the other folders that messages lie in: of those in the copy, and of `added` by their `providerId`. For one of
-   * `added` that lies in no other, the folders it left lately, this one among them.
+   * By UID, the other folders of messages: for those in the mirror, and for `added` by their `providerId`. For one of
+   * `added` that is in no other, the folders it left recently, including this one.
    */
   foldersBeside(
     key: FolderKey,
     uids: readonly number[],
     added: readonly MirroredMessage[],
   ): Promise<ReadonlyMap<number, readonly number[]>>;
-  /** Throws `FencedOff` when a later worker holds the mailbox; nothing is changed then. */
+  /** Throws `FencedOff` when a later worker holds the mailbox; then nothing is changed. */
   apply(mailboxId: string, fence: Fence, update: FolderUpdate): Promise<void>;
   /**
-   * The worker is told at once of what changes in the folder (IDLE): answers from the copy need no look at the server, as
-   * long as the worker's lease and the life of its process last. Throws `FencedOff`.
+   * Attests that the server reports changes of the folder to the worker at once (IDLE): answers from the mirror need no
+   * poll while the worker's lease and the life of its process last. Throws `FencedOff`.
    */
   attest(mailboxId: string, fence: Fence, key: FolderKey, attestation: Attestation): Promise<void>;
-  /** Forgets folders that are gone. Throws `FencedOff`. */
+  /** Deletes folders that are gone. Throws `FencedOff`. */
   forget(mailboxId: string, fence: Fence, keys: readonly FolderKey[]): Promise<void>;
-  /** From now on the copies of these folders are not trusted until they were held against the server again. */
+  /** From now on the mirrors of these folders answer no query until they were compared with the server again. */
   invalidate(keys: readonly FolderKey[]): Promise<void>;
-  /** Numbers of the folders whose copies are distrusted now. */
+  /** Numbers of the folders whose mirrors are invalidated now. */
   invalidated(mailboxNumber: number): Promise<readonly number[]>;
   /** Of all folders, or of one. */
   progress(mailboxNumber: number, folderNumber?: number): Promise<IndexProgress>;
   /**
-   * The same answer a live query gives as long as the server has what the answer's `states` say; null when the copy of a
-   * folder is missing, not complete or not trusted, or changed during every attempt to read it. Never asked for
-   * `body_contains` and `header`.
+   * The same answer as a live query while the server matches the answer's `states`; null when the mirror of a folder is
+   * missing, incomplete or invalidated, or changed during every attempt to read it. Not for `body_contains` and `header`.
    */
   query(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null>;
-  /** Null while the index of the mailbox is not complete: nobody can say then what is one conversation. */
+  /** Null while the index of the mailbox is not complete: threads are unknown until then. */
   threads(mailbox: WholeMailbox, asked: ThreadsAsked): Promise<ThreadsNow | null>;
-  /** Numbers of the folders with messages whose threads are not known, as an earlier version copied them. */
+  /** Numbers of the folders with messages whose threads are unknown because an earlier version mirrored them. */
   unnamed(mailboxNumber: number): Promise<readonly number[]>;
-  /** Takes some of them into their threads, newest first; true when there are no more. Throws `FencedOff`. */
+  /** Assigns some of them to their threads, newest first; true when there are no more. Throws `FencedOff`. */
   nameSome(mailboxId: string, fence: Fence, key: FolderKey): Promise<boolean>;
   erase(mailboxNumber: number): Promise<void>;
 }
@@ -119,39 +119,39 @@ export interface WholeMailbox {
 }
 
 export interface ThreadsAsked {
-  /** As the mail server told them. */
+  /** As the mail server returned them. */
   readonly messages: readonly FetchedMessage[];
-  /** Thread ids that a caller names. */
+  /** Thread ids that a caller named. */
   readonly ids: readonly string[];
 }
 
 export interface ThreadsNow {
   /** Grows when threads merge. */
   readonly version: string;
-  /** The same messages with the threads they belong to, as if all of them were in the index. */
+  /** The same messages with their threads, as if all of them were in the index. */
   readonly messages: readonly FetchedMessage[];
-  /** Each id that the index knows, and the one that messages of that thread carry. */
+  /** Each id that the index knows, and the id that messages of that thread have now. */
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** What the copy of a folder held when it was asked: to be compared with what the server says of it. */
+/** What the mirror of a folder held when it was read, to be compared with the server's status. */
 export interface FolderState {
   readonly folderNumber: number;
   readonly uidValidity: number;
   readonly uidNext: number;
-  /** Messages, those marked `\Deleted` included. */
+  /** Messages, including those marked `\Deleted`. */
   readonly messages: number;
   readonly highestModseq: bigint | null;
   readonly feedPosition: Position | null;
-  /** A worker is told at once of what changes: no need to compare. */
+  /** Changes are reported to a worker at once: no need to compare. */
   readonly attested: boolean;
-  /** The same number as long as the copy holds the same. */
+  /** The same number as long as the mirror holds the same. */
   readonly version: string;
-  /** Another one when threads of the mailbox merged; null while its index is not complete. */
+  /** Changes when threads of the mailbox merge; null while its index is not complete. */
   readonly threadsVersion: string | null;
 }
 
-/** An answer from the copy, and what it was read from. */
+/** An answer from the mirror, and the state it was read from. */
 export interface IndexAnswer extends MailQueryAnswer {
   readonly states: readonly FolderState[];
 }
@@ -164,7 +164,7 @@ export class FencedOff extends Error {
   }
 }
 
-/** The state of copies as a statement answers it beside its page. */
+/** The state of a mirror as a statement returns it beside its page. */
 export interface StateRow extends Record<string, unknown> {
   readonly folder_number: number;
   readonly uid_validity: string;
@@ -178,10 +178,10 @@ export interface StateRow extends Record<string, unknown> {
   readonly attested: boolean;
 }
 
-/** The copies cannot answer now: one is missing, not complete or not trusted. */
+/** The mirrors cannot answer now: one is missing, incomplete or invalidated. */
 export class MirrorNotReady extends Error {}
 
-/** One state per folder. Throws `CopyNotReady` unless all of `count` copies may answer. */
+/** One state per folder. Throws `MirrorNotReady` unless all of `count` mirrors may answer. */
 export function statesOf(rows: readonly StateRow[], count: number): readonly FolderState[] {
   const states = new Map<number, FolderState>();
   for (const row of rows) {

@@ -1,11 +1,14 @@
-/** Where else the messages of a folder lie, as the copies have it: for a server that shows one message in several folders. */
+/**
+ * The other folders of a folder's messages, according to the mirrors: for a server that shows one message in several
+ * folders.
+ */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { FolderKey, MirroredMessage } from './folder-mirror.ts';
 import { providerColumn } from './message-row.ts';
 
 /**
- * `$3`, `$4`: messages that the copy does not have yet, by UID and provider's id. Such a one may have left a folder before the
- * next was looked at, or have left this one, whose copy still has it under its earlier UID: it is no new message.
+ * `$3`, `$4`: messages that are not in the mirror yet, by UID and provider's id. Such a message may have left a folder
+ * before the next was polled, or have left this one, whose mirror still has it under its earlier UID: it is not new.
  */
 const BESIDE = `
   with added as (select * from unnest($3::bigint[], $4::bigint[]) as added (uid, provider_id)),
@@ -27,7 +30,7 @@ const BESIDE = `
   select uid, array_agg(distinct folder_number order by folder_number) as folders
   from (select * from beside union all select * from before) as known group by uid`;
 
-/** No entry for a message that lies nowhere else. Throws `store_unavailable`. */
+/** No entry for a message that is in no other folder. Throws `store_unavailable`. */
 export async function foldersBeside(
   sql: Sql,
   { mailboxNumber, folderNumber }: FolderKey,

@@ -1,9 +1,9 @@
-/** Which threads messages belong to: the connected components of the names they have and refer to. Pure. */
+/** Assigns messages to threads: the connected components of the names they have and refer to. Pure. */
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { namesOf } from '../../commands/mail/threads.ts';
 import { keyOfText } from './message-row.ts';
 
-/** A Message-ID as the index has it: the thread id of a thread that begins with it, and the short key of that. */
+/** A Message-ID in the index: the thread id of a thread that begins with it, and the short key of that. */
 export interface ThreadName {
   readonly id: string;
   readonly key: string;
@@ -28,17 +28,17 @@ export interface KnownThread {
   readonly names: number;
 }
 
-/** A thread as it is with the messages given. */
+/** A thread including the given messages. */
 export interface JoinedThread {
   readonly key: string;
   readonly id: string;
-  /** Those of the index that are parts of it, the largest first, whose id it keeps; none = it is new. */
+  /** Threads of the index that are parts of it, the largest first, whose id it keeps; none = it is new. */
   readonly known: readonly KnownThread[];
-  /** Keys of the names that the index does not have. */
+  /** Keys of the names that are not in the index. */
   readonly added: readonly string[];
 }
 
-/** Message by message, given by their names, the thread each belongs to; `known` is by name key. Null for one without names. */
+/** The thread of each message, given by their names; `known` is by name key. Null for one without names. */
 export function joinThreads(
   messages: readonly (readonly ThreadName[])[],
   known: ReadonlyMap<string, KnownThread>,
@@ -69,7 +69,7 @@ function joinedThread(names: readonly ThreadName[], known: ReadonlyMap<string, K
   return { key, id, known: largestFirst, added };
 }
 
-/** A message that was just fetched, with the thread it belongs to. */
+/** A message that was just fetched, with its thread. */
 export function inThread(message: FetchedMessage, thread: JoinedThread | null): FetchedMessage {
   if (thread === null) return message;
   const merged = thread.known.slice(1).map(({ id }) => id);

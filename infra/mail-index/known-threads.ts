@@ -1,16 +1,19 @@
-/** What the index knows of threads: read for messages that were fetched from the server, and for ids that callers name. */
+/** Reads threads from the index: for messages fetched from the server, and for ids that callers name. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { ThreadsAsked, ThreadsNow, WholeMailbox } from './folder-mirror.ts';
 import { keyOfText } from './message-row.ts';
 import { inThread, joinThreads, type KnownThread, threadNames } from './join-threads.ts';
 
-/** The keys of all names of the threads that have one of the names `keys`, a parameter of type `bigint[]`, of the mailbox `$1`. */
+/**
+ * The keys of all names of the threads that have one of the names `keys`, a parameter of type `bigint[]`, of the mailbox
+ * `$1`.
+ */
 export const namesOfThreads = (keys: string): string => `
   array(select other.name_key from mirror.thread_name own join mirror.thread_name other
     on other.mailbox_number = own.mailbox_number and other.thread_key = own.thread_key
     where own.mailbox_number = $1::int and own.name_key = any(${keys}))`;
 
-/** The version of the threads of the mailbox `$1`, whose folders are `folders`; null unless the copies of all are complete. */
+/** The version of the threads of the mailbox `$1`, whose folders are `folders`; null unless the mirrors of all are complete. */
 export const threadsVersion = (folders: string): string => `
   case when cardinality(${folders}) > 0 and cardinality(${folders}) = (select count(*) from mirror.folder whole
       where whole.mailbox_number = $1::int and whole.folder_number = any(${folders})
@@ -53,7 +56,7 @@ const NOW = `
   select state.version, threads.* from (select ${threadsVersion('$3::int[]')} as version) as state
   left join (${THREADS}) as threads on true`;
 
-/** From one snapshot. Null while the index of the mailbox is not complete. Throws `store_unavailable`. */
+/** Reads one snapshot. Null while the index of the mailbox is not complete. Throws `store_unavailable`. */
 export async function threadsNow(
   sql: Sql,
   { mailboxNumber, folderNumbers }: WholeMailbox,

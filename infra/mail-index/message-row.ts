@@ -1,4 +1,4 @@
-/** A message as two rows of the mirror, and back. */
+/** Maps a message to two rows of the mirror, and back. */
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { bareMessageId } from '../../commands/mail/matches.ts';
 import type { MirroredMessage } from './folder-mirror.ts';
@@ -6,7 +6,7 @@ import { foldedWords } from './folded-words.ts';
 import { type ThreadName, threadNames } from './join-threads.ts';
 import { createHash } from 'node:crypto';
 
-/** Columns of `mirror.message` that make a message, as `pg` gives them. */
+/** Columns of `mirror.message` that make a message, as `pg` returns them. */
 export interface MessageRow extends Record<string, unknown> {
   readonly folder_number: number;
   readonly uid: string;
@@ -23,11 +23,11 @@ export interface MessageRow extends Record<string, unknown> {
   readonly provider_id: string | null;
   /** Null without a `provider_id`. */
   readonly also_in: readonly number[] | null;
-  /** Null where only the place was asked for. */
+  /** Null where only the place was selected. */
   readonly envelope: string | null;
   /** Null without any Message-ID. */
   readonly thread_id: string | null;
-  /** Null while nobody can say what is one conversation. */
+  /** Null while threads are unknown. */
   readonly threads_version: string | null;
 }
 
@@ -64,7 +64,7 @@ const EMPTY: Envelope = {
   threadRoot: null,
 };
 
-/** What is left out of a packed envelope. */
+/** Values omitted from a packed envelope. */
 const DEFAULTS: Envelope = { ...EMPTY, authenticationResults: [] };
 
 const isDefault = (name: string, value: unknown): boolean => {
@@ -75,7 +75,7 @@ const isDefault = (name: string, value: unknown): boolean => {
 const rootOf = ({ references, inReplyTo, messageId }: Envelope): string | null =>
   references[0] ?? inReplyTo ?? messageId;
 
-/** What no column holds, as JSON; what is empty or follows from the rest is left out. */
+/** Everything that has no column, as JSON; omits values that are empty or follow from the rest. */
 export function packEnvelope(message: MirroredMessage): string {
   const {
     ref,
@@ -111,7 +111,7 @@ function unpackEnvelope(text: string): Envelope {
 export const namesInEnvelope = (
   envelope: string,
 ): Pick<Envelope, 'messageId' | 'inReplyTo' | 'references' | 'threadRoot'> => unpackEnvelope(envelope);
-/** Everyone named in a packed envelope. */
+/** All people named in a packed envelope. */
 export const peopleInEnvelope = (envelope: string): Pick<Envelope, 'from' | 'to' | 'cc' | 'bcc'> =>
   unpackEnvelope(envelope);
 export const messageIdOf = (envelope: string): string | null => namesInEnvelope(envelope).messageId;
@@ -137,7 +137,7 @@ export function messageOfRow(row: MessageRow, folder: FolderRef): FetchedMessage
   };
 }
 
-/** An unsigned number of 64 bits as Postgres's signed `bigint`, and back. */
+/** An unsigned 64-bit number as Postgres's signed `bigint`, and back. */
 export const providerColumn = (id: string): string => String(BigInt.asIntN(64, BigInt(id)));
 export const ofProviderColumn = (stored: string): string => String(BigInt.asUintN(64, BigInt(stored)));
 
@@ -181,11 +181,11 @@ export interface StoredFlags {
   readonly answered: boolean;
   readonly draft: boolean;
   readonly deleted: boolean;
-  /** Joined by spaces, which no keyword holds (RFC 3501 atom); null = none. */
+  /** Joined by spaces, which no keyword contains (RFC 3501 atom); null = none. */
   readonly keywords: string | null;
 }
 
-/** Flags as the server writes them; system flags are the same in every case (RFC 3501 2.3.2). */
+/** Flags as the server writes them; system flags are case-insensitive (RFC 3501 2.3.2). */
 export function storedFlags(flags: readonly string[]): StoredFlags {
   const system = new Set(flags.map((flag) => flag.toLowerCase()));
   return {
@@ -201,6 +201,6 @@ export function storedFlags(flags: readonly string[]): StoredFlags {
 const keywordColumn = (keywords: readonly string[]): string | null =>
   keywords.length === 0 ? null : keywords.join(' ');
 
-/** The first 64 bits of SHA-256, as Postgres's signed `bigint`. */
+/** The first 64 bits of SHA-256, as Postgres's signed `bigint`: indexed instead of the text, and checked where it is found. */
 export const keyOfText = (text: string): string =>
   String(createHash('sha256').update(text).digest().readBigInt64BE(0));

@@ -1,4 +1,4 @@
-/** What a page is asked by, and the words of SQL that follow from its order. */
+/** The request for a page, and the SQL that follows from its order. */
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { orderField, SORTED_CHARS } from '../../commands/mail/message-order.ts';
@@ -6,8 +6,8 @@ import type { Parameters } from './filter-sql.ts';
 import type { WholeMailbox } from './folder-mirror.ts';
 
 /**
- * Ways to the candidates. `walk`: down the index of the order until the page is full. `glance`: the same, but at most so many
- * messages are looked at, matching or not. `sift`: all that match, then sorted.
+ * Ways to find the candidates. `walk`: down the index of the order until the page is full. `glance`: the same, but at most
+ * a given number of messages is read, matching or not. `sift`: all matches, then sorted.
  */
 export type Way = { readonly kind: 'walk' | 'sift' } | { readonly kind: 'glance'; readonly most: number };
 
@@ -19,9 +19,9 @@ export interface PageAsk {
   readonly after: Keyset | null;
   /** Null = all of them. */
   readonly limit: number | null;
-  /** Only messages of the threads that have one of these names. */
+  /** Only messages of the threads with one of these names. */
   readonly threadKeys: readonly string[] | null;
-  /** Whether the messages themselves are wanted, or only their places. */
+  /** Whether to select the messages themselves, or only their places. */
   readonly withEnvelope: boolean;
 }
 
@@ -30,14 +30,14 @@ export const SAME_MESSAGE =
 export const TEXT_JOIN = `join mirror.message_text t on ${SAME_MESSAGE}`;
 
 /**
- * A message that lies in several folders is found in the first of those asked for (`$2`), as `isHome` says. `\Deleted` or
- * not: the mark at home decides.
+ * A message that is in several folders is reported in the first of those requested (`$2`), as `isHome` decides. `\Deleted`
+ * or not: the mark in that folder decides.
  */
 const AT_HOME = `(m.provider_id is null or not exists (select from mirror.message other
   where other.mailbox_number = $1::int and other.provider_id = m.provider_id
     and array_position($2::int[], other.folder_number) < array_position($2::int[], m.folder_number)))`;
 
-/** What the answer may hold of the folders asked for, before any filter. */
+/** Messages of the requested folders that may be listed, before any filter. */
 export const listed = ({ folderNumbers }: Pick<PageAsk, 'folderNumbers'>): string =>
   folderNumbers.length > 1 ? `not m.deleted and ${AT_HOME}` : 'not m.deleted';
 
@@ -52,7 +52,7 @@ export const ordering = (order: Order, alias: string): string => {
 export const limitOf = ({ limit }: PageAsk, parameters: Parameters): string =>
   limit === null ? '' : `limit ${parameters.add(limit, 'bigint')}`;
 
-/** What `keysetOf` reads off a message, written as the indexes of `mirror` write it. */
+/** The value `keysetOf` reads from a message, written as in the indexes of `mirror`. */
 const VALUES = {
   received: 'm.received_at',
   sent: 'coalesce(m.sent_at, m.received_at)',

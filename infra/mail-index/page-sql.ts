@@ -1,4 +1,4 @@
-/** The statements behind a page: candidates in order after a keyset, with the state of the copies in the same snapshot. */
+/** The statements for a page: candidates in order after a keyset, with the state of the mirrors in the same snapshot. */
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, inThreads, Parameters, wordPatterns } from './filter-sql.ts';
@@ -23,13 +23,13 @@ export interface Statement {
   readonly values: readonly unknown[];
 }
 
-/** Where messages lie in several folders, what the copy of one says needs the copies of all. */
+/** Where messages can be in several folders, an answer about one folder needs the mirrors of all. */
 const WHOLE = `not (
   exists (select from mirror.folder other where other.mailbox_number = $1::int
     and (other.indexed_from > 1 or other.trusted <> other.distrusts))
   and exists (select from mirror.message shared where shared.mailbox_number = $1::int and shared.provider_id is not null))`;
 
-/** The copies of the folders asked for, `$2`, of the mailbox `$1`, whose folders are `$3`. */
+/** The mirrors of the requested folders, `$2`, of the mailbox `$1`, whose folders are `$3`. */
 const STATES = `
   select folder_number, uid_validity, uid_next, indexed, highest_modseq, feed_position, version,
     ${threadsVersion('$3::int[]')} as threads_version,
@@ -40,15 +40,15 @@ const STATES = `
         and beat.life = vouched_life and beat.until > now()) as attested
   from mirror.folder where mailbox_number = $1::int and folder_number = any($2::int[])`;
 
-/** The state of the copies alone. */
+/** Only the state of the mirrors. */
 export const statesStatement = (mailbox: WholeMailbox, folderNumbers: readonly number[]): Statement => ({
   text: STATES,
   values: [mailbox.mailboxNumber, folderNumbers, mailbox.folderNumbers],
 });
 
 /**
- * One row per folder asked for, and in its place one per message of the page. No message is looked for unless the copies
- * of all folders are there, complete and trusted.
+ * One row per requested folder, replaced by one row per message of the page. No message is read unless the mirrors of all
+ * folders exist, are complete and valid.
  */
 const around = (page: string, columns: string, joins: string, ordered: string): string => `
   with state as materialized (${STATES}),
@@ -59,7 +59,7 @@ const around = (page: string, columns: string, joins: string, ordered: string): 
   from state left join ${joins} on found.folder_number = state.folder_number
   ${ordered}`;
 
-/** The other folders of a message that may lie in several. */
+/** The other folders of a message that may be in several. */
 const ALSO_IN = `
   case when m.provider_id is not null then array(select distinct other.folder_number from mirror.message other
     where other.mailbox_number = $1::int and other.provider_id = m.provider_id
@@ -104,7 +104,7 @@ function parametersOf({ mailbox, folderNumbers }: PageAsk): Parameters {
   return parameters;
 }
 
-/** The statement that counts the matches of an exact filter; the number comes back in `count`. */
+/** Counts the matches of an exact filter; the number is returned in `count`. */
 export function countStatement(ask: PageAsk): Statement {
   const parameters = parametersOf(ask);
   const { condition, join } = filtered(ask, parameters);
@@ -116,7 +116,7 @@ export function countStatement(ask: PageAsk): Statement {
   return { text: around(page, columns, 'page as found', ''), values: parameters.values };
 }
 
-/** True when SQL alone decides, so that what it finds needs no check and may be counted there. */
+/** True when SQL alone decides, so that its matches need no check and may be counted in SQL. */
 export const isExactInSql = (filter: Filter): boolean =>
   allOf(conditionsOf(filter, new Parameters())).isExact;
 

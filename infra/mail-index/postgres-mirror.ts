@@ -27,17 +27,20 @@ import { MirrorChanged, PageReader } from './read-page.ts';
 import { nameSome } from './thread-names.ts';
 import { removeAll, writeFolder } from './write-folder.ts';
 
-/** For what a crash of the database may forget. Not for an update: its worker remembers that it is written, and never looks again. */
+/**
+ * For what a crash of the database may lose. Not for an update: its worker remembers that it was written, and never polls
+ * again.
+ */
 const WITHOUT_FLUSH = "select set_config('synchronous_commit', 'off', true)";
 
-/** Held to the end of the transaction: nobody else takes the mailbox while a holder writes. */
+/** Held to the end of the transaction: no process takes the mailbox while the holder writes. */
 const HOLDS = 'select 1 from work.mailbox_lease where mailbox_id = $1 and fence = $2 for share';
 
 const FOLDER = `
   select uid_validity, uid_next, indexed_from, highest_modseq, total, checked_at, feed_position, distrusts
   from mirror.folder where mailbox_number = $1 and folder_number = $2`;
 
-/** Everything that is kept of a mailbox. */
+/** All data of a mailbox. */
 const TABLES = [
   'mirror.folder',
   'mirror.message',
@@ -48,10 +51,13 @@ const TABLES = [
   'mirror.thread_version',
 ] as const;
 
-/** An answer of several statements is read anew when a copy changed between them; one that changes all the time is asked live. */
+/**
+ * An answer of several statements is read again when a mirror changed between them; if it keeps changing, the query runs
+ * live.
+ */
 const MOST_READS = 3;
 
-/** What a query without thread ids needs of them. */
+/** The threads of a query without thread ids. */
 const NO_THREADS: { readonly version: string | null; readonly ids: ThreadsNow['ids'] } = {
   version: null,
   ids: new Map(),
@@ -149,7 +155,7 @@ export class PostgresMailIndex implements MailIndex {
   async invalidate(keys: readonly FolderKey[]): Promise<void> {
     if (keys.length === 0) return;
     await this.#sql.query(
-      // Not flushed: should a crash of the database forget it, mail server and worker still tell of the change.
+      // Not flushed: should a crash of the database lose it, mail server and worker still report the change.
       `update mirror.folder as f set distrusts = distrusts + 1
        from unnest($1::int[], $2::int[]) as k (mailbox, folder), set_config('synchronous_commit', 'off', true)
        where f.mailbox_number = k.mailbox and f.folder_number = k.folder`,
@@ -203,7 +209,7 @@ export class PostgresMailIndex implements MailIndex {
     );
   }
 
-  /** From one state of the copies; null when they changed during every attempt. Throws `CopyNotReady`. */
+  /** Reads one state of the mirrors; null when they changed during every attempt. Throws `MirrorNotReady`. */
   async #readAtOnce(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
     const ids = threadIdsOf(query.filter);
     for (let attempt = 1; attempt <= MOST_READS; attempt += 1) {
@@ -214,7 +220,7 @@ export class PostgresMailIndex implements MailIndex {
       try {
         const answer = { ...(await queryIndex(reader, asked)), states: reader.states };
         if (query.byThread === true && reader.threadsVersion === null) return null;
-        // A name that no message has yet may become one of any thread.
+        // A name that no message has yet may join any thread later.
         if (ids.every((id) => threads.ids.has(id))) this.#cache.put(mailbox, query, answer);
         return answer;
       } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * First pages answered lately: who asks the same again, as pollers do, gets the same messages without their being read, as
- * long as the copies say that they hold the same. Never older than the copies: each use asks for their state.
+ * Caches first pages: a repeated query, as pollers send it, gets the same messages without reading them, as long as the
+ * state of the mirrors is unchanged. Each use reads that state, so an answer is never older than the mirrors.
  */
 import type { MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
@@ -28,7 +28,7 @@ export class QueryCache {
     this.#sql = sql;
   }
 
-  /** The answer when it is still true, else null. Throws `CopyNotReady`, `store_unavailable`. */
+  /** The answer if it is still true, else null. Throws `MirrorNotReady`, `store_unavailable`. */
   async find(mailbox: WholeMailbox, query: MailQuery): Promise<IndexAnswer | null> {
     const { mailboxNumber, folderNumbers } = mailbox;
     const cached = isCacheable(query) ? this.#cached.get(keyOf(mailboxNumber, query)) : undefined;
@@ -45,7 +45,7 @@ export class QueryCache {
 
   put({ mailboxNumber }: WholeMailbox, query: MailQuery, { states, ...answer }: IndexAnswer): void {
     if (!isCacheable(query) || answer.messages.length > MOST_MESSAGES) return;
-    // Where it lies too the copies of other folders tell.
+    // The other folders of a message depend on other mirrors.
     if (answer.messages.some(({ alsoIn }) => alsoIn !== undefined)) return;
     this.#cached.set(keyOf(mailboxNumber, query), { versions: versionsOf(states), answer });
   }

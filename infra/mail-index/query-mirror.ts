@@ -1,4 +1,4 @@
-/** Answers a query from the copy: SQL narrows and orders, the one `matches` decides (`contract.md` 4). */
+/** Answers a query from the mirror: SQL narrows and orders, the one `matches` decides (`contract.md` 4). */
 import type { Keyset, MailQuery, MailQueryAnswer } from '../../commands/mail/query.ts';
 import type { FetchedMessage } from '../../commands/mail/message.ts';
 import { matches } from '../../commands/mail/matches.ts';
@@ -11,7 +11,7 @@ import type { PageReader } from './read-page.ts';
 const FIRST_CHUNK = 64;
 const LARGEST_CHUNK = 1_024;
 
-/** One page, or a count. Throws `CopyNotReady`, `CopyChanged`. */
+/** One page, or a count. Throws `MirrorNotReady`, `MirrorChanged`. */
 export async function queryIndex(reader: PageReader, query: MailQuery): Promise<MailQueryAnswer> {
   const nothing = { messages: [], next: null, count: null, evaluatedBy: 'gateway' } as const;
   if (query.folders.length === 0) return { ...nothing, count: query.countOnly ? 0 : null };
@@ -25,7 +25,7 @@ async function messagePage(
   query: MailQuery,
 ): Promise<Pick<MailQueryAnswer, 'messages' | 'next'>> {
   const hits: FetchedMessage[] = [];
-  // One more than the page tells whether there is another page.
+  // One more than the page shows whether there is another page.
   const atOnce = reader.isExact ? query.limit + 1 : FIRST_CHUNK;
   for await (const found of hitsOf(reader, query, atOnce)) {
     hits.push(...found);
@@ -72,7 +72,7 @@ function checked(
   return isExact ? candidates : candidates.filter((message) => matches(message, filter, context));
 }
 
-/** Threads in the order of their first match. A match that is not its thread's first was told on an earlier place. */
+/** Threads in the order of their first match. A match that is not its thread's first was returned earlier. */
 async function threadPage(
   reader: PageReader,
   query: MailQuery,

@@ -1,4 +1,4 @@
-/** Where a query is answered: from the copy when it is all the server has, else live (`contract.md` 4). */
+/** Decides where a query is answered: from the mirror when it equals the server, else live (`contract.md` 4). */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { MailAnswer, MailSession } from '../../commands/ports/mail-port.ts';
@@ -19,17 +19,17 @@ import type {
 
 export interface QueryRouterOptions {
   readonly index: MailIndex;
-  /** A mailbox with all of its folders; null where it is not answered from its copy. */
+  /** A mailbox with all of its folders; null where it is not answered from its mirror. */
   readonly mailboxOf: (mailboxId: string) => WholeMailbox | null;
   /** The position of the last event in the log. */
   readonly headPosition: () => Promise<Position>;
-  /** Milliseconds of a clock that is never set; `performance.now` when absent. */
+  /** Milliseconds of a monotonic clock; `performance.now` when absent. */
   readonly now?: () => number;
 }
 
-/** A borrowed connection, as far as a query needs one. */
+/** The part of a borrowed connection that a query needs. */
 export interface LiveSession extends Pick<MailSession, 'query' | 'fetch'> {
-  /** What the server says of each folder without opening it; null where it does not. */
+  /** The status of each folder without opening it; null where the server does not report it. */
   countsOf(folders: readonly FolderRef[]): Promise<readonly (FolderCounts | null)[]>;
 }
 
@@ -45,17 +45,17 @@ export class QueryRouter {
     this.#freshness = new FolderFreshness(options.now);
   }
 
-  /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the copy will answer it soon. */
+  /** Throws what `onMailbox` throws, `filter_unsupported`, and `index_building` where the mirror will answer it soon. */
   async query(mailboxId: string, query: MailQuery, onMailbox: OnMailbox): Promise<MailAnswer> {
     const mailbox = this.#options.mailboxOf(mailboxId);
-    // Only the mail server knows what it finds in bodies and odd headers.
+    // Only the mail server can decide about bodies and unusual headers.
     const isOurs = mailbox !== null && serverLeaves(query.filter).length === 0;
     const indexed = isOurs ? await this.#fromIndex(mailboxId, mailbox, query, onMailbox) : null;
     if (indexed !== null && indexed.isExact !== false) return indexed;
-    // A mailbox that is not reached says so first.
+    // An unreachable mailbox reports that first.
     if (asksForThreads(query) && (await this.threads(mailboxId, NOTHING)) === null)
       throw await onMailbox(() => this.#threadsUnknown(mailbox));
-    // Read first: what happens during the query may show in it, and comes again to who waits.
+    // Read first: changes during the query may be in its answer, and are reported again to a later wait.
     const asOf = await this.#options.headPosition();
     try {
       return { ...(await onMailbox((session) => session.query(query))), asOf };
@@ -65,7 +65,7 @@ export class QueryRouter {
     }
   }
 
-  /** As `MailIndex.threads`; null also where the mailbox is not answered from its copy. */
+  /** As `MailIndex.threads`; null also where the mailbox is not answered from its mirror. */
   async threads(mailboxId: string, asked: ThreadsAsked): Promise<ThreadsNow | null> {
     const mailbox = this.#options.mailboxOf(mailboxId);
     return mailbox && (await this.#options.index.threads(mailbox, asked));
@@ -102,9 +102,10 @@ export class QueryRouter {
     const answer = await index.query(mailbox, query);
     if (answer === null) return null;
     const { states, ...rest } = answer;
-    // Of no folder nothing is ever told.
+    // Without folders there are no events.
     const asOf = states.length === 0 ? await headPosition() : lastPosition(states);
-    // What is told first of a folder is in the log before it is in the copy: the head is no position of a copy without one.
+    // The first events of a folder are in the log before they are in the mirror: a mirror without a position cannot use the
+    // log's head.
     if (asOf === null || !(await this.#isCurrent(mailboxId, query, answer, onMailbox))) return null;
     return { ...(await withTexts(rest, query, onMailbox)), asOf, ...exactnessOf(query, states) };
   }
@@ -122,7 +123,7 @@ export class QueryRouter {
     );
   }
 
-  /** A mailbox that is being indexed answers this soon; one without an index never does. */
+  /** A mailbox being indexed answers this soon; one without an index never does. */
   async #tooWide({ mailboxNumber }: WholeMailbox, error: unknown): Promise<unknown> {
     const { indexed, total } = await this.#options.index.progress(mailboxNumber);
     if (total === 0 && indexed === 0) return error;
@@ -138,22 +139,25 @@ const RETRY_SECONDS = 5;
 
 const NOTHING: ThreadsAsked = { messages: [], ids: [] };
 
-/** What the live path refuses for the number of messages, not for the server's understanding. */
+/** Refusals of the live path because of the number of messages, not of the server's abilities. */
 const isBeyondLimits = (error: unknown): boolean =>
   error instanceof GatewayError &&
   error.code === 'filter_unsupported' &&
   error.details['limit'] !== undefined;
 
 /**
- * The worker appends and applies what it sees of a mailbox one after the other, so the copy holds all that was told of any
- * folder before the last it holds of one.
+ * The worker appends and applies changes of a mailbox one after the other, so the mirror contains everything reported of
+ * any folder before the last event it contains of one.
  */
 function lastPosition(states: readonly FolderState[]): Position | null {
   const known = states.flatMap(({ feedPosition }) => feedPosition ?? []);
   return known.reduce<Position | null>((last, each) => (last === null || each > last ? each : last), null);
 }
 
-/** A server without CONDSTORE is asked for all flags now and then alone: what was changed since no copy can count. */
+/**
+ * Without CONDSTORE, flags are compared only at intervals: changes since then are not in any mirror, so the count is not
+ * exact.
+ */
 const exactnessOf = (
   { countOnly, filter }: MailQuery,
   states: readonly FolderState[],
@@ -162,7 +166,7 @@ const exactnessOf = (
     ? { isExact: false }
     : {};
 
-/** Bodies are in no copy: they are fetched for the page; what vanished since is left out. */
+/** Bodies are not mirrored: they are fetched for the page; messages that vanished since are omitted. */
 async function withTexts(
   answer: MailQueryAnswer,
   query: MailQuery,

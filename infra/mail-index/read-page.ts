@@ -1,4 +1,4 @@
-/** Runs the statements of a query: rows to messages, and the state of the copies they came from. */
+/** Runs the statements of a query: rows to messages, and the state of the mirrors they came from. */
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
@@ -11,11 +11,11 @@ import { wordPatterns } from './filter-sql.ts';
 import { isTextOrder, type PageAsk, type Way } from './page-ask.ts';
 import { messageOfRow, type MessageRow } from './message-row.ts';
 
-/** Messages looked at in order before words are looked up in their own index, all folders together. */
+/** Messages read in order before words are looked up in their own index, all folders together. */
 const GLANCE = 2_048;
 const LEAST_GLANCE = 256;
 
-/** A copy changed between the reads of one answer: what they read does not belong together. */
+/** A mirror changed between the reads of one answer: the results do not belong together. */
 export class MirrorChanged extends Error {}
 
 /** A folder's state beside one of its messages, or beside nulls. */
@@ -30,7 +30,7 @@ export class PageReader {
   #threadsVersion: string | null;
   #states: readonly FolderState[] = [];
 
-  /** `threadsVersion` stands for what the query's thread ids were read from; null = it has none. */
+  /** `threadsVersion` identifies the threads that the query's thread ids were read from; null = it has none. */
   constructor(sql: Sql, mailbox: WholeMailbox, query: MailQuery, threadsVersion: string | null) {
     this.#sql = sql;
     this.#mailbox = mailbox;
@@ -40,36 +40,36 @@ export class PageReader {
     this.isExact = isExactInSql(query.filter);
   }
 
-  /** Null while nobody can say what is one conversation. */
+  /** Null while threads are unknown. */
   get threadsVersion(): string | null {
     return this.#threadsVersion;
   }
 
-  /** The copies as they were when every page was read. */
+  /** The mirrors as they were when every page was read. */
   get states(): readonly FolderState[] {
     return this.#states;
   }
 
-  /** At most `limit` candidates after the keyset, in order. Throws `CopyNotReady`, `CopyChanged`. */
+  /** At most `limit` candidates after the keyset, in order. Throws `MirrorNotReady`, `MirrorChanged`. */
   async candidates(after: Keyset | null, limit: number): Promise<readonly FetchedMessage[]> {
     const ask = this.#ask({ after, limit });
-    // Found by a key, there are few of them: sorting them is less than coming by them.
+    // A key finds few messages: sorting them is cheaper than walking to them.
     if (!this.isExact || threadIdsOf(ask.filter).length > 0) return await this.#page(ask, { kind: 'sift' });
     const mayBeRare =
       wordPatterns(ask.filter).length > 0 || (isTextOrder(ask.order) && leafKeys(ask.filter).length > 0);
     if (!mayBeRare) return await this.#page(ask, { kind: 'walk' });
-    // What is common fills the page at once; what is rare is cheaper to look up than to come by.
+    // Common words fill the page at once; rare ones are cheaper to look up than to reach by walking.
     const most = Math.max(LEAST_GLANCE, Math.floor(GLANCE / this.#folders.size));
     const glanced = await this.#page(ask, { kind: 'glance', most });
     return glanced.length === limit ? glanced : await this.#page(ask, { kind: 'sift' });
   }
 
-  /** Every candidate of the threads that have one of these names. Throws `CopyNotReady`, `CopyChanged`. */
+  /** Every candidate of the threads that have one of these names. Throws `MirrorNotReady`, `MirrorChanged`. */
   async threads(threadKeys: readonly string[]): Promise<readonly FetchedMessage[]> {
     return await this.#page(this.#ask({ after: null, limit: null, threadKeys }), { kind: 'sift' });
   }
 
-  /** How many match an exact filter. Throws `CopyNotReady`. */
+  /** The number of matches of an exact filter. Throws `MirrorNotReady`. */
   async count(): Promise<number> {
     const { text, values } = countStatement(this.#ask({ after: null, limit: null }));
     const rows = await this.#sql.query<StateRow & { count: string | null }>(text, values);

@@ -1,11 +1,11 @@
-/** Takes the names of messages into the threads of a mailbox, in the caller's transaction. */
+/** Adds the names of messages to the threads of a mailbox, in the caller's transaction. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { FolderKey } from './folder-mirror.ts';
 import { type JoinedThread, joinThreads, type ThreadName, threadNames } from './join-threads.ts';
 import { threadsNamed } from './known-threads.ts';
 import { namesInEnvelope } from './message-row.ts';
 
-/** Held to the end of the transaction: one at a time reads threads and writes them. */
+/** Held to the end of the transaction: only one at a time reads and writes threads. */
 const LOCK = `
   insert into mirror.thread_version as now (mailbox_number) values ($1)
   on conflict (mailbox_number) do update set version = now.version`;
@@ -26,7 +26,7 @@ const WRITE_THREADS = `
   select $1, * from unnest($2::bigint[], $3::text[], $4::int[])
   on conflict (mailbox_number, thread_key) do update set names = excluded.names`;
 
-/** A few statements however many messages there are, and of two threads that become one only the smaller is written anew. */
+/** A few statements for any number of messages; of two threads that merge, only the smaller is rewritten. */
 export async function ingestNames(
   sql: Sql,
   mailboxNumber: number,
@@ -73,7 +73,7 @@ const UNNAMED = `
   where folder.mailbox_number = $1 and folder.folder_number = $2 and folder.named_from > 1
   order by text.uid desc limit ${String(AT_ONCE)}`;
 
-/** The next messages of a copy that was made before threads were kept; true when there are no more. */
+/** The next messages of a mirror that was made before threads were stored; true when there are no more. */
 export async function nameSome(
   sql: Sql,
   { mailboxNumber, folderNumber }: FolderKey,

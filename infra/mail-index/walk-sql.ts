@@ -1,4 +1,4 @@
-/** Candidates taken off the index of their order, one after the other, and no further than the page needs. */
+/** Reads candidates from the index of their order, one after the other, and no further than the page needs. */
 import type { Keyset, Order } from '../../commands/mail/query.ts';
 import { allOf, type Condition, conditionsOf, type Parameters } from './filter-sql.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type Way,
 } from './page-ask.ts';
 
-/** Folder by folder, so that each is one stretch of the index; only then all in one order. */
+/** Folder by folder, so that each is one contiguous range of the index; then merged into one order. */
 export function walkedPlaces(ask: PageAsk, way: Way, parameters: Parameters): string {
   const { order, after, folderNumbers } = ask;
   const rows = isTextOrder(order) ? alongTexts(ask, way, parameters) : alongMessages(ask, way, parameters);
@@ -33,7 +33,7 @@ function alongMessages(ask: PageAsk, way: Way, parameters: Parameters): string {
   const conditions = conditionsOf(ask.filter, parameters);
   const plain = allOf(conditions.filter(({ readsText }) => !readsText)).sql;
   const sorted = sorting(ask, 'm');
-  // Asked of one message after the other: a join would be planned for all of them.
+  // Tested message by message: a join would be planned for all of them.
   const texts = textOfEach(conditions.filter(({ readsText }) => readsText));
   const found = `mirror.message m where ${stretch(ask, 'm', parameters)} and ${listed(ask)} and ${plain}`;
   const glanced =
@@ -68,7 +68,7 @@ const columns = ({ order }: PageAsk, alias: string): string =>
 const sorting = ({ order }: PageAsk, alias: string): string =>
   `order by ${valueOf(order)} ${direction(order)}, ${alias}.uid ${direction(order)}`;
 
-/** The part of one folder's index that comes after the keyset. */
+/** The part of one folder's index after the keyset. */
 function stretch({ order, after }: PageAsk, alias: string, parameters: Parameters): string {
   const inFolder = `${alias}.mailbox_number = $1::int and ${alias}.folder_number = asked.number`;
   if (after === null) return inFolder;
@@ -79,7 +79,7 @@ function stretch({ order, after }: PageAsk, alias: string, parameters: Parameter
 /** UIDs are 32 bits (RFC 3501 2.3.1.1). */
 const BEYOND_UIDS = 2 ** 32;
 
-/** Among messages of the keyset's value the folder decides first: all of a folder come after the keyset, or none. */
+/** Among messages with the keyset's value the folder decides first: all of a folder come after the keyset, or none. */
 function uidBound(folderNumber: number, after: Keyset | null, order: Order): number {
   if (after === null || folderNumber === after.folderNumber) return after?.uid ?? 0;
   const isDescending = direction(order) === 'desc';

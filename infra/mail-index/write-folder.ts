@@ -1,4 +1,4 @@
-/** Brings the copy of a folder forward: the rows of one update, in the caller's transaction. */
+/** Updates the mirror of a folder: writes the rows of one update, in the caller's transaction. */
 import type { Sql } from '../../commands/ports/ports.ts';
 import { type ExpungedMessage, rememberExpunged } from './expunged-messages.ts';
 import type { FolderKey, FolderUpdate } from './folder-mirror.ts';
@@ -22,7 +22,7 @@ const ADD_MESSAGES = `
     provider_id = excluded.provider_id
   returning xmax = 0 as inserted`;
 
-/** Of one UIDVALIDITY a UID is one message for ever (RFC 3501 2.3.1.1): its text is already there. */
+/** Within one UIDVALIDITY a UID always names the same message (RFC 3501 2.3.1.1): its text is already stored. */
 const ADD_TEXTS = `
   insert into mirror.message_text (mailbox_number, folder_number, uid, words, envelope)
   select $1, $2, * from unnest($3::bigint[], $4::text[], $5::text[])
@@ -47,7 +47,7 @@ const FOLDER = `
     named_from = case when $11::boolean then 1 else known.named_from end,
     version = case when $13::boolean then nextval('mirror.folder_version') else known.version end`;
 
-/** Applies it whole; the fence was checked by the caller. */
+/** Applies the whole update; the caller has checked the fence. */
 export async function writeFolder(
   sql: Sql,
   update: FolderUpdate,
@@ -81,7 +81,7 @@ export async function writeFolder(
   ]);
 }
 
-/** Forgets every message of a folder's copy. */
+/** Deletes every message of a folder's mirror. */
 export async function removeAll(sql: Sql, { mailboxNumber, folderNumber }: FolderKey): Promise<void> {
   for (const table of TABLES) {
     await sql.query(`delete from ${table} where mailbox_number = $1 and folder_number = $2`, [

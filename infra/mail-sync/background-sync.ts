@@ -1,6 +1,6 @@
 /**
- * The work of a worker beside its watch on INBOX: polls of other folders, the initial scan, comparisons. It runs with
- * bulk priority on a connection that closes when the work is done.
+ * The work of a worker beside its watch on INBOX: polls of other folders, the initial scan, comparisons. It runs with bulk
+ * priority on a connection that closes when the work is done.
  */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -109,9 +109,8 @@ export class BackgroundSync {
   }
 
   /**
-   * An error of the mail server alone is retried later. Any other error ends the watch too: the next watch replays
-   * what was appended but did not reach the mirror, and a watch on credentials that are no longer valid must not
-   * attest anything.
+   * An error of the mail server alone is retried later. Any other error ends the watch too: the next watch replays what was
+   * appended but did not reach the mirror, and a watch on credentials that are no longer valid must not attest anything.
    */
   #failed(error: unknown): void {
     const { onFailure, times, sync } = this.#options;
@@ -130,8 +129,8 @@ export class BackgroundSync {
     const { signal } = this.#ending;
     const onConnection = async (connection: ImapConnection, isWanted: () => boolean): Promise<void> => {
       const until = performance.now() + times.turnMs;
-      // Callers come first, then the watch if it has no other connection, then the other mailboxes. The watch starts
-      // this work again.
+      // Callers come first, then the watch if it has no other connection, then the other mailboxes. The watch starts this
+      // work again.
       const isOver = (): boolean =>
         signal.aborted || isWanted() || (turns.waiting > 0 && performance.now() > until);
       for (let step = await this.#next(); step !== null && !signal.aborted; step = await this.#next()) {

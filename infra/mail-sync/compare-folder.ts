@@ -9,9 +9,9 @@ import { ingestMessages } from './ingest-messages.ts';
 const UIDS_PER_RANGE = 2_000;
 
 /**
- * Compares UIDs and flags range by range, each in its own turn, until the signal aborts. Returns the number of
- * messages that differed, or null when the folder is gone or its UIDVALIDITY changed. Throws as `MailboxSync.apply`
- * and `ImapConnection.run`.
+ * Compares UIDs and flags range by range, each in its own turn, until the signal aborts. Returns the number of messages
+ * that differed, or null when the folder is gone or its UIDVALIDITY changed. Throws as `MailboxSync.apply` and
+ * `ImapConnection.run`.
  */
 export async function compareFolder(
   sync: MailboxSync,
@@ -40,9 +40,7 @@ interface Range {
   readonly to: number;
 }
 
-/**
- * Null when the folder is gone or its UIDVALIDITY changed; `below` when the mirror does not reach down to the range.
- */
+/** Null when the folder is gone or its UIDVALIDITY changed; `below` when the mirror does not reach down to the range. */
 function compareRange(
   sync: MailboxSync,
   connection: ImapConnection,

@@ -1,6 +1,6 @@
 /**
- * Appends to a mailbox's feed at the exact revision, only while the lease is held. A late append of an earlier holder
- * is detected before anything else is appended.
+ * Appends to a mailbox's feed at the exact revision, only while the lease is held. A late append of an earlier holder is
+ * detected before anything else is appended.
  */
 import { appendFacts, type Author } from '../../commands/kernel/decide-and-append.ts';
 import { catalogueOf, type Fact } from '../../commands/values/event.ts';
@@ -78,9 +78,7 @@ export class FeedWriter {
     if (!this.#ends.has(stream)) this.#ends.set(stream, await this.#endOf(stream));
   }
 
-  /**
-   * Nothing rejects an append to an earlier day's stream, so it is checked once before the new day's stream begins.
-   */
+  /** Nothing rejects an append to an earlier day's stream, so it is checked once before the new day's stream begins. */
   async #closeBefore(stream: string): Promise<void> {
     for (const [earlier, end] of this.#ends) {
       if (earlier === stream) continue;

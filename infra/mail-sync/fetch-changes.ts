@@ -27,8 +27,8 @@ export interface Changes extends FolderChanges {
 const MAX_VANISHED = 200_000;
 
 /**
- * Changes of the open folder: by CHANGEDSINCE and VANISHED (RFC 7162) where the server supports them, else new UIDs,
- * the `asked` ones, and a comparison of UIDs when the counts show that messages were expunged. Throws like
+ * Changes of the open folder: by CHANGEDSINCE and VANISHED (RFC 7162) where the server supports them, else new UIDs, the
+ * `asked` ones, and a comparison of UIDs when the counts show that messages were expunged. Throws like
  * `ImapConnection.run`.
  */
 export async function fetchChanges(
@@ -117,10 +117,7 @@ export async function fetchFlags(
   });
 }
 
-/**
- * Messages of the open folder in the mirror's form, including those marked `\Deleted`. Throws like
- * `ImapConnection.run`.
- */
+/** Messages of the open folder in the mirror's form, including those marked `\Deleted`. Throws like `ImapConnection.run`. */
 export async function fetchMirrored(
   connection: ImapConnection,
   folder: FolderRef,

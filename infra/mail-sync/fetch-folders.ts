@@ -41,8 +41,8 @@ export class FolderRounds {
   }
 
   /**
-   * Lists the folders and registers changes in the directory; returns those to poll. Throws like `ImapConnection.run`
-   * and `between`.
+   * Lists the folders and registers changes in the directory; returns those to poll. Throws like `ImapConnection.run` and
+   * `between`.
    */
   async poll(connection: ImapConnection, between: Between): Promise<readonly FolderRef[]> {
     const list = await listStatuses(connection, between);

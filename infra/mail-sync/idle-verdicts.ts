@@ -1,7 +1,7 @@
 /**
- * Which mail servers report news during IDLE as it happens. RFC 2177 does not require it: Courier polls once a minute
- * and at the start of each IDLE. The verdict is learned from a few mailboxes of each server, whose IDLE is
- * interrupted for a NOOP at intervals until the server has shown its behaviour.
+ * Which mail servers report news during IDLE as it happens. RFC 2177 does not require it: Courier polls once a minute and
+ * at the start of each IDLE. The verdict is learned from a few mailboxes of each server, whose IDLE is interrupted for a
+ * NOOP at intervals until the server has shown its behaviour.
  */
 export type IdleVerdict = 'unknown' | 'prompt' | 'late';
 
@@ -13,8 +13,8 @@ const ASKED_AT_ONCE = 20;
 const LATE_NEWS = 3;
 
 /**
- * The start of an IDLE delivers what happened before it. News within this window did not exist at the start, so the
- * server delayed it by at most a second.
+ * The start of an IDLE delivers what happened before it. News within this window did not exist at the start, so the server
+ * delayed it by at most a second.
  */
 const PROMPT_MS = { from: 500, to: 1_500 } as const;
 

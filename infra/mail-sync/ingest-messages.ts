@@ -26,8 +26,8 @@ export interface Pace {
 const AT_ONCE: Pace = { inTurn: (piece) => piece(), isOver: () => false };
 
 /**
- * Brings the mirror to `final`, or part of the way when the pace is over (`isPartial`), and appends the differences.
- * Null when the folder was removed meanwhile. Throws as `apply`.
+ * Brings the mirror to `final`, or part of the way when the pace is over (`isPartial`), and appends the differences. Null
+ * when the folder was removed meanwhile. Throws as `apply`.
  */
 export async function ingestMessages(
   at: FolderAt,

@@ -10,8 +10,8 @@ import { fetchMirrored } from './fetch-changes.ts';
 const UIDS_PER_SEARCH = 20_000;
 
 /**
- * One step, in its own turn: at most `size` messages below what the mirror has. True when the folder is complete,
- * which is appended once; null when the folder is gone or its UIDVALIDITY changed. Throws as `MailboxSync.apply` and
+ * One step, in its own turn: at most `size` messages below what the mirror has. True when the folder is complete, which is
+ * appended once; null when the folder is gone or its UIDVALIDITY changed. Throws as `MailboxSync.apply` and
  * `ImapConnection.run`.
  */
 export function scanFolder(

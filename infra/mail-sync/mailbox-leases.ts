@@ -1,6 +1,6 @@
 /**
- * `work.mailbox_lease`: one worker per mailbox over all processes. Times are the database's; whether a lease still
- * holds in this process is judged by its monotonic clock, which a pause does not stop.
+ * `work.mailbox_lease`: one worker per mailbox over all processes. Times are the database's; whether a lease still holds in
+ * this process is judged by its monotonic clock, which a pause does not stop.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 import type { LeaseTimes } from '../postgres/leases.ts';

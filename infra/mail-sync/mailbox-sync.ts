@@ -66,8 +66,8 @@ export class MailboxSync {
   }
 
   /**
-   * Runs one step at a time over all connections of the mailbox: what a step reads of the mirror stays true until it
-   * has written, and at most one append is not in the mirror yet.
+   * Runs one step at a time over all connections of the mailbox: what a step reads of the mirror stays true until it has
+   * written, and at most one append is not in the mirror yet.
    */
   inTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(step, step);
@@ -135,10 +135,7 @@ export class MailboxSync {
     this.#appended.set(nameOf(fact), position);
   }
 
-  /**
-   * Appends a fact about a folder unless it is already in the feed; returns its position. Throws as
-   * `FeedWriter.append`.
-   */
+  /** Appends a fact about a folder unless it is already in the feed; returns its position. Throws as `FeedWriter.append`. */
   async appendOnce(fact: FolderFact): Promise<Position> {
     return this.#appended.get(nameOf(fact)) ?? (await this.feed.append([fact]));
   }

@@ -1,7 +1,6 @@
 /**
- * The life of one connection: it runs IDLE on INBOX, polls INBOX where the server does not report in time, and polls
- * the other folders in rounds. Changes are written to feed and mirror; when the connection ends, the worker opens
- * another.
+ * The life of one connection: it runs IDLE on INBOX, polls INBOX where the server does not report in time, and polls the
+ * other folders in rounds. Changes are written to feed and mirror; when the connection ends, the worker opens another.
  */
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { WatchLease } from '../mail/connection-pool.ts';
@@ -35,8 +34,8 @@ export interface WatchOptions {
 const ATTESTED_ROUNDS = 2;
 
 /**
- * How long INBOX may go unwatched: between two polls while a round uses the connection, and between the starts of two
- * IDLEs if the server ends them all at once.
+ * How long INBOX may go unwatched: between two polls while a round uses the connection, and between the starts of two IDLEs
+ * if the server ends them all at once.
  */
 const UNHEARD_MS = 1_000;
 
@@ -110,10 +109,7 @@ export class MailboxWatch {
     }
   }
 
-  /**
-   * Sleeps until there is something to do; meanwhile the server may report changes of INBOX, and background work
-   * runs.
-   */
+  /** Sleeps until there is something to do; meanwhile the server may report changes of INBOX, and background work runs. */
   async #pause(inbox: FolderRef | undefined, signal: AbortSignal): Promise<void> {
     const { sync, background, wake, times } = this.#options;
     await background.start();
@@ -229,10 +225,7 @@ export class MailboxWatch {
     sync.assertHeld();
   }
 
-  /**
-   * Runs between two commands of a round, which may be long: callers, INBOX and background work do not wait for its
-   * end.
-   */
+  /** Runs between two commands of a round, which may be long: callers, INBOX and background work do not wait for its end. */
   async #breakOff(signal: AbortSignal): Promise<ImapConnection> {
     if (signal.aborted) throw new MailboxLost(this.#options.sync.mailboxId);
     this.#assertWell();

@@ -60,10 +60,7 @@ export class MailboxWorker {
     return { isCurrent: this.#watch?.isCurrent ?? false, lastEventAt: this.#sync.feed.lastEventAt };
   }
 
-  /**
-   * These folders changed; an empty list means all. A worker that is not connected polls all of them when it
-   * connects.
-   */
+  /** These folders changed; an empty list means all. A worker that is not connected polls all of them when it connects. */
   markChanged(folders: readonly number[]): void {
     this.#watch?.markChanged(folders);
   }

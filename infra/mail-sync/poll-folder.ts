@@ -10,9 +10,9 @@ import { fetchChanges } from './fetch-changes.ts';
 import { isPartial, type Pace, ingestMessages } from './ingest-messages.ts';
 
 /**
- * Runs in its own turn. The mirror is valid after it, except for messages that the initial scan has not reached. Null
- * when the folder is no longer on the server. `onOpen` is called when the server has reported its news: the poll
- * covers all of it. Throws as `MailboxSync.apply` and `ImapConnection.run`.
+ * Runs in its own turn. The mirror is valid after it, except for messages that the initial scan has not reached. Null when
+ * the folder is no longer on the server. `onOpen` is called when the server has reported its news: the poll covers all of
+ * it. Throws as `MailboxSync.apply` and `ImapConnection.run`.
  */
 export function pollFolder(
   sync: MailboxSync,
@@ -24,8 +24,8 @@ export function pollFolder(
 }
 
 /**
- * As `pollFolder`, with a turn for each piece, so that INBOX is polled in between. It ends early when `isOver`: then
- * the folder has to be polled again (`isPartial`).
+ * As `pollFolder`, with a turn for each piece, so that INBOX is polled in between. It ends early when `isOver`: then the
+ * folder has to be polled again (`isPartial`).
  */
 export async function pollInPieces(
   sync: MailboxSync,
@@ -104,10 +104,7 @@ async function pollKnown(poll: Poll, mirror: FolderMirror): Promise<Ingest> {
   return (pace) => ingestMessages({ sync, connection, folder, mirror }, seen, final, pace);
 }
 
-/**
- * First poll, or UIDVALIDITY changed: existing messages belong to the initial scan, later ones are reported as
- * changes.
- */
+/** First poll, or UIDVALIDITY changed: existing messages belong to the initial scan, later ones are reported as changes. */
 async function pollFirst(poll: Poll, before: FolderMirror | null): Promise<Ingest> {
   const { sync, connection, folder, open } = poll;
   const { uidValidity, exists: total } = open;

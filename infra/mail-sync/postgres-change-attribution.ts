@@ -1,7 +1,4 @@
-/**
- * The `ChangeAttribution` port on `work.mail_echo`. A NOTIFY wakes the mailbox's worker when a change has taken
- * effect.
- */
+/** The `ChangeAttribution` port on `work.mail_echo`. A NOTIFY wakes the mailbox's worker when a change has taken effect. */
 import { randomUUID } from 'node:crypto';
 import type { ExpectedChange } from '../../commands/feed/observe-changes.ts';
 import type { Expectation, ChangeAttribution, OwnChange } from '../../commands/ports/change-attribution.ts';

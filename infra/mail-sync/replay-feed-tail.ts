@@ -1,6 +1,4 @@
-/**
- * Replays into the mirror what an earlier worker appended to the feed and did not apply: nothing is reported twice.
- */
+/** Replays into the mirror what an earlier worker appended to the feed and did not apply: nothing is reported twice. */
 import { type FeedChange, type FeedEvent, feedEvents, feedStream } from '../../commands/feed/feed-events.ts';
 import { catalogueOf, type PastFact, readEvent } from '../../commands/values/event.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
@@ -24,9 +22,7 @@ interface TailFact {
   readonly fact: PastFact<FeedEvent>;
 }
 
-/**
- * `since`: a time when the mirror surely matched the feed. Throws as `MailboxSync.apply` and `ImapConnection.run`.
- */
+/** `since`: a time when the mirror surely matched the feed. Throws as `MailboxSync.apply` and `ImapConnection.run`. */
 export async function replayFeedTail(
   sync: MailboxSync,
   connection: ImapConnection,

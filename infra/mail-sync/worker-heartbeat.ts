@@ -1,7 +1,7 @@
 /**
- * `work.worker_heartbeat`: records every second, in the database's time, that this process is alive. A killed or
- * hanging process falls silent, and one that wakes from a pause gets a new life: its earlier attestations are void
- * until it has polled again.
+ * `work.worker_heartbeat`: records every second, in the database's time, that this process is alive. A killed or hanging
+ * process falls silent, and one that wakes from a pause gets a new life: its earlier attestations are void until it has
+ * polled again.
  */
 import type { Sql } from '../../commands/ports/ports.ts';
 

@@ -1,4 +1,7 @@
-/** What every action shares: the folder opened for writing, the messages that are there, and honest outcomes. */
+/**
+ * Shared by all actions: opening the folder for writing, finding the existing messages, reporting outcomes. And the changes
+ * of flags and the expunge.
+ */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { ActionOutcome, FlagChange } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
@@ -19,10 +22,10 @@ export interface ActionTarget {
 
 export interface PreparedAction {
   readonly open: OpenFolder;
-  /** UIDs that are there and not marked for removal; when nobody fetched, all that were asked for. */
+  /** UIDs that exist and are not marked for removal; all requested ones when none were fetched. */
   readonly present: readonly number[];
   readonly fetched: boolean;
-  /** What is known of the others. */
+  /** Outcomes of the others. */
   readonly outcomes: Outcomes;
 }
 
@@ -37,8 +40,8 @@ export const rejected = (text: string): ActionOutcome => ({ outcome: 'failed', r
 const UIDS_PER_SEARCH = 500;
 
 /**
- * Opens the folder and sees which messages are there; nothing has changed yet, so this may throw and be repeated. Null
- * when none is there: folder gone, or made anew.
+ * Opens the folder and finds the existing messages. Nothing has changed yet, so this may throw and be repeated. Null when
+ * the folder is gone or its UIDVALIDITY changed.
  */
 export async function prepareAction(
   connection: ImapConnection,
@@ -55,7 +58,7 @@ export async function prepareAction(
   };
 }
 
-/** As `prepareAction`, without asking the server: for a connection that has answered in this folder a moment ago. */
+/** As `prepareAction`, without asking the server: for a connection that answered in this folder a moment ago. */
 export async function prepareWithoutLooking(
   connection: ImapConnection,
   { folder, uidValidity, uids }: ActionTarget,
@@ -79,16 +82,16 @@ export async function presentUids(
   return present;
 }
 
-/** Every message failed because nothing of the sort is there. */
+/** Fails every message as missing. */
 export const allMissing = (uids: readonly number[]): Outcomes => new Map(uids.map((uid) => [uid, MISSING]));
 
-/** What a refused command's code says. */
+/** The outcome that the code of a refused command means. */
 export const refusedOutcome = (connection: ImapConnection): ActionOutcome =>
   rejected(refusalText(connection.lastRefusal));
 
 /**
- * Runs what changes the mailbox. A connection that breaks in it leaves every message not settled `unknown`: the server
- * may or may not have done it. Never throws for what the server or the network does.
+ * Runs a change of the mailbox. If the connection breaks, every message without an outcome becomes `unknown`: the server
+ * may or may not have made the change. Never throws for an error of the server or the network.
  */
 export async function settle(
   { present, outcomes }: PreparedAction,
@@ -104,7 +107,10 @@ export async function settle(
   return outcomes;
 }
 
-/** Prepares the change; running it changes the mailbox. Flags the folder does not keep are refused, not dropped. */
+/**
+ * Prepares a change of flags and keywords; running the result changes the mailbox. Flags the folder does not support are
+ * refused, not dropped.
+ */
 export async function prepareFlagChange(
   connection: ImapConnection,
   target: ActionTarget,
@@ -139,11 +145,14 @@ async function changeFlags(
   settleAll(isDone ? { outcome: 'done', newUid: null, newUidValidity: null } : refusedOutcome(connection));
 }
 
-/** imapflow drops what PERMANENTFLAGS does not name, and would say that all went well. */
+/** imapflow drops flags that PERMANENTFLAGS does not name, and would report success. */
 const keeps = ({ permanentFlags }: OpenFolder, flag: string): boolean =>
   permanentFlags === null || [...permanentFlags].some((own) => own.toLowerCase() === flag.toLowerCase());
 
-/** Throws `operation_unsupported` without UIDPLUS: a plain EXPUNGE would remove what others marked as well. */
+/**
+ * Prepares the permanent removal of messages, named by UID (RFC 4315 2.1). Throws `operation_unsupported` without UIDPLUS:
+ * a plain EXPUNGE would also remove messages that other clients marked.
+ */
 export async function prepareExpunge(
   connection: ImapConnection,
   target: ActionTarget,
@@ -159,7 +168,7 @@ export async function prepareExpunge(
   }
   const prepared = await prepareAction(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
-  // One that is marked already was left so by an attempt that was cut off, or by somebody else; it is still there.
+  // A message that is already marked was left so by an interrupted attempt or another client; it still exists.
   const there = await stillThere(connection, target.uids);
   const present = target.uids.filter((uid) => there.has(uid));
   return () =>
@@ -179,7 +188,7 @@ export async function prepareExpunge(
     });
 }
 
-/** Marked or not: one that is only marked is not gone. */
+/** Marked or not: a message that is only marked is not gone. */
 async function stillThere(connection: ImapConnection, uids: readonly number[]): Promise<ReadonlySet<number>> {
   const still = new Set<number>();
   for (const piece of inPieces(uids, UIDS_PER_SEARCH))

@@ -1,4 +1,4 @@
-/** What a BODYSTRUCTURE tells: the leaves of a message, which of them are its readable text, and the attachments. */
+/** Reads a BODYSTRUCTURE: the leaves of a message, which of them are its readable text, and the attachments. */
 import type { MessageStructureObject } from 'imapflow';
 import { cleanText } from '../../commands/mail/clean-text.ts';
 import type { AttachmentPart, BodySource, PartDescription } from '../../commands/mail/message.ts';
@@ -23,7 +23,7 @@ const MAX_TEXT_PARTS = 20;
 
 const isMultipart = (node: MessageStructureObject): boolean => node.type.startsWith('multipart/');
 
-/** Leaves in order. An attached message is one leaf: what is inside belongs to it. */
+/** Leaves in order. An attached message is one leaf, with everything inside it. */
 function leavesOf(root: MessageStructureObject): readonly MessageStructureObject[] {
   const leaves: MessageStructureObject[] = [];
   const walk = (node: MessageStructureObject): void => {
@@ -47,8 +47,8 @@ const isShownText = (node: MessageStructureObject): boolean =>
   (node.type === 'text/plain' || node.type === 'text/html') && dispositionOf(node) !== 'attachment';
 
 /**
- * The leaves that are the message's own text. One with a file name is, when it is the first text there is, or stands beside
- * that one as its alternative: some programs name every part.
+ * The leaves that are the message's own text. A part with a file name counts if it is the first text, or the alternative of
+ * that one: some programs name every part.
  */
 function bodyLeaves(root: MessageStructureObject): ReadonlySet<MessageStructureObject> {
   const texts = leavesOf(root).filter(isShownText);
@@ -68,7 +68,7 @@ function alternativeAround(
   return around.find((each) => each !== null) ?? null;
 }
 
-/** Part numbers start at 1, also where the message is a single part (RFC 3501 6.4.5). */
+/** Part numbers start at 1, even in a message of a single part (RFC 3501 6.4.5). */
 const pathOf = (node: MessageStructureObject): string => node.part ?? '1';
 
 function encodingOf(node: MessageStructureObject): TransferEncoding {
@@ -115,8 +115,8 @@ export function partOf(root: MessageStructureObject, ordinal: number): PartDescr
 }
 
 /**
- * The parts that make the readable text, in order: of alternatives (RFC 2046 5.1.4) the one that holds text of the kind
- * asked for, else the first that holds any. `blank`: paths of parts known to hold none. Empty for a message without text.
+ * The parts of the readable text, in order: of alternatives (RFC 2046 5.1.4) the one with text of the requested kind, else
+ * the first with any. `blank`: paths of parts known to be empty. Empty for a message without text.
  */
 export function textPartsOf(
   root: MessageStructureObject,
@@ -139,11 +139,11 @@ export function textPartsOf(
     .map((node) => toTextPart(node));
 }
 
-/** What a mail without text of its own can be read by: reports, invitations, and the text of attached messages. */
+/** Readable parts of a mail without text of its own: reports, invitations, and the text of attached messages. */
 const READABLE =
   /^(?:message\/(?:delivery-status|disposition-notification|feedback-report|rfc822-headers)|text\/[\w.+-]+)$/;
 
-/** Those parts, in order; a sender's files are none of them. */
+/** Those parts, in order, without files of the sender. */
 export function substitutePartsOf(root: MessageStructureObject, source: BodySource): readonly TextPart[] {
   const substitutes = leavesOf(root).flatMap((node): readonly TextPart[] => {
     const inner = node.type === 'message/rfc822' ? node.childNodes?.[0] : undefined;
@@ -154,7 +154,7 @@ export function substitutePartsOf(root: MessageStructureObject, source: BodySour
   return substitutes.slice(0, MAX_TEXT_PARTS);
 }
 
-/** The structure of an attached message with its parts named as a server names them (RFC 3501 6.4.5): below its own. */
+/** The structure of an attached message, with part numbers as the server counts them (RFC 3501 6.4.5): below its own. */
 function renumbered(node: MessageStructureObject, path: string): MessageStructureObject {
   if (!isMultipart(node)) return { ...node, part: `${path}.1` };
   const below = (each: MessageStructureObject, at: string): MessageStructureObject => {
@@ -170,7 +170,7 @@ function renumbered(node: MessageStructureObject, path: string): MessageStructur
 }
 const partBelow = (path: string, index: number): string => `${path}.${String(index + 1)}`;
 
-/** True when the server found nothing in a message of parts: it may not have understood how they are divided. */
+/** True when the server found nothing in a multipart message: it may not have understood the boundaries. */
 export const isHollow = (root: MessageStructureObject): boolean =>
   isMultipart(root) && leavesOf(root).every(({ size }) => (size ?? 0) === 0);
 

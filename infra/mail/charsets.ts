@@ -1,12 +1,12 @@
-/** Characters of received text: what a declared charset says (RFC 2046 4.1.2), or what the bytes look like where none does. */
+/** Characters of received text: by the declared charset (RFC 2046 4.1.2), or detected from the bytes where none is declared. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import chardet from 'chardet';
 
-/** Names that tell nothing: what is beyond ASCII in such a text has no charset. */
+/** Names without information: bytes beyond ASCII in such a text have no charset. */
 const UNDECLARED =
   /^(?:|(?:us-?)?ascii|ansi_x3\.4-19\d\d|[78]bit|binary|unknown(?:-8bit)?|x-unknown|default|none)$/;
 
-/** Of the words of the detector those that are right in short texts; it takes Western words for any Latin charset. */
+/** The detector's answers that are reliable for short texts; it reports Western charsets for any Latin one. */
 const DETECTED: ReadonlyMap<string, string> = new Map([
   ['Shift_JIS', 'shift_jis'],
   ['EUC-JP', 'euc-jp'],
@@ -26,24 +26,24 @@ const DETECTED: ReadonlyMap<string, string> = new Map([
   ['windows-1255', 'windows-1255'],
 ]);
 const LEAST_CONFIDENCE = 30;
-/** More does not make the detector any surer. */
+/** More bytes do not make the detector more reliable. */
 const SAMPLE_BYTES = 16_384;
-/** Where a document says its charset (HTML 13.2.3.2). */
+/** Where a document declares its charset (HTML 13.2.3.2). */
 const META_BYTES = 4_096;
 const META = /<meta\b[^>]{0,500}?charset\s*=\s*["']?\s*([\w:.+-]{1,40})/i;
 const REPLACED = '\ufffd';
 
-/** The declared charset in lower case; null where none, or none that says anything, is declared. */
+/** The declared charset in lower case; null when none, or an uninformative one, is declared. */
 export function declaredCharset(name: string | null): string | null {
   const lower = name?.trim().toLowerCase() ?? '';
   return UNDECLARED.test(lower) ? null : lower;
 }
 
-/** The text; null where nobody here knows the charset. A byte order mark is not part of it. */
+/** The text; null for an unknown charset. A byte order mark is removed. */
 export function decodeCharset(bytes: Uint8Array, charset: string): string | null {
   const sevenBit = decodeSevenBit(bytes, charset);
   if (sevenBit !== null) return sevenBit;
-  // Without a byte order in its name it is told by the first bytes, which this decoder does not look at.
+  // Without a byte order in the name, the first bytes tell it, which this decoder does not read.
   if (charset === 'utf-16') return null;
   try {
     return new TextDecoder(charset).decode(bytes);
@@ -53,7 +53,7 @@ export function decodeCharset(bytes: Uint8Array, charset: string): string | null
   }
 }
 
-/** The text of bytes that nobody declared a charset of; of HTML its `meta` is heard. Shows every byte. */
+/** The text of bytes without a declared charset; the `meta` of HTML is used. Shows every byte. */
 export function decodeUndeclared(bytes: Uint8Array, isHtml = false): string {
   const detectors = [byteOrderMark, isHtml ? metaCharset : () => null, utf8, detected];
   for (const detect of detectors) {
@@ -64,7 +64,7 @@ export function decodeUndeclared(bytes: Uint8Array, isHtml = false): string {
   return new TextDecoder('windows-1252').decode(bytes);
 }
 
-/** True when the charset fits none of the characters beyond ASCII: it was not the one the text was written in. */
+/** True when the charset fits none of the characters beyond ASCII: the text was not written in it. */
 export const isMisread = (text: string): boolean =>
   text.includes(REPLACED) && !/[^\u0000-\u007f\ufffd]/.test(text);
 
@@ -77,11 +77,11 @@ function byteOrderMark([first, second, third]: Uint8Array): string | null {
 function metaCharset(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.subarray(0, META_BYTES)).toString('latin1');
   const charset = declaredCharset(META.exec(head)?.[1] ?? null);
-  // The tag itself was read byte by byte, so two bytes to a character it cannot be (HTML 13.2.3.3).
+  // The tag itself was read byte by byte, so the charset cannot use two bytes per character (HTML 13.2.3.3).
   return charset?.startsWith('utf-16') === true ? 'utf-8' : charset;
 }
 
-/** Text is read up to a number of bytes: its last character may be cut where others show that it is UTF-8. */
+/** Text is read up to a number of bytes: the last character may be incomplete where others prove UTF-8. */
 function utf8(bytes: Uint8Array): string | null {
   for (let cut = 0; cut < 4 && cut < bytes.length; cut += 1) {
     const whole = bytes.subarray(0, bytes.length - cut);
@@ -97,7 +97,7 @@ function detected(bytes: Uint8Array): string | null {
   return best === undefined || best.confidence < LEAST_CONFIDENCE ? null : (DETECTED.get(best.name) ?? null);
 }
 
-/** Charsets that shift between alphabets in ASCII bytes and that no decoder here knows: ISO-2022-KR, HZ and UTF-7. */
+/** Charsets that switch alphabets in ASCII bytes and that no decoder here supports: ISO-2022-KR, HZ and UTF-7. */
 
 /** The text; null for any other charset. */
 export function decodeSevenBit(bytes: Uint8Array, charset: string): string | null {

@@ -1,4 +1,4 @@
-/** The `MessageComposer` port on nodemailer, which writes MIME; what goes into it was checked before. */
+/** The `MessageComposer` port on nodemailer, which writes MIME; its input was validated before. */
 import { Readable } from 'node:stream';
 import MailComposer from 'nodemailer/lib/mail-composer';
 import type {
@@ -8,14 +8,14 @@ import type {
 } from '../../commands/ports/message-composer.ts';
 import type { Address } from '../../commands/mail/message.ts';
 
-/** Streams in pieces of this size; also what waits in front of a slow reader. */
+/** Size of the pieces of a stream, and of the buffer for a slow reader. */
 const PIECE_BYTES = 64 * 1024;
 
 export const messageComposer: MessageComposer = { compose: composeMessage };
 
 async function* composeMessage(message: MessageToCompose): AsyncGenerator<Uint8Array, void, undefined> {
   const stream = mimeOf(message).createReadStream({ highWaterMark: PIECE_BYTES });
-  // Ending the iteration destroys the stream, and with it what attachments are read from.
+  // Ending the iteration destroys the stream, and with it the sources of the attachments.
   for await (const piece of stream) yield piece as Uint8Array;
 }
 
@@ -37,7 +37,7 @@ function mimeOf(message: MessageToCompose) {
     disableFileAccess: true,
     disableUrlAccess: true,
   }).compile();
-  // A header without a value is left out, and one that is set is not made up.
+  // A header without a value is omitted; nodemailer must not invent one.
   root.setHeader('Date', message.date === null ? ' ' : message.date.toUTCString().replace('GMT', '+0000'));
   return root;
 }
@@ -53,6 +53,6 @@ const attachmentOf = ({ filename, contentType, contentId, bytes }: ComposedAttac
   content: Readable.from(bytes()),
 });
 
-/** RFC 2045 6.4: no encoding may stand on these, so what cannot be sent as it is goes as a file. */
+/** RFC 2045 6.4: these must not be encoded, so what cannot be sent unencoded becomes a file. */
 const leafType = (contentType: string): string =>
   /^(?:message|multipart)\//i.test(contentType) ? 'application/octet-stream' : contentType;

@@ -1,6 +1,6 @@
 /**
- * The connections of one mailbox: few, kept for the next caller, one for the mailbox's watch. Where the provider allows a single
- * one, the watch lends it out.
+ * The connections of one mailbox: a few, reused by callers, and one for the mailbox's watch. Where the provider allows only
+ * one, the watch lends it.
  */
 import type { GatewayError } from '../../commands/values/errors.ts';
 import type { Priority } from '../../commands/ports/mail-port.ts';
@@ -11,7 +11,7 @@ import { isHeldBack } from './mail-errors.ts';
 export interface PoolOptions extends SlotOptions {
   /** Throws an error that `isHeldBack` where the server allows no more connections. */
   readonly open: () => Promise<ImapConnection>;
-  /** The server lets nobody in, and nothing is open that one could wait for. Must not throw. */
+  /** The server accepts no login, and no connection is open to wait for. Must not throw. */
   readonly onHeldBack: (error: GatewayError) => void;
   readonly idleMs: number;
   readonly maxAgeMs: number;
@@ -23,9 +23,9 @@ export interface Lease {
   readonly connection: ImapConnection;
   /** It was opened for this lease. */
   readonly isNew: boolean;
-  /** Somebody waits for a connection. */
+  /** A caller waits for a connection. */
   readonly isWanted: boolean;
-  /** Ends the connection and opens another in its place. Throws as opening does. */
+  /** Closes the connection and opens another in its place. Throws as opening does. */
   renew(): Promise<void>;
   /** `end` when the next caller is not expected soon. */
   release(then?: 'keep' | 'end'): void;
@@ -34,11 +34,14 @@ export interface Lease {
 /** The connection a mailbox is watched on. */
 export interface WatchLease {
   readonly connection: ImapConnection;
-  /** True while somebody waits whom only this connection can serve. */
+  /** True while a caller waits that only this connection can serve. */
   readonly isWanted: boolean;
-  /** Lends the connection to all who wait and takes it back after them; it may be another one then. Throws as opening does. */
+  /**
+   * Lends the connection to all waiting callers and takes it back after them; it may be another one then. Throws as opening
+   * does.
+   */
   giveWay(): Promise<void>;
-  /** Ends the connection. */
+  /** Closes the connection. */
   release(): void;
 }
 
@@ -53,17 +56,17 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Callers take and give back at the newest end. */
+/** Callers take and return connections at the newest end. */
 type IdleEnd = 'newest' | 'oldest';
 
-/** A server that allows less each time is not asked for ever. */
+/** Bounds the attempts on a server that allows fewer connections each time. */
 const MOST_TRIES = 5;
 
 export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #slots: ConnectionSlots;
   readonly #idle: Idle[] = [];
-  /** What the server counts: a connection until its goodbye is over. */
+  /** As the server counts: a connection counts until its logout has ended. */
   readonly #counted = new Set<ImapConnection>();
   readonly #goodbyes = new Set<Promise<void>>();
   readonly #openings = new Set<Promise<ImapConnection>>();
@@ -76,14 +79,14 @@ export class ConnectionPool {
     this.#slots = new ConnectionSlots(options);
   }
 
-  /** Connections to the server, each until its goodbye is over. */
+  /** Connections to the server, each until its logout has ended. */
   get size(): number {
     return this.#counted.size;
   }
 
   /**
-   * A kept connection where there is one; for `new` only when no other may be opened beside it, and then the one callers used
-   * longest ago. Throws `overloaded` when nothing gets free in time, and what opening a connection throws.
+   * An idle connection where there is one; for `new` only when no other may be opened, and then the one that callers used
+   * longest ago. Throws `overloaded` when none becomes free in time, and what opening a connection throws.
    */
   async acquire(lane: Priority, prefer: 'idle' | 'new' = 'idle'): Promise<Lease> {
     const until = performance.now() + this.#options.waitMs;
@@ -95,13 +98,13 @@ export class ConnectionPool {
 
   async #borrow(lane: Priority, prefer: 'idle' | 'new'): Promise<Lease> {
     const mayOpen = this.#slots.callers + this.#idle.length <= this.#slots.mostCallers;
-    // What callers used last stays as they left it, and is the next they get.
+    // The connection that callers used last keeps its state, and they get it again next.
     const end = prefer === 'new' ? 'oldest' : 'newest';
     const idle = prefer === 'new' && mayOpen ? null : this.#takeIdle(end);
     return this.#lease(lane, idle ?? (await this.#openFor()), { isNew: idle === null, end });
   }
 
-  /** Again, as often as the server turns out to allow less than was thought: who asked waits for one of those it allows. */
+  /** Retries as often as the server allows fewer connections than assumed: the caller then waits for one of those. */
   async #whereAllowed<T>(attempt: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -112,7 +115,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Opens the connection to watch on; it waits for callers only where there is a single one. Throws as opening does. */
+  /** Opens the connection for the watch; it waits for callers only where a single one is allowed. Throws as opening does. */
   async watch({ onWanted, signal }: WatchLeaseOptions): Promise<WatchLease> {
     const slots = this.#slots;
     slots.onWatchWanted = onWanted;
@@ -151,8 +154,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Lends nothing more: idle connections and that of the watch end now, lent ones when they come back (`now`: at once), and
-   * who waits is told to try again.
+   * Lends nothing more: idle connections and that of the watch end now, lent ones when they are returned (`now`: at once),
+   * and waiting callers get an error to try again.
    */
   end(now = false): void {
     this.#ended = true;
@@ -162,7 +165,7 @@ export class ConnectionPool {
       else this.#dismiss(connection);
     }
     if (now) for (const connection of this.#counted) connection.close();
-    // It never comes back by itself: it would go on telling what a login sees that is none any more.
+    // It is never returned on its own: it would keep reporting what a revoked login sees.
     else if (this.#watched) this.#dismiss(this.#watched);
     this.#slots.end();
   }
@@ -202,7 +205,7 @@ export class ConnectionPool {
     }
   }
 
-  /** What is kept, or on its way out, makes room first where the server would count one too many. */
+  /** Idle and closing connections make room first where the server would count one too many. */
   async #openFor(): Promise<ImapConnection> {
     if (this.#counted.size >= this.#slots.limit) {
       for (const { connection, timer } of this.#idle.splice(0)) {
@@ -217,7 +220,7 @@ export class ConnectionPool {
     throw disconnected();
   }
 
-  /** Throws as opening does; what the server allows is known then. */
+  /** Throws as opening does, after recording what the server allows. */
   async #opened(): Promise<ImapConnection> {
     const opening = this.#options.open();
     this.#openings.add(opening);
@@ -234,7 +237,7 @@ export class ConnectionPool {
     }
   }
 
-  /** What is being opened at the same time may be what the server let in. */
+  /** A connection being opened at the same time may be the one the server accepted. */
   async #learnFrom(refusal: GatewayError): Promise<void> {
     await Promise.allSettled(this.#openings);
     if (this.#counted.size === 0) this.#options.onHeldBack(refusal);
@@ -275,7 +278,7 @@ export class ConnectionPool {
     return this.#options.now() - connection.openedAt > this.#options.maxAgeMs;
   }
 
-  /** A goodbye; whether it arrives does not matter to anybody. */
+  /** A logout; whether it arrives does not matter. */
   #dismiss(connection: ImapConnection): void {
     const goodbye = connection
       .logOut()

@@ -1,13 +1,13 @@
-/** Who may have a connection to a mailbox next: callers first, then the mailbox's watch, then bulk work. */
+/** Decides who gets a connection to a mailbox next: callers first, then the mailbox's watch, then bulk work. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Priority } from '../../commands/ports/mail-port.ts';
 import { unavailable } from './mail-errors.ts';
 
-/** Who has a connection: a caller, or the watch. */
+/** The holder of a connection: a caller, or the watch. */
 export type Holder = Priority | 'watch';
 
 export interface SlotOptions {
-  /** Connections to the mailbox, the one of the watch among them. */
+  /** Connections to the mailbox, including the one of the watch. */
   readonly limit: number;
   /** How long a caller waits. The watch waits as long as others work. */
   readonly waitMs: number;
@@ -20,15 +20,15 @@ interface Waiter {
 }
 
 const MAX_WAITERS = 200;
-/** Other programs of the user have connections too, and end them. */
+/** Other programs of the user have connections too, and close them. */
 const LEARNED_FOR_MS = 10 * 60_000;
 const ORDER: readonly Holder[] = ['interactive', 'watch', 'bulk'];
 
 export class ConnectionSlots {
-  /** Told when somebody waits whom only the watch can let through. */
+  /** Called when somebody waits that only the watch can let through. */
   onWatchWanted: (() => void) | null = null;
   readonly #options: SlotOptions;
-  /** What the server was seen to allow; null = as configured. */
+  /** What the server was observed to allow; null = as configured. */
   #learned: { readonly limit: number; readonly until: number } | null = null;
   readonly #taken: Record<Holder, number> = { interactive: 0, bulk: 0, watch: 0 };
   #waiters: readonly Waiter[] = [];
@@ -38,20 +38,20 @@ export class ConnectionSlots {
     this.#options = options;
   }
 
-  /** Connections at once: as configured, or as many as the server allows for now. */
+  /** Concurrent connections: as configured, or as many as the server currently allows. */
   get limit(): number {
     const { limit } = this.#options;
     if (this.#learned !== null && performance.now() > this.#learned.until) this.#learned = null;
     return Math.min(limit, this.#learned?.limit ?? limit);
   }
 
-  /** The server refused one more than these: others wait for one of them, until it is tried again. */
+  /** The server refused one more than these: others wait for one of them, until the limit is tried again. */
   learn(limit: number): void {
     this.#learned = { limit: Math.max(1, limit), until: performance.now() + LEARNED_FOR_MS };
     if (this.isWatchWanted) this.onWatchWanted?.();
   }
 
-  /** Connections of callers at once: the watch has one beside them, unless there is only one. */
+  /** Concurrent connections of callers: the watch has one besides, unless only one is allowed. */
   get mostCallers(): number {
     return Math.max(1, this.limit - 1);
   }
@@ -65,13 +65,13 @@ export class ConnectionSlots {
     return this.#waiters.length > 0;
   }
 
-  /** True while the watch keeps the only connection from those who wait. */
+  /** True while the watch holds the only connection and others wait. */
   get isWatchWanted(): boolean {
     return this.limit === 1 && this.#taken.watch > 0 && this.isWanted;
   }
 
   /**
-   * Waits until the signal aborts or, without one, for `withinMs`. Throws `overloaded` when nothing gets free in that time,
+   * Waits until the signal aborts or, without one, for `withinMs`. Throws `overloaded` when none becomes free in that time,
    * `mailbox_unavailable` when the slots ended.
    */
   async take(holder: Holder, signal?: AbortSignal, withinMs = this.#options.waitMs): Promise<void> {
@@ -105,7 +105,7 @@ export class ConnectionSlots {
     });
   }
 
-  /** The next who waits goes on. */
+  /** Lets the next waiter proceed. */
   free(holder: Holder): void {
     this.#taken[holder] -= 1;
     const next = ORDER.flatMap((each) =>
@@ -116,17 +116,17 @@ export class ConnectionSlots {
     next.go();
   }
 
-  /** Nobody gets a slot any more. */
+  /** Grants no slot any more. */
   end(): void {
     this.#ended = true;
     for (const { fail } of this.#waiters) fail(disconnected());
   }
 
-  /** One slot of callers is out of reach of bulk work, unless there is only one. */
+  /** One slot of callers is reserved from bulk work, unless there is only one. */
   #hasRoom(holder: Holder): boolean {
     const { limit } = this;
     const { watch, bulk } = this.#taken;
-    // More may be under way than the server allows, as it was seen since they began.
+    // More may be in use than the server allows, if the limit was observed after they began.
     if (this.callers + watch >= limit) return false;
     if (holder === 'watch') return true;
     if (this.callers >= this.mostCallers) return false;

@@ -1,12 +1,12 @@
-/** Bytes of a text part as the text its sender wrote. */
+/** Decodes the bytes of a text part to the text the sender wrote. */
 import { simpleParser } from 'mailparser';
 import { decodePiece } from '../../commands/mail/transfer-decoding.ts';
 import type { TextPart } from './body-structure.ts';
 import { declaredCharset, decodeCharset, decodeUndeclared, isMisread } from './charsets.ts';
 
 /**
- * Transfer encoding, charset and flowed lines undone; lines end in `\n`. Where no charset is declared, or one that cannot be it,
- * the bytes tell (`charsets.ts`).
+ * Undoes transfer encoding, charset and flowed lines; lines end in `\n`. Where no charset, or an impossible one, is
+ * declared, it is detected (`charsets.ts`).
  */
 export async function decodeText(part: TextPart, encoded: Uint8Array): Promise<string> {
   const { bytes } = decodePiece(part.encoding, new Uint8Array(), encoded, true);
@@ -19,7 +19,7 @@ export async function decodeText(part: TextPart, encoded: Uint8Array): Promise<s
   return isFlowed ? unflow(lines, part.delSp?.toLowerCase() === 'yes') : lines;
 }
 
-/** Rare charsets by mailparser, on a message that is nothing but this text; what it does not know it reads as UTF-8. */
+/** Decodes rare charsets with mailparser, on a message that is only this text; it reads unknown ones as UTF-8. */
 async function decodeAs(bytes: Uint8Array, charset: string): Promise<string> {
   const known = decodeCharset(bytes, charset);
   if (known !== null) return known;
@@ -29,30 +29,30 @@ async function decodeAs(bytes: Uint8Array, charset: string): Promise<string> {
   return text ?? '';
 }
 
-/** The server's words are its sender's: nothing of them may become a header of its own. */
+/** The values come from the sender: none of them may become a header of its own. */
 const token = (text: string): string => text.replaceAll(/[^\w.:+-]/g, '');
 
-/** `format=flowed` (RFC 3676): lines that were broken for the way, put together again. */
+/** `format=flowed` (RFC 3676): joins lines that were broken for transport. */
 
 interface Line {
   readonly depth: number;
   readonly text: string;
 }
 
-/** Quote marks and stuffing off each line before any two are joined (RFC 3676 4.5). */
+/** Removes quote marks and stuffing from each line before joining (RFC 3676 4.5). */
 function unquoted(line: string): Line {
   const depth = /^>*/.exec(line)?.[0].length ?? 0;
   const text = line.slice(depth);
   return { depth, text: text.startsWith(' ') ? text.slice(1) : text };
 }
 
-/** A line that ends in a space goes on in the next one, but for the mark before a signature (RFC 3676 4.3). */
+/** A line that ends in a space continues in the next one, except the mark before a signature (RFC 3676 4.3). */
 const isFlowed = ({ text }: Line): boolean => text.endsWith(' ') && text !== '-- ';
 
 const quoted = ({ depth }: Line, text: string): string =>
   depth === 0 ? text : text === '' ? '>'.repeat(depth) : `${'>'.repeat(depth)} ${text}`;
 
-/** The text with its paragraphs whole and each quote mark once; with `delSp` the space at a break goes too. */
+/** The text with its paragraphs joined and each quote mark once; with `delSp` the space at a break is removed too. */
 export function unflow(text: string, delSp: boolean): string {
   const lines = text.split('\n').map(unquoted);
   const paragraphs: string[] = [];

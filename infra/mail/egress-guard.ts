@@ -1,4 +1,4 @@
-/** Keeps tenants' mail hosts to public addresses, and pins the address that was checked (`contract.md` 18). */
+/** Restricts the mail hosts of tenants to public addresses, and pins the address that was checked (`contract.md` 18). */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -8,7 +8,7 @@ export interface VettedTarget {
   /** The literal address to connect to: the name must not be resolved a second time. */
   readonly address: string;
   readonly isLoopback: boolean;
-  /** The name the certificate must be for; absent for an address, which is no TLS server name. */
+  /** The name the certificate must be for; absent for a literal address, which is no TLS server name. */
   readonly servername?: string;
 }
 
@@ -16,8 +16,8 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export interface EgressGuard {
   /**
-   * The address to connect to. Throws `target_blocked` when any address of the host is neither public nor opened by a
-   * rule, `mailbox_unavailable` when the name does not resolve.
+   * Returns the address to connect to. Throws `target_blocked` when any address of the host is neither public nor allowed
+   * by a rule, `mailbox_unavailable` when the name does not resolve.
    */
   vet(host: string, port: number): Promise<VettedTarget>;
 }
@@ -27,7 +27,7 @@ const DNS_TIMEOUT_MS = 10_000;
 const resolveAll: Resolve = async (host) =>
   (await lookup(host, { all: true, order: 'ipv4first' })).map(({ address }) => address);
 
-/** A guard with the operator's rules. Throws one sentence for a rule that cannot be read. */
+/** A guard with the operator's rules. Throws a one-sentence error for an invalid rule. */
 export function createEgressGuard(allow: readonly string[], resolve: Resolve = resolveAll): EgressGuard {
   const rules = allow.map(parseEgressRule);
   return {
@@ -47,7 +47,7 @@ export interface Vetting {
   readonly blocked: GatewayError;
 }
 
-/** Resolves a host once and holds every address of it against the rule. Throws like `EgressGuard.vet`. */
+/** Resolves a host once and checks every address of it against the rule. Throws like `EgressGuard.vet`. */
 export async function vetAddresses(
   host: string,
   { resolve = resolveAll, allows, blocked }: Vetting,
@@ -57,7 +57,7 @@ export async function vetAddresses(
   const addresses = isLiteral ? [literal] : await resolved(resolve, host);
   const [address] = addresses;
   if (address === undefined) throw unresolved(host);
-  // One bad address refuses the host: which one a client would take is not ours to guess.
+  // One forbidden address refuses the host: it is unknown which one a client would use.
   if (!addresses.every((each) => isIP(each) !== 0 && allows(each))) throw blocked;
   return {
     address,

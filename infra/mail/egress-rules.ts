@@ -1,4 +1,4 @@
-/** What `EGRESS_ALLOW_MAIL` opens (`contract.md` 18): networks that are not public, and ports beside the mail ports. */
+/** What `EGRESS_ALLOW_MAIL` allows (`contract.md` 18): networks that are not public, and ports other than the mail ports. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ReturnType<typeof ipaddr.process>;
@@ -6,13 +6,13 @@ type Address = ReturnType<typeof ipaddr.process>;
 export interface EgressRule {
   readonly network: Address;
   readonly prefixLength: number;
-  /** The port opened beside the mail ports; null = none, `any` = all of them. */
+  /** The port allowed besides the mail ports; null = none, `any` = all of them. */
   readonly port: number | 'any' | null;
 }
 
 const MAIL_PORTS: ReadonlySet<number> = new Set([25, 143, 465, 587, 993]);
 
-/** Reads `CIDR[:port or :*]`, IPv6 in brackets when a port follows. Throws one sentence naming a bad entry. */
+/** Reads `CIDR[:port or :*]`, with IPv6 in brackets when a port follows. Throws a one-sentence error naming a bad entry. */
 export function parseEgressRule(entry: string): EgressRule {
   const { network, port } = splitPort(entry.trim());
   const [address = '', length] = network.split('/');
@@ -34,7 +34,7 @@ function splitPort(entry: string): { network: string; port: EgressRule['port'] }
     const [, inside = '', length, port] = bracketed;
     return { network: length === undefined ? inside : `${inside}/${length}`, port: portOf(port) };
   }
-  // A bare IPv6 network has colons of its own and cannot carry a port.
+  // A bare IPv6 network contains colons and cannot carry a port.
   const plain = /^([\d.]+(?:\/\d+)?):(\d+|\*)$/.exec(entry);
   return plain ? { network: plain[1] ?? '', port: portOf(plain[2]) } : { network: entry, port: null };
 }
@@ -44,7 +44,7 @@ const portOf = (text: string | undefined): EgressRule['port'] => {
   return text === '*' ? 'any' : Number(text);
 };
 
-/** True when mail may be fetched or sent there: a public address on a mail port, or what a rule opens. */
+/** True when mail may be fetched or sent there: a public address on a mail port, or one that a rule allows. */
 export function isAllowed(rules: readonly EgressRule[], ip: string, port: number): boolean {
   const address = ipaddr.process(ip);
   const isMailPort = MAIL_PORTS.has(port);
@@ -59,7 +59,7 @@ function contains({ network, prefixLength }: EgressRule, address: Address): bool
   return address.match(network, prefixLength);
 }
 
-/** True for an address that everybody on the internet reaches alike. */
+/** True for a globally reachable address. */
 export const isPublic = (ip: string): boolean => ipaddr.process(ip).range() === 'unicast';
 
 /** True for the machine's own addresses. */

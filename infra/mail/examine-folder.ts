@@ -1,4 +1,4 @@
-/** What a reconciler looks at: what is there now, and what arrived. */
+/** What a reconciler reads: the messages that exist now, and those that arrived. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Sighting } from '../../commands/ports/mail-port.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
@@ -13,8 +13,9 @@ import type { FolderCounts } from '../mail-index/folder-freshness.ts';
 const NOTHING: Sighting = { presentUids: new Set(), flagsByUid: new Map() };
 
 /**
- * The messages still there, marked `\Deleted` or not. Another UIDVALIDITY, or a folder the last list did not name, sees nothing.
- * Throws `FolderGone` when the folder went since: it may have been renamed with all that is in it.
+ * The messages that still exist, marked `\Deleted` or not. Finds nothing under another UIDVALIDITY, or in a folder that the
+ * last list did not name. Throws `FolderGone` when the folder disappeared since: it may have been renamed with all its
+ * messages.
  */
 export async function examineMessages(
   connection: ImapConnection,
@@ -33,7 +34,7 @@ export async function examineMessages(
 }
 
 /**
- * UIDVALIDITY and UIDNEXT now; where the server does not tell UIDNEXT, the lowest UID that a message to come may have. Throws
+ * UIDVALIDITY and UIDNEXT now; where the server does not report UIDNEXT, the lowest UID that a new message may get. Throws
  * `not_found` when the folder is gone, `provider_rejected` when the server shows none of the messages it counts.
  */
 export async function folderStatus(
@@ -51,8 +52,8 @@ export async function folderStatus(
 }
 
 /**
- * The highest UID of the open folder, which is not empty. Not by SEARCH: `UID *` finds nothing on Courier. The last message may
- * go meanwhile; then STATUS, which is not meant for an open folder, tells how far its UIDs have come.
+ * The highest UID of the open folder, which is not empty. Not by SEARCH: `UID *` finds nothing on Courier. If the last
+ * message disappears meanwhile, STATUS, which is not meant for an open folder, reports how far its UIDs have come.
  */
 async function lastUid(connection: ImapConnection, { path }: FolderRef): Promise<number> {
   const last = await connection.run((client) => client.fetchOne('*', { uid: true }));
@@ -65,8 +66,8 @@ async function lastUid(connection: ImapConnection, { path }: FolderRef): Promise
 }
 
 /**
- * UIDs from `fromUid` on whose Message-ID is exactly this one. The header search of IMAP finds parts of it too. Throws `FolderGone`
- * as `lookAt` does.
+ * UIDs from `fromUid` on with exactly this Message-ID. The header search of IMAP also finds substrings. Throws `FolderGone`
+ * as `examineMessages` does.
  */
 export async function findByMessageId(
   connection: ImapConnection,
@@ -79,7 +80,7 @@ export async function findByMessageId(
   const wanted = messageId.trim();
   const search = { header: { 'Message-ID': wanted }, uid: `${String(fromUid)}:*` };
   const found = await searchUids(connection, search);
-  // `n:*` always names the last message, also one below n.
+  // `n:*` always includes the last message, even below n.
   const candidates = found.filter((uid) => uid >= fromUid);
   if (candidates.length === 0) return [];
   const query = { uid: true, envelope: true };
@@ -90,14 +91,17 @@ export async function findByMessageId(
     .sort((a, b) => a - b);
 }
 
-/** STATUS (RFC 3501 6.3.10). Null when the folder is gone, or the server does not tell. */
+/**
+ * STATUS (RFC 3501 6.3.10): enough to tell whether a mirror is still true. Null when the folder is gone, or the server does
+ * not report it.
+ */
 export async function folderCounts(
   connection: ImapConnection,
   { path }: FolderRef,
 ): Promise<FolderCounts | null> {
   const highestModseq = connection.capabilities.condstore;
   const status = await connection.run(async (client) => {
-    // Of the open folder it tells what this connection has seen, which a NOOP brings up to date.
+    // For the open folder it reports what this connection has seen, which a NOOP brings up to date.
     if (client.mailbox !== false && client.mailbox.path === path) await client.noop();
     const query = { uidValidity: true, uidNext: true, messages: true, highestModseq };
     return await askStatus(client, path, query);

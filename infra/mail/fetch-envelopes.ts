@@ -1,4 +1,4 @@
-/** FETCH with envelopes whose texts are as their senders wrote them, also where the client could not read them. */
+/** FETCH of envelopes with texts as their senders wrote them, even where the client could not decode them. */
 import type {
   FetchMessageObject,
   FetchQueryObject,
@@ -14,8 +14,8 @@ import { uidSet } from './uid-set.ts';
 const FIELDS = ['Subject', 'From', 'To', 'Cc', 'Bcc', 'Reply-To'];
 
 /**
- * Raw bytes that are no UTF-8, and what is left of ISO-2022-KR, HZ and UTF-7 when nobody decodes them. A run of Base64 is looked at
- * from its beginning alone, and only when it has an end: the time grows with the text, whatever is in it.
+ * Raw bytes that are not UTF-8, and undecoded remains of ISO-2022-KR, HZ and UTF-7. A run of Base64 is matched only from
+ * its beginning and only when it ends, so that the time is linear in any text.
  */
 const UNREAD =
   /\ufffd|\u001b\$\)C|~\{|(?<![A-Za-z0-9+/])(?=[A-Za-z0-9+/]+-)[A-Za-z0-9+/]*\+[A-Za-z0-9+/]{3,}-/;
@@ -54,7 +54,7 @@ const textsOf = (envelope: MessageEnvelopeObject): readonly string[] => [
 
 type Mended = Partial<Pick<MessageEnvelopeObject, 'subject' | (typeof LISTS)[number]>>;
 
-/** Empty for a header beyond the parser's limits: what the client made of it stays. */
+/** Empty for a header beyond the parser's limits: the client's reading stays. */
 async function readHeader(raw: Buffer): Promise<Mended> {
   const text = decodeUndeclared(raw).replaceAll(SEVEN_BIT_WORD, decodedWord);
   const parsed = await simpleParser(Buffer.from(text)).catch(() => null);
@@ -73,7 +73,7 @@ const addressesOf = (list: AddressObject | AddressObject[] | undefined): Message
   );
 };
 
-/** An encoded word (RFC 2047 2) in a charset that only we decode. */
+/** An encoded word (RFC 2047 2) in a charset that only this code decodes. */
 const SEVEN_BIT_WORD =
   /=\?(iso-2022-kr|csiso2022kr|hz-gb-2312|hz|utf-7|unicode-1-1-utf-7)(?:\*[\w-]+)?\?([bq])\?([^?\s]*)\?=/gi;
 
@@ -82,6 +82,6 @@ function decodedWord(word: string, charset: string, encoding: string, text: stri
   const encoded = Buffer.from(isBase64 ? text : text.replaceAll('_', '=20'), 'latin1');
   const { bytes } = decodePiece(isBase64 ? 'base64' : 'quoted-printable', new Uint8Array(), encoded, true);
   const decoded = decodeSevenBit(bytes, charset.toLowerCase());
-  // Written as a word everybody reads, so that nothing of it becomes syntax.
+  // Re-encoded as a word that every parser reads, so that nothing of it becomes syntax.
   return decoded === null ? word : `=?utf-8?B?${Buffer.from(decoded).toString('base64')}?=`;
 }

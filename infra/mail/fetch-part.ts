@@ -1,8 +1,8 @@
-/** One part of several messages, and of those a server kept back, alone. */
+/** Fetches one part of several messages, and again alone for messages where a server returned too little. */
 import type { ImapConnection } from './imap-connection.ts';
 import { uidSet } from './uid-set.ts';
 
-/** A message, and the encoded bytes its BODYSTRUCTURE tells of. */
+/** A message, and the encoded size that its BODYSTRUCTURE reports. */
 export interface PartPlace {
   readonly uid: number;
   readonly size: number;
@@ -14,9 +14,9 @@ export interface PartRange {
 }
 
 /**
- * The first bytes of the part at `path` of each message. Where the server gives fewer than it told of – NIL, nothing or a shorter
- * piece, as some do for all but the first message of a FETCH – that message is asked for once more, alone; the longer answer
- * counts. Throws like `ImapConnection.run`.
+ * The first bytes of the part at `path` of each message. Where the server returns fewer than it reported – NIL, nothing or
+ * a shorter piece, as some do for all but the first message of a FETCH – that message is fetched once more, alone; the
+ * longer answer counts. Throws like `ImapConnection.run`.
  */
 export async function fetchPart(
   connection: ImapConnection,

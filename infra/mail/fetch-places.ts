@@ -1,4 +1,4 @@
-/** Messages by place, wherever they lie. */
+/** Fetches messages by place, in any folder. */
 import type { FetchedMessage, MessageRef } from '../../commands/mail/message.ts';
 import type { Depth } from './fetched-message.ts';
 import { fetchUids } from './folder-candidates.ts';
@@ -9,7 +9,7 @@ import { openListed } from './open-folder.ts';
 const keyOf = ({ folder, uidValidity, uid }: MessageRef): string =>
   `${String(folder.number)}/${String(uidValidity)}/${String(uid)}`;
 
-/** In the order asked; null where the message is gone, marked `\Deleted`, or its folder was made anew. */
+/** In the order requested; null where the message is gone, marked `\Deleted`, or the UIDVALIDITY of its folder changed. */
 export async function fetchPlaces(
   connection: ImapConnection,
   refs: readonly MessageRef[],

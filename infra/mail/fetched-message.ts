@@ -16,14 +16,14 @@ import { decodeUndeclared } from './charsets.ts';
 
 export type Depth = MailQuery['depth'];
 
-/** imapflow asks for labels only where the server has them (X-GM-EXT-1), and for the provider's id by itself. */
+/** imapflow asks for labels only where the server has them (X-GM-EXT-1), and for the provider's id automatically. */
 const PLACE: FetchQueryObject = { uid: true, flags: true, internalDate: true, size: true, labels: true };
 const LIST_HEADERS = ['List-Id', 'List-Post'];
 const THREAD_HEADERS = ['References', 'Mail-Followup-To'];
 const HEADERS = [...THREAD_HEADERS, ...LIST_HEADERS, 'Auto-Submitted', 'Authentication-Results'];
 const ENVELOPE: FetchQueryObject = { ...PLACE, envelope: true, headers: HEADERS };
 
-/** What is asked of the server for each depth. None of it sets `\Seen`: imapflow reads with PEEK. */
+/** The items fetched for each depth. None of them sets `\Seen`: imapflow reads with PEEK. */
 export const FETCH_ITEMS: Readonly<Record<Depth, FetchQueryObject>> = {
   place: PLACE,
   envelope: ENVELOPE,
@@ -32,13 +32,13 @@ export const FETCH_ITEMS: Readonly<Record<Depth, FetchQueryObject>> = {
 
 const RANK: Readonly<Record<Depth, number>> = { place: 0, envelope: 1, structure: 2 };
 
-/** The one of two depths that holds the other. */
+/** The one of two depths that includes the other. */
 export const deeper = (a: Depth, b: Depth): Depth => (RANK[a] >= RANK[b] ? a : b);
 
-/** References beyond this many are of no use to anybody and may be an attack. */
+/** More References than this are useless and may be an attack. */
 const MAX_REFERENCES = 1_000;
 
-/** The message, every text decoded. What was not fetched is empty. `shared`: `ImapConnection.sharedFolders`. */
+/** The message with every text decoded. Items that were not fetched are empty. `shared`: `ImapConnection.sharedFolders`. */
 export function toFetchedMessage(
   fetched: FetchMessageObject,
   { folder, uidValidity }: Pick<MessageRef, 'folder' | 'uidValidity'>,
@@ -105,7 +105,7 @@ function ofHeaders({ envelope, headers: raw }: FetchMessageObject): Pick<Fetched
   };
 }
 
-/** Heard on lists alone: elsewhere it is one more field by which a stranger says whom everybody writes to. */
+/** Used only on mailing lists: elsewhere it is one more field by which a stranger chooses where replies go. */
 function followUpOf(headers: ReadonlyMap<string, readonly string[]>): Pick<FetchedMessage, 'followUpTo'> {
   const isOfList = LIST_HEADERS.some((name) => headers.has(name.toLowerCase()));
   const [value] = isOfList ? (headers.get('mail-followup-to') ?? []) : [];
@@ -125,10 +125,10 @@ export const messageIdOf = ({ envelope }: Pick<FetchMessageObject, 'envelope'>):
 const flagsOf = ({ flags }: FetchMessageObject): ReadonlySet<string> =>
   new Set([...(flags ?? [])].map((flag) => flag.toLowerCase()));
 
-/** Another client marked it for removal; it is not listed any more. */
+/** Another client marked it for removal; it is no longer listed. */
 export const isDeleted = (fetched: FetchMessageObject): boolean => flagsOf(fetched).has('\\deleted');
 
-/** imapflow leaves a date it cannot read as text; some programs write dots into the time. */
+/** imapflow leaves an unreadable date as text; some programs write dots into the time. */
 function dateOf(value: Date | string | undefined): Date | null {
   const date =
     typeof value === 'string'
@@ -140,11 +140,11 @@ function dateOf(value: Date | string | undefined): Date | null {
 const dottedTime = (_: string, hour: string, minute: string, second = '00'): string =>
   `${hour}:${minute}:${second}`;
 
-/** What Dovecot, Cyrus and UW imapd put where a header has no domain or no mailbox. */
+/** What Dovecot, Cyrus and UW imapd write where a header has no domain or no mailbox. */
 const MADE_BY_SERVER =
   /^missing_mailbox@|@(?:missing_domain|unspecified-domain|\.missing-host-name\.|\.syntax-error\.)$/i;
 
-/** Group names (RFC 5322 3.4) and words that are no address have none, and are left out. */
+/** Group names (RFC 5322 3.4) and words that are not addresses have none, and are omitted. */
 const addressesOf = (list: readonly MessageAddressObject[] | undefined): readonly Address[] =>
   (list ?? []).flatMap(({ name, address }) =>
     address && !MADE_BY_SERVER.test(address)
@@ -161,13 +161,13 @@ const isSameList = (
 
 const messageIds = (text: string | undefined): readonly string[] => text?.match(/<[^<>\s]+>/g) ?? [];
 
-/** Some senders leave the angle brackets out, or write more than one id. */
+/** Some senders omit the angle brackets, or write more than one id. */
 const firstMessageId = (text: string | undefined): string | null => {
   const trimmed = text?.trim() ?? '';
   return messageIds(trimmed)[0] ?? (trimmed === '' ? null : trimmed);
 };
 
-/** The values of each field by lower-case name, unfolded (RFC 5322 2.2.3), in the order they stand; raw 8-bit text decoded. */
+/** The values of each field by lower-case name, unfolded (RFC 5322 2.2.3), in header order; raw 8-bit text decoded. */
 export function headerLines(raw: Buffer | undefined): ReadonlyMap<string, readonly string[]> {
   const text = raw === undefined ? '' : decodeUndeclared(raw);
   const lines = text.replaceAll(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);

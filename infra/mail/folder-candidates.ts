@@ -1,4 +1,4 @@
-/** What may match in one folder: the server's search, its answers to server-defined conditions, and the dates. */
+/** Candidates of one folder: the server's search, its answers to server-defined conditions, and the dates. */
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
@@ -13,7 +13,7 @@ import { bothOf } from './search-narrowing.ts';
 import { searchUids } from './search-uids.ts';
 import { inPieces } from './uid-set.ts';
 
-/** Scattered UIDs of one FETCH; more would make long command lines. */
+/** Scattered UIDs per FETCH; more would make long command lines. */
 const UIDS_PER_FETCH = 500;
 
 /** One folder of a query, while the query runs. */
@@ -28,8 +28,8 @@ export interface SearchedFolder {
 }
 
 /**
- * Searches the open folder. `withoutDeleted` asks the server to leave out what is marked `\Deleted`; otherwise that is
- * left to whoever fetches.
+ * Searches the open folder. `withoutDeleted` asks the server to exclude messages marked `\Deleted`; otherwise the caller
+ * that fetches has to.
  */
 export async function searchFolder(
   connection: ImapConnection,
@@ -49,7 +49,7 @@ export async function searchFolder(
   return { folder, uidValidity: open.uidValidity, exists: open.exists, found, answers };
 }
 
-/** A condition at the top of the filter holds for all that was found. */
+/** A condition at the top of the filter holds for every UID found. */
 function isTopLeaf({ filter }: QueryPlan, leaf: ServerLeaf): boolean {
   if (leaf.key === 'body_contains') return filter.body_contains === leaf.value;
   const { header } = filter;
@@ -61,7 +61,7 @@ const leafSearch = (leaf: ServerLeaf) =>
     ? { body: leaf.value }
     : { header: { [leaf.value.name]: leaf.value.contains } };
 
-/** UIDs and dates that may match and come after the keyset, in received order. Lazy: a page takes what it needs. */
+/** UIDs and dates that may match and come after the keyset, in received order. Lazy: a page takes only what it needs. */
 export function* candidatesOf(
   searched: SearchedFolder,
   dates: ReceivedDates,
@@ -87,7 +87,7 @@ function* inOrder(
   }
 }
 
-/** Fetches messages of the searched folder, which must be open; without those marked `\Deleted` or gone. */
+/** Fetches messages of the searched folder, which must be open; omits those that are gone or marked `\Deleted`. */
 export async function fetchUids(
   connection: ImapConnection,
   { folder, uidValidity }: Pick<SearchedFolder, 'folder' | 'uidValidity'>,
@@ -107,7 +107,7 @@ export async function fetchUids(
   return messages;
 }
 
-/** True when the whole filter holds, the server's own answers included. */
+/** True when the whole filter matches, including the server's own answers. */
 export function isHit(message: FetchedMessage, searched: SearchedFolder, filter: Filter): boolean {
   return matches(message, filter, {
     serverSays: (leaf, { ref }) => {

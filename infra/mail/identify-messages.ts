@@ -1,4 +1,4 @@
-/** The messages an action is meant for, found with as few questions as it takes. */
+/** Finds the messages of an action with as few commands as possible. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Identified, MessageRef } from '../../commands/mail/message.ts';
 import { fetchEnvelopes } from './fetch-envelopes.ts';
@@ -12,7 +12,7 @@ type Found = ReadonlyMap<number, Identified>;
 const UIDS_PER_FETCH = 500;
 const NOTHING: Found = new Map();
 
-/** In the order asked; null where the message is gone, marked `\Deleted`, or its folder was made anew. */
+/** In the order requested; null where the message is gone, marked `\Deleted`, or the UIDVALIDITY of its folder changed. */
 export async function identifyMessages(
   connection: ImapConnection,
   refs: readonly MessageRef[],
@@ -26,7 +26,7 @@ export async function identifyMessages(
   return refs.map((ref) => found.get(placeOf(ref))?.get(ref.uid) ?? null);
 }
 
-/** Opened for writing, as the action that follows needs it. */
+/** Opened for writing, because an action follows. */
 async function identifyGroup(connection: ImapConnection, group: readonly MessageRef[]): Promise<Found> {
   const [first] = group;
   if (first === undefined) return NOTHING;
@@ -36,12 +36,15 @@ async function identifyGroup(connection: ImapConnection, group: readonly Message
     const found = await identifyAsOpen(connection, uids);
     if (uids.every((uid) => found.has(uid))) return found;
   }
-  // Only what the connection has not been told of, or was told is gone, is worth a question whether that is still so.
+  // A command is worth it only for messages that are new to the connection, or reported to it as gone.
   const open = await openListed(connection, folder, 'write');
   return open?.uidValidity === uidValidity ? await identifyUids(connection, uids) : NOTHING;
 }
 
-/** A server may refuse to tell of messages that others removed and that it has not told of yet (EXPUNGEISSUED, RFC 5530). */
+/**
+ * A server may refuse to answer for messages that other clients removed and that it has not reported yet (EXPUNGEISSUED,
+ * RFC 5530).
+ */
 async function identifyAsOpen(connection: ImapConnection, uids: readonly number[]): Promise<Found> {
   return await identifyUids(connection, uids).catch((error: unknown) => {
     if (error instanceof GatewayError && error.code === 'provider_rejected') return NOTHING;

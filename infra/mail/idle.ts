@@ -1,9 +1,9 @@
-/** IDLE (RFC 2177) on one client: the server tells by itself what happens in the open folder. */
+/** IDLE (RFC 2177) on one client: the server reports changes of the open folder unasked. */
 import type { ImapFlow } from 'imapflow';
 
 export class Idle {
   readonly #client: Pick<ImapFlow, 'idle'>;
-  /** The one that neither a command nor the server has ended. */
+  /** The IDLE that neither a command nor the server has ended. */
   #current: object | null = null;
   #isRefused = false;
 
@@ -15,17 +15,17 @@ export class Idle {
     return this.#current !== null;
   }
 
-  /** The server said NO or BAD to it. */
+  /** The server answered it with NO or BAD. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
 
-  /** `onEnd` is called when it ends otherwise than by a command: refused, ended by the server, or with the connection. */
+  /** `onEnd` is called when it ends other than by a command: refused, ended by the server, or with the connection. */
   begin(onEnd: () => void): void {
     const idle = {};
     this.#current = idle;
     const settle = (result: unknown): void => {
-      // After a refusal imapflow would only ask every two minutes.
+      // After a refusal imapflow would only poll every two minutes.
       this.#isRefused = result === false;
       if (this.#current !== idle) return;
       this.#current = null;
@@ -34,7 +34,7 @@ export class Idle {
     this.#client.idle().then(settle, settle);
   }
 
-  /** A command follows, before which imapflow ends it. */
+  /** A command follows, and imapflow ends the IDLE before it. */
   giveUp(): void {
     this.#current = null;
   }

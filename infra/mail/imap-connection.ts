@@ -1,4 +1,4 @@
-/** One IMAP connection: commands bounded in time, at most one folder open, failures typed. */
+/** One IMAP connection: commands bounded in time, at most one folder open, typed failures. */
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type { ServerCapabilities } from '../../commands/ports/mail-port.ts';
 import { askStatus } from './ask-status.ts';
@@ -11,7 +11,7 @@ export interface OpenFolder {
   readonly path: string;
   readonly uidValidity: number;
   readonly exists: number;
-  /** Null when messages arrived whose UIDs are not known yet, or the server does not tell. */
+  /** Null when messages with unknown UIDs arrived, or the server does not report it. */
   readonly uidNext: number | null;
   /** Null = any flag. */
   readonly permanentFlags: ReadonlySet<string> | null;
@@ -24,30 +24,30 @@ export interface ImapConnectionOptions {
   readonly openedAt: number;
   /** The folders of the mailbox as they are known now. */
   readonly folders?: (() => readonly LabelledFolder[]) | undefined;
-  /** Told how each step on the server ended. */
+  /** Called with the outcome of each step on the server. */
   readonly onCommand?: ((outcome: 'done' | 'refused' | 'lost', seconds: number) => void) | undefined;
 }
 
 export class ImapConnection {
   readonly capabilities: ServerCapabilities;
   readonly openedAt: number;
-  /** True once a command succeeded since it was lent: a later break is not the server's idle timeout. */
+  /** True once a command succeeded since the connection was lent: a later break is not the server's idle timeout. */
   hasAnswered = true;
-  /** True once a move was answered with where each message went (COPYUID): what it does not name was not moved. */
+  /** True once a move was answered with each message's new place (COPYUID): a message it does not name was not moved. */
   tellsMoves = false;
-  /** Of whoever has the connection now; throws when a change may not be made any more. */
+  /** Set by the current holder; throws when a change may no longer be made. */
   writeGuard: (() => void) | null = null;
   readonly #client: ImapFlow;
   readonly #idle: Idle;
   readonly #commandTimeoutMs: number;
   readonly #onCommand: ImapConnectionOptions['onCommand'];
   readonly #folders: ImapConnectionOptions['folders'];
-  /** Counted, because what arrives while a scan is answered may not be in that answer. */
+  /** A counter, because a message that arrives during a scan may be missing in its answer. */
   #arrivals = 0;
   #scannedArrivals = 0;
-  /** UIDs below this one were seen by a scan on this connection. */
+  /** A scan on this connection has seen the UIDs below this one. */
   #scannedTo = 0;
-  /** UIDs below this one were in an answer in the open folder. */
+  /** An answer in the open folder has contained the UIDs below this one. */
   #answeredTo = 0;
   #refusal: string | null = null;
   #isFolderDoubted = false;
@@ -77,61 +77,61 @@ export class ImapConnection {
     return this.#client.usable;
   }
 
-  /** The folders a message may lie in at once; null on a server where none lies in two. */
+  /** The folders that can show one message at once; null on a server where a message is in one folder only. */
   get sharedFolders(): readonly LabelledFolder[] | null {
     return this.capabilities.sharesMessages ? (this.#folders?.() ?? []) : null;
   }
 
-  /** True when the server tells by UID what vanished since a state that is known (QRESYNC, RFC 7162). */
+  /** True when the server reports by UID which messages vanished since a known state (QRESYNC, RFC 7162). */
   get reportsVanished(): boolean {
     return this.#client.enabled.has('QRESYNC') && this.highestModseq !== null;
   }
 
-  /** HIGHESTMODSEQ of the open folder as far as it was told (RFC 7162); null where the server keeps none. */
+  /** HIGHESTMODSEQ of the open folder as last reported (RFC 7162); null where the server keeps none. */
   get highestModseq(): bigint | null {
     const { mailbox } = this.#client;
     if (mailbox === false || mailbox.noModseq === true) return null;
     return mailbox.highestModseq ?? null;
   }
 
-  /** Calls `onChange` when something happens in the open folder, `onEnd` when the connection is gone. */
+  /** Calls `onChange` when something changes in the open folder, `onEnd` when the connection is gone. */
   watch(onChange: () => void, onEnd: () => void): void {
     for (const event of ['exists', 'flags'] as const) this.#client.on(event, onChange);
     this.#client.on('expunge', (gone) => {
-      // VANISHED (EARLIER) answers a question (RFC 7162 3.2.10): whoever asked has it, and would ask again for ever.
+      // VANISHED (EARLIER) answers a request (RFC 7162 3.2.10): its sender has it, and would otherwise repeat forever.
       if (!('earlier' in gone && gone.earlier === true)) onChange();
     });
     this.#client.on('close', onEnd);
   }
 
-  /** True while the server tells what happens in the open folder. */
+  /** True while the server reports changes of the open folder. */
   get isListening(): boolean {
     return this.#idle.isOn;
   }
 
-  /** False where the server has no IDLE, or refused it. */
+  /** False where the server does not support IDLE, or refused it. */
   get canListen(): boolean {
     return this.capabilities.idle && !this.#idle.isRefused;
   }
 
-  /** Lets the server tell what happens in the open folder, until the next command; `onEnd` when it ends before that. */
+  /** Makes the server report changes of the open folder until the next command; `onEnd` when that ends earlier. */
   listen(onEnd: () => void): void {
     this.#idle.begin(onEnd);
   }
 
-  /** The next `open` opens the folder anew. It is not closed: CLOSE expunges what others marked as deleted (RFC 9051 6.4.1). */
+  /** The next `open` opens the folder again. Not by CLOSE, which expunges what others marked as deleted (RFC 9051 6.4.1). */
   doubtFolder(): void {
     this.#isFolderDoubted = true;
   }
 
-  /** The response code of the last refused command; imapflow answers `false` where the server said NO. */
+  /** The response code of the last refused command; imapflow returns `false` where the server answered NO. */
   get lastRefusal(): string | null {
     return this.#refusal;
   }
 
   /**
-   * Runs commands on the client. Throws `mailbox_unavailable` when the connection is or gets lost or the time is over
-   * (the connection then ends, as its state is unknown), `provider_rejected` when the server refuses.
+   * Runs commands on the client. Throws `mailbox_unavailable` when the connection is or gets lost or the time is over (the
+   * connection then ends, as its state is unknown), `provider_rejected` when the server refuses.
    */
   async run<T>(
     work: (client: ImapFlow) => Promise<T>,
@@ -148,7 +148,7 @@ export class ImapConnection {
     }, withinMs);
     try {
       const result = await work(this.#client);
-      // Some commands resolve on a dead link (NOOP does): an answer counts only from a living one.
+      // Some commands resolve on a dead link (NOOP does): an answer counts only from a live one.
       this.#assertAlive();
       this.hasAnswered = true;
       ended('done');
@@ -161,7 +161,7 @@ export class ImapConnection {
     }
   }
 
-  /** As `run`, for what changes the mailbox: only when the guard lets it. Throws what the guard throws, too. */
+  /** As `run`, for a change of the mailbox: only when the guard allows it. Also throws what the guard throws. */
   async write<T>(
     work: (client: ImapFlow) => Promise<T>,
     withinMs: number = this.#commandTimeoutMs,
@@ -186,8 +186,8 @@ export class ImapConnection {
   }
 
   /**
-   * Servers without CONDSTORE (Courier) may go on serving a folder that was removed and made again under the UIDVALIDITY it had;
-   * STATUS tells the new one.
+   * Servers without CONDSTORE (Courier) may keep serving a folder that was removed and created again under the same
+   * UIDVALIDITY; STATUS reports the new one.
    */
   async #isAsOpened(client: ImapFlow, { path, uidValidity }: MailboxObject): Promise<boolean> {
     if (this.capabilities.condstore) return true;
@@ -195,14 +195,14 @@ export class ImapConnection {
     return status !== false && status.uidValidity === uidValidity;
   }
 
-  /** Opens a folder unless it is the open one already, which is then left as it was last seen. Throws like `run`. */
+  /** Opens a folder unless it is already open, which then keeps its last seen state. Throws like `run`. */
   async reopen(path: string): Promise<OpenFolder> {
     const { mailbox } = this.#client;
     if (this.isUsable && mailbox !== false && mailbox.path === path) return this.#folder(mailbox);
     return await this.open(path, 'read');
   }
 
-  /** The folder as it was last seen, when it is open for changes; else null. */
+  /** The folder as it was last seen, when it is open for writing; else null. */
   openForWriting(path: string): OpenFolder | null {
     const { mailbox } = this.#client;
     const isOpen = mailbox !== false && mailbox.path === path && mailbox.readOnly !== true;
@@ -216,20 +216,20 @@ export class ImapConnection {
     return mailbox === false ? null : mailbox.path;
   }
 
-  /** True when the folder is open, and not for changes. */
+  /** True when the folder is open for reading only. */
   isOpenForReading(path: string): boolean {
     const { mailbox } = this.#client;
     return mailbox !== false && mailbox.path === path && mailbox.readOnly === true;
   }
 
-  /** True when the folder is open for changes and the server has answered since the connection was lent. */
+  /** True when the folder is open for writing and the server has answered since the connection was lent. */
   isOpenForWriting(path: string): boolean {
     return this.hasAnswered && this.openForWriting(path) !== null;
   }
 
   /**
-   * True when the server has told this connection of messages as new as these: what arrived since is not there for it, whatever
-   * another one has seen (RFC 9051 5.2).
+   * True when the server has reported messages as new as these to this connection: later arrivals do not exist for it, even
+   * if another connection has seen them (RFC 9051 5.2).
    */
   knowsOf(uids: readonly number[]): boolean {
     const { mailbox } = this.#client;
@@ -237,12 +237,12 @@ export class ImapConnection {
     return Math.max(...uids) < known;
   }
 
-  /** These were in an answer in the open folder. */
+  /** Records that an answer in the open folder contained these. */
   noteAnswered(uids: Iterable<number>): void {
     for (const uid of uids) this.#answeredTo = Math.max(this.#answeredTo, uid + 1);
   }
 
-  /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not say. */
+  /** UIDVALIDITY and UIDNEXT without opening; null for the open folder, or when the server does not report them. */
   async status(path: string): Promise<{ readonly uidValidity: number; readonly uidNext: number } | null> {
     const { mailbox } = this.#client;
     if (mailbox !== false && mailbox.path === path) return null;
@@ -252,12 +252,12 @@ export class ImapConnection {
     return { uidValidity: Number(status.uidValidity), uidNext: status.uidNext };
   }
 
-  /** How often messages arrived in the open folder; to be read before a scan and given to `markScanned` after it. */
+  /** How often messages arrived in the open folder; read this before a scan and pass it to `markScanned` after it. */
   get arrivals(): number {
     return this.#arrivals;
   }
 
-  /** What had arrived by then has been scanned: every UID below `uidNext` is known, or its message is gone. */
+  /** Everything that had arrived by then was scanned: every UID below `uidNext` is known, or its message is gone. */
   markScanned(arrivals: number, uidNext: number): void {
     this.#scannedArrivals = arrivals;
     this.#scannedTo = Math.max(this.#scannedTo, uidNext);
@@ -286,7 +286,7 @@ export class ImapConnection {
     };
   }
 
-  /** Says goodbye to the server, without waiting for longer than the client does. */
+  /** Logs out of the server, and waits no longer than the client does. */
   async logOut(): Promise<void> {
     if (!this.isUsable) return;
     await this.#client.logout();

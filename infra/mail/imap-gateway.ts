@@ -33,30 +33,30 @@ export interface MailboxSettings {
 }
 
 export interface ImapGatewayOptions {
-  /** Where a mailbox lies and how to log in, read anew for each connection. May throw a `GatewayError`. */
+  /** Host and login of a mailbox, read again for each connection. May throw a `GatewayError`. */
   readonly loadSettings: LoadSettings<MailboxSettings>;
   readonly guard: EgressGuard;
   readonly log: Log;
-  /** A connection could not be made, or broke. Must not throw. */
+  /** A connection failed to open, or broke. Must not throw. */
   readonly onMailboxTrouble: (mailboxId: string, error: GatewayError) => void;
-  /** A folder is not where the last list had it: it is time for another list. Must not throw. */
+  /** A folder is not where the last list had it: another list is needed. Must not throw. */
   readonly onFolderGone?: (mailboxId: string, path: string) => void;
-  /** A connection was made. Must not throw. */
+  /** A connection was opened. Must not throw. */
   readonly onMailboxHealthy: (mailboxId: string) => void;
-  /** The folders of a mailbox as the directory knows them; needed where one message lies in several. */
+  /** The folders of a mailbox as the directory has them; needed where one message is in several. */
   readonly foldersOf?: (mailboxId: string) => readonly LabelledFolder[];
-  /** Told how each step on a mail server ended. */
+  /** Called with the outcome of each step on a mail server. */
   readonly onCommand?: ImapConnectionOptions['onCommand'];
   /** Connections to the mail server of one mailbox (`contract.md` 15). */
   readonly providerConnections: number;
-  /** Certificates to trust beside the system's, PEM. */
+  /** Certificates to trust in addition to the system's, PEM. */
   readonly extraCertificates?: readonly string[];
   readonly limits?: Partial<MailLimits>;
   /** The index that answers queries where it can; absent = every query is live. */
   readonly queries?: QueryRouterOptions;
 }
 
-/** Before the first event: where no log is known, a wait begins with all there is. */
+/** Before the first event: without a known log, a wait starts with everything there is. */
 const BEFORE_ALL = -1n;
 
 export interface MailLimits {
@@ -66,13 +66,13 @@ export interface MailLimits {
   readonly waitMs: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
-  /** After a refused login nobody tries again for this long, so that no account gets locked. */
+  /** After a refused login no attempt is made for this long, so that no account gets locked. */
   readonly refusedLoginPauseMs: number;
   readonly maxEvaluated: number;
   readonly maxFolderMessages: number;
 }
 
-/** Paused or removed on purpose: no trouble of the mail server. */
+/** Paused or removed on purpose: not a failure of the mail server. */
 const SAYS_NOTHING: ReadonlySet<ErrorCode> = new Set(['conflict', 'not_found']);
 
 const LIMITS: MailLimits = {
@@ -146,9 +146,9 @@ export class ImapGateway implements MailPort {
   }
 
   /**
-   * Borrows a bare connection for a step of the mailbox's worker, from the bulk lane: one of its own where there is room, so that
-   * what callers left open stays open for them. That one is not kept: a worker has seldom something to do, and there are many
-   * of them. The work is to end soon when somebody waits (`isWanted`). Throws as `withMailbox`.
+   * Borrows a bare connection with bulk priority for a step of the mailbox's worker: one of its own where there is room, so
+   * that the folders callers left open stay open. It is not kept: a worker seldom has work, and there are many workers. The
+   * work has to end soon when somebody waits (`isWanted`). Throws as `withMailbox`.
    */
   async withConnection<T>(
     mailboxId: string,
@@ -163,7 +163,7 @@ export class ImapGateway implements MailPort {
     }
   }
 
-  /** The connection of the mailbox's worker, which keeps it and ends it. Throws as `withMailbox`. */
+  /** The connection of the mailbox's worker, which keeps and closes it. Throws as `withMailbox`. */
   async openWatch(mailboxId: string, options: WatchLeaseOptions): Promise<WatchLease> {
     this.#assertOpen();
     return await this.#pool(mailboxId).watch(options);
@@ -191,7 +191,7 @@ export class ImapGateway implements MailPort {
     return Promise.resolve();
   }
 
-  /** Ends every connection at once. Work under way fails; nothing is lent any more. */
+  /** Closes every connection at once. Running work fails; nothing is lent any more. */
   close(): void {
     this.#closed = true;
     for (const pool of this.#pools.values()) pool.end(true);
@@ -240,7 +240,7 @@ export class ImapGateway implements MailPort {
         folders,
       });
     } catch (error) {
-      // Held back, the pool knows whether there are others to wait for.
+      // When the server holds back logins, the pool knows whether there are connections to wait for.
       if (error instanceof GatewayError && !SAYS_NOTHING.has(error.code) && !isHeldBack(error))
         this.#noteTrouble(mailboxId, error);
       throw error;

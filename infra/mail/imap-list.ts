@@ -5,7 +5,7 @@ import type { FolderRole } from '../../commands/values/folder-roles.ts';
 import { askStatus } from './ask-status.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
-/** RFC 6154 and RFC 8457 attributes; imapflow gives the same words for folders it knows by name. */
+/** RFC 6154 and RFC 8457 attributes; imapflow uses the same values for folders it recognises by name. */
 const ROLE_OF: Readonly<Record<string, FolderRole>> = {
   '\\inbox': 'inbox',
   '\\drafts': 'drafts',
@@ -18,13 +18,13 @@ const ROLE_OF: Readonly<Record<string, FolderRole>> = {
   '\\all': 'all_mail',
 };
 
-/** Every folder that exists, INBOX first. Counts come with the list where the server offers LIST-STATUS. */
+/** Every existing folder, INBOX first. Counts come with the list where the server offers LIST-STATUS. */
 export async function listFolders(connection: ImapConnection): Promise<readonly FolderListing[]> {
   const query = { messages: true, unseen: true, uidValidity: true };
   return listingsOf(await listWith(connection, query, staying));
 }
 
-/** How a folder that can hold messages is numbered, and how far it has come. */
+/** UIDVALIDITY and counts of a folder that can hold messages. */
 export interface FolderStatus {
   readonly path: string;
   readonly uidValidity: number;
@@ -34,12 +34,12 @@ export interface FolderStatus {
   readonly highestModseq: bigint | null;
 }
 
-/** Called between two commands of a list; answers with the connection to go on with. What it throws ends the list. */
+/** Called between two commands of a list; returns the connection to continue with. An error thrown by it ends the list. */
 export type Between = (connection: ImapConnection) => Promise<ImapConnection>;
 
 const staying: Between = (connection) => Promise.resolve(connection);
 
-/** As `listFolders`, and the numbers by which a change is noticed without opening the folder. */
+/** As `listFolders`, with the numbers that show a change without opening the folder. */
 export async function listStatuses(
   connection: ImapConnection,
   between: Between = staying,
@@ -54,7 +54,7 @@ export async function listStatuses(
   return { listing: listingsOf(listed), statuses };
 }
 
-/** Without LIST-STATUS (RFC 5819) a command for each folder, each with its own time. */
+/** Without LIST-STATUS (RFC 5819) each folder needs a command, each with its own timeout. */
 async function listWith(
   connection: ImapConnection,
   statusQuery: StatusQuery,
@@ -64,7 +64,7 @@ async function listWith(
   if (tellsStatus) return await connection.run((client) => client.list({ statusQuery }));
   const listed = await connection.run((client) => client.list());
   let current = connection;
-  // INBOX, the first, is asked last: it may be looked at meanwhile, and is to be compared with numbers as new.
+  // INBOX is listed first and its status is read last: it may be polled meanwhile, and must be compared with counts as new.
   for (const folder of listed.filter(({ flags }) => !hasFlag(flags, '\\noselect')).toReversed()) {
     current = await between(current);
     const status = await current.run((client) => askStatus(client, folder.path, statusQuery));

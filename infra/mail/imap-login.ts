@@ -1,4 +1,4 @@
-/** One logged-in IMAP client: guarded, never silently plain, with errors that say what to do. */
+/** One logged-in IMAP client: guarded, never silently unencrypted, with errors that say what to do. */
 import { ImapFlow } from 'imapflow';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { HostSettings, MailLogin, ServerCapabilities } from '../../commands/ports/mail-port.ts';
@@ -7,18 +7,18 @@ import { connectError } from './mail-errors.ts';
 
 export interface LoginOptions {
   readonly guard: EgressGuard;
-  /** More certificates to trust, PEM; the system's own stay. */
+  /** Certificates to trust in addition to the system's, PEM. */
   readonly extraCertificates: readonly string[];
   /** For connecting and for the greeting, each. */
   readonly connectTimeoutMs: number;
 }
 
-/** A silent link is noticed by the command timeout; this ends links nobody asks anything of. */
+/** The command timeout detects a silent link; this closes links without commands. */
 const SOCKET_TIMEOUT_MS = 5 * 60_000;
 const MAX_LITERAL_BYTES = 64 * 1024 * 1024;
 const MAX_RESPONSE_BYTES = 96 * 1024 * 1024;
 
-/** Refuses a plain connection to anything but this machine. Throws `target_blocked`. */
+/** Refuses an unencrypted connection to anything but this machine. Throws `target_blocked`. */
 export function assertPlainIsLocal(settings: HostSettings, target: VettedTarget): void {
   if (settings.security !== 'none' || target.isLoopback) return;
   throw new GatewayError(
@@ -28,11 +28,11 @@ export function assertPlainIsLocal(settings: HostSettings, target: VettedTarget)
   );
 }
 
-/** TLS options of both clients: the system's certificates and, where configured, some more. */
+/** TLS options of both clients: the system's certificates and, where configured, additional ones. */
 export const tlsOptions = (extraCertificates: readonly string[]): { ca?: string[] } =>
   extraCertificates.length === 0 ? {} : { ca: [...extraCertificates] };
 
-/** A client that has not connected yet, and never connects to another address than the vetted one. */
+/** A client that has not connected yet and connects only to the vetted address. */
 export function clientFor(
   settings: HostSettings,
   login: MailLogin,
@@ -43,14 +43,14 @@ export function clientFor(
     host: target.address,
     port: settings.port,
     secure: settings.security === 'tls',
-    // Left open, imapflow would stay plain when the server hides STARTTLS.
+    // Left undefined, imapflow would stay unencrypted when the server hides STARTTLS.
     doSTARTTLS: settings.security === 'starttls',
     ...(target.servername === undefined ? {} : { servername: target.servername }),
     auth: authOf(login),
     tls: tlsOptions(options.extraCertificates),
     logger: false,
     disableAutoIdle: true,
-    // What vanished is told by UID (RFC 7162); by sequence number it could not be told apart.
+    // Vanished messages are reported by UID (RFC 7162); sequence numbers could not be mapped.
     qresync: true,
     disableCompression: true,
     // Its answers differ (ESEARCH, no LSUB) and bring nothing the gateway needs.
@@ -62,20 +62,20 @@ export function clientFor(
     maxLiteralSize: MAX_LITERAL_BYTES,
     maxResponseSize: MAX_RESPONSE_BYTES,
   });
-  // Without a listener a link that drops while idle would end the process.
+  // Without a listener, a link that drops while idle would end the process.
   client.on('error', () => undefined);
   return client;
 }
 
-/** With a token imapflow picks OAUTHBEARER (RFC 7628) where offered, else XOAUTH2, and never sends it as a password. */
+/** With a token, imapflow picks OAUTHBEARER (RFC 7628) where offered, else XOAUTH2, and never sends it as a password. */
 const authOf = (login: MailLogin): { user: string; pass: string } | { user: string; accessToken: string } =>
   login.kind === 'oauth2'
     ? { user: login.username, accessToken: login.accessToken }
     : { user: login.username, pass: login.password };
 
 /**
- * Connects and logs in. Throws `target_blocked`, `mailbox_unavailable` or `mailbox_auth_failed`. The whole of it takes
- * at most `loginTimeoutMs`.
+ * Connects and logs in, in at most `loginTimeoutMs`. Throws `target_blocked`, `mailbox_unavailable` or
+ * `mailbox_auth_failed`.
  */
 export async function logIn(
   settings: HostSettings,
@@ -100,7 +100,7 @@ export async function logIn(
   }
 }
 
-/** Of a client that is logged in: some servers tell more then. */
+/** The capabilities (RFC 9051 6.1.1) of a logged-in client: some servers report more after the login. */
 export function capabilitiesOf(client: ImapFlow): ServerCapabilities {
   const names = [...client.capabilities.keys()].map((name) => name.toUpperCase()).sort();
   const has = new Set(names);

@@ -1,4 +1,4 @@
-/** A mailbox as borrowed for one operation or query: the port's methods on one connection of the pool. */
+/** A mailbox as borrowed for one operation or query: the port's methods on one pooled connection. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type {
   ActionOutcome,
@@ -111,7 +111,7 @@ export class ImapSession implements MailSession {
     return this.#read((connection) => folderStatus(connection, folder));
   }
 
-  /** What the server says of each folder without opening it; null for one that is gone. */
+  /** The status of each folder without opening it; null for one that is gone. */
   countsOf(folders: readonly FolderRef[]): Promise<readonly (FolderCounts | null)[]> {
     return this.#read(async (connection) => {
       const counts: (FolderCounts | null)[] = [];
@@ -149,7 +149,7 @@ export class ImapSession implements MailSession {
     at: Date,
   ): Promise<{ readonly uidValidity: number; readonly uid: number } | null> {
     return this.#inTurn(async () => {
-      // A kept connection that is dead is found out by a read, which may be repeated.
+      // A read, which may be repeated, detects a dead idle connection.
       await this.#retrying((connection) => connection.run((client) => client.noop()));
       const { connection } = this.#lease;
       return await this.#guarded(() => appendMessage(connection, folder, raw, { flags, at }));
@@ -160,7 +160,7 @@ export class ImapSession implements MailSession {
     return this.#act({ folder, uidValidity, uids }, prepareExpunge);
   }
 
-  /** Preparing only reads; the prepared change runs once, and a break in it is an outcome, not an error. */
+  /** Preparing only reads. The prepared change runs once, and a break in it is an outcome, not an error. */
   #act(
     target: ActionTarget,
     prepare: (connection: ImapConnection, target: ActionTarget) => Promise<() => Promise<Outcomes>>,
@@ -192,8 +192,8 @@ export class ImapSession implements MailSession {
   }
 
   /**
-   * Reads again on a new connection, once, when the one lent was a kept one that the server had ended meanwhile: it
-   * has not answered anything since it was lent.
+   * Retries a read once on a new connection when the lent one was idle and the server had closed it meanwhile: it has not
+   * answered since it was lent.
    */
   async #retrying<T>(work: (connection: ImapConnection) => Promise<T>): Promise<T> {
     const { connection } = this.#lease;
@@ -214,8 +214,8 @@ export class ImapSession implements MailSession {
 }
 
 /**
- * The outcome of an action that could not even be prepared. Its caller has recorded the intent already, and other
- * actions of the same operation may have run: a lost connection is settled by looking, as any other.
+ * The outcome of an action that could not be prepared. The caller has already recorded the intent, and other actions of the
+ * same operation may have run: a lost connection is reconciled like any other.
  */
 function outcomeOf(error: unknown): ActionOutcome | null {
   if (!(error instanceof GatewayError) || error.code === 'operation_unsupported') return null;
@@ -223,12 +223,13 @@ function outcomeOf(error: unknown): ActionOutcome | null {
   return isRefused ? rejected(error.message) : UNKNOWN;
 }
 
-/** 25 MiB over a slow line take longer than a command may; at 1 Mbit/s this is enough for them. */
+/** 25 MiB over a slow line take longer than a command may; this is enough at 1 Mbit/s. */
 const APPEND_TIMEOUT_MS = 240_000;
 
 /**
- * Where it lies now; null when the server does not tell (no UIDPLUS, RFC 4315). A folder that is open for reading is opened for
- * changes before: some servers (Courier) take no message into one that is open by EXAMINE. Throws like `ImapConnection.write`.
+ * Returns the new place; null when the server does not report it (no UIDPLUS, RFC 4315). A folder open for reading is
+ * opened for writing first: some servers (Courier) accept no message into a folder that is open by EXAMINE. Throws like
+ * `ImapConnection.write`.
  */
 export async function appendMessage(
   connection: ImapConnection,
@@ -269,7 +270,7 @@ export async function readBytes(
   path: string | null,
   { offset, length }: { readonly offset: number; readonly length: number },
 ): Promise<Uint8Array | null> {
-  // After the first piece the folder is known to be there, and a UID that is gone meanwhile says so itself.
+  // After the first piece the folder is known to exist, and a UID that vanishes reports so itself.
   const open =
     offset > 0 ? await connection.reopen(folder.path) : await openListed(connection, folder, 'read');
   if (open?.uidValidity !== uidValidity) return null;

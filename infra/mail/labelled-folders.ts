@@ -1,15 +1,15 @@
-/** Gmail shows one message in a folder per label: which folders those are (X-GM-EXT-1, Google's "IMAP extensions"). */
+/** Gmail shows one message in a folder per label: finds those folders (X-GM-EXT-1, Google's "IMAP extensions"). */
 import type { FetchMessageObject } from 'imapflow';
 import type { MailboxEntry } from '../../commands/ports/directory.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { FOLDER_ROLES, type FolderRole } from '../../commands/values/folder-roles.ts';
 
-/** A folder of the mailbox with the role that the server itself gives it. */
+/** A folder of the mailbox with the role that the server itself assigns. */
 export interface LabelledFolder extends FolderRef {
   readonly role: FolderRole | null;
 }
 
-/** Folders that can hold messages; a role that a person mapped says nothing of labels. */
+/** Folders that can hold messages; a role that a person mapped does not concern labels. */
 export const labelledFolders = ({
   folders,
   detectedRoles,
@@ -22,7 +22,7 @@ export const labelledFolders = ({
       role: FOLDER_ROLES.find((role) => detectedRoles[role] === number) ?? null,
     }));
 
-/** Labels of the system, in lower case; any other label is the path of its folder. */
+/** System labels, in lower case; any other label is the path of its folder. */
 const ROLE_OF_LABEL: Readonly<Record<string, FolderRole>> = {
   '\\inbox': 'inbox',
   '\\sent': 'sent',
@@ -33,12 +33,12 @@ const ROLE_OF_LABEL: Readonly<Record<string, FolderRole>> = {
   '\\important': 'important',
 };
 
-/** What lies in one of these lies nowhere else. */
+/** A message in one of these is in no other folder. */
 const ALONE: ReadonlySet<FolderRole | null | undefined> = new Set(['trash', 'junk']);
 
 type Shared = Pick<FetchedMessage, 'providerId' | 'alsoIn'>;
 
-/** The provider's id of a fetched message and the other folders it lies in; nothing for a server without the extension. */
+/** The provider's id of a fetched message and the other folders it is in; nothing for a server without the extension. */
 export function sharedBy(
   folders: readonly LabelledFolder[] | null,
   { emailId, labels = new Set() }: FetchMessageObject,
@@ -49,7 +49,7 @@ export function sharedBy(
   return { providerId: emailId, alsoIn: othersOf(folders, labels, folder) };
 }
 
-/** The label of the folder itself may be told or left out; All Mail has none. */
+/** The label of the folder itself may be reported or omitted; All Mail has none. */
 function othersOf(
   folders: readonly LabelledFolder[],
   labels: ReadonlySet<string>,

@@ -1,7 +1,10 @@
-/** What an IMAP or SMTP client's failure means to the gateway. Server texts stay out of messages: they may hold addresses. */
+/**
+ * Maps failures of the IMAP and SMTP clients to errors of the gateway. Server texts stay out of messages: they may contain
+ * addresses.
+ */
 import { GatewayError } from '../../commands/values/errors.ts';
 
-/** What the clients put on their errors; everything may be missing. */
+/** Fields the clients set on their errors; all optional. */
 interface ClientError {
   readonly code?: unknown;
   readonly authenticationFailed?: unknown;
@@ -30,8 +33,8 @@ export const commandTimeout = (): GatewayError =>
   unavailable('timeout', 'The mail server did not answer in time; try again.');
 
 /**
- * True when the server says itself that it refuses these credentials. A connection limit or an overloaded server also
- * sets `authenticationFailed` (imapflow), so that alone proves nothing.
+ * True when the server itself says that it rejects these credentials. A connection limit or an overloaded server also sets
+ * `authenticationFailed` (imapflow), so that flag alone proves nothing.
  */
 const isDefiniteRefusal = ({ authenticationFailed, serverResponseCode, oauthError }: ClientError): boolean =>
   authenticationFailed === true &&
@@ -62,7 +65,7 @@ export function connectError(error: unknown): GatewayError {
   return unavailable(reason, MESSAGES[reason], error);
 }
 
-/** The server lets nobody in just now: too many connections of the user, say, or too busy. */
+/** The server accepts no login at the moment, for example because of too many connections of the user or load. */
 export const isHeldBack = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && error.details['reason'] === HELD_BACK;
 
@@ -115,11 +118,11 @@ const REFUSALS: Readonly<Record<string, string>> = {
   READONLY: 'The folder can only be read.',
 };
 
-/** What a refusal says, in our own words. */
+/** The text for a refusal, in the gateway's own words. */
 export const refusalText = (code: string | null): string =>
   (code === null ? undefined : REFUSALS[code]) ?? 'The mail server refused the command.';
 
-/** A failed command on an open connection: a refusal is `provider_rejected`, all else a lost connection. */
+/** A failed command on an open connection: a refusal is `provider_rejected`, anything else a lost connection. */
 export function commandError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (!isRefusal(error)) return connectionLost(error);

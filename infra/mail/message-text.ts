@@ -12,17 +12,17 @@ import type { ImapConnection } from './imap-connection.ts';
 import { readSource } from './source-text.ts';
 import { inPieces, uidSet } from './uid-set.ts';
 
-/** Encoded bytes read for one answer, shared by its messages; a single message may have all of it. */
+/** Encoded bytes read for one answer, shared by its messages; a single message may use all of it. */
 const BYTES_PER_ANSWER = 16 * 1024 * 1024;
 /** A character takes at most four bytes, and base64 a third more. */
 const BYTES_PER_CHAR = 6;
-/** More of HTML is never shown, see `MAX_HTML_CHARS`. */
+/** More HTML than this is never shown, see `MAX_HTML_CHARS`. */
 const BYTES_PER_HTML = MAX_HTML_CHARS * BYTES_PER_CHAR;
 /** Messages whose parts are held in memory at once. */
 const AT_ONCE = 10;
-/** An alternative that turns out blank is replaced by the next one, this often. */
+/** How often a blank alternative is replaced by the next one. */
 const MOST_CHOICES = 3;
-/** Spaces and characters without width: what newsletters put where the text should be. */
+/** Spaces and zero-width characters: what newsletters put in place of text. */
 const BLANK = /^[\s\u00ad\u034f\u200b-\u200f\u2060\ufeff]*$/;
 
 /** How much text is wanted, and from which alternative. */
@@ -35,11 +35,11 @@ export interface TextRequest {
 interface DecodedPart {
   readonly isHtml: boolean;
   readonly text: string;
-  /** Encoded bytes of the part for each that was read; 1 = all of them. */
+  /** Encoded bytes of the part per byte that was read; 1 = all of them. */
   readonly ratio: number;
   /** No request reads more of it. */
   readonly isMost: boolean;
-  /** The server told of it and gave nothing, or less than it told of. */
+  /** The server reported the part and returned nothing, or less than reported. */
   readonly lacks: 'nothing' | 'some' | 'all';
 }
 
@@ -48,7 +48,7 @@ interface WantedPart {
   readonly part: TextPart;
 }
 
-/** The parts one message is read by. */
+/** The parts that one message is read from. */
 interface Choice {
   readonly uid: number;
   readonly parts: readonly TextPart[];
@@ -56,9 +56,9 @@ interface Choice {
 }
 
 /**
- * The text of each message by UID, cut at `chars`; of HTML as the source it is not cut. Of a part that is longer than what
- * may be read `totalChars` is an estimate. Bytes the server did not give are asked for again; what it still keeps back makes
- * a text `isMissing`. Throws like `ImapConnection.run`.
+ * The text of each message by UID, cut at `chars`; HTML as the source is not cut. For a part longer than the read limit,
+ * `totalChars` is an estimate. Bytes that the server did not return are fetched again; if they are still missing, the text
+ * is `isMissing`. Throws like `ImapConnection.run`.
  */
 export async function fetchTexts(
   connection: ImapConnection,
@@ -94,7 +94,7 @@ async function fetchStructures(connection: ImapConnection, uids: readonly number
   return new Map(fetched.flatMap(({ uid, bodyStructure }) => (bodyStructure ? [[uid, bodyStructure]] : [])));
 }
 
-/** Reads what each message is read by; where that is blank, the alternative to it. */
+/** Reads the text parts of each message; where they are blank, the alternative. */
 async function chosenParts(
   reader: PartReader,
   structures: Structures,
@@ -133,7 +133,7 @@ function choiceOf(
   return { uid, parts: substitutes, notes: substitutes.length > 0 ? ['attached_text'] : [] };
 }
 
-/** Parts read once, however often they are asked for. */
+/** Caches parts, so that each is read once. */
 class PartReader {
   readonly #connection: ImapConnection;
   readonly #maxBytes: number;
@@ -154,7 +154,7 @@ class PartReader {
     return BLANK.test(part.isHtml ? withoutTags(part.text) : part.text);
   }
 
-  /** Messages whose text is at the same place are fetched together. Throws like `ImapConnection.run`. */
+  /** Messages with their text in the same part are fetched together. Throws like `ImapConnection.run`. */
   async read(wanted: readonly WantedPart[]): Promise<void> {
     const unread = wanted.filter((each) => !this.#decoded.has(keyOf(each)));
     const alike = ({ part }: WantedPart): string => `${part.part} ${part.contentType}`;
@@ -176,10 +176,10 @@ class PartReader {
 
 const keyOf = ({ uid, part }: WantedPart): string => `${String(uid)}/${part.part}`;
 
-/** What is left of short HTML that shows nothing; a picture is something. */
+/** Short HTML without visible text counts as blank; a picture is visible. */
 function withoutTags(html: string): string {
   if (html.length > 10_000) return html;
-  // Behind the last `>` no tag ends: each `<` there would be looked at up to the end of the text.
+  // After the last `>` no tag can end: each `<` there would scan to the end of the text.
   const end = html.lastIndexOf('>') + 1;
   const text = html.slice(0, end).replaceAll(/<(?!img\b)[^>]*>/gi, '') + html.slice(end);
   return text.replaceAll('&nbsp;', ' ');
@@ -203,7 +203,7 @@ const wholePart = ({ text, isHtml }: { readonly text: string; readonly isHtml: b
   lacks: 'nothing',
 });
 
-/** All parts as one text, or as one HTML where that was asked for and there is any. */
+/** All parts as one text, or as one HTML where that was requested and exists. */
 async function textOf(
   parts: readonly DecodedPart[],
   known: readonly TextNote[],
@@ -244,7 +244,7 @@ const COUNTED = ['hiddenChars', 'smallChars', 'faintChars'] as const;
 type Readable = Pick<ReadHtml, 'content' | 'isCut' | 'isUnreadable' | (typeof COUNTED)[number]>;
 const PLAIN = { hiddenChars: 0, smallChars: 0, faintChars: 0, isCut: false };
 
-/** What style makes of the text of all parts; what does not happen is left out. */
+/** The effects of style on the text of all parts; absent where there are none. */
 const countsOf = (parts: readonly Readable[]): Pick<FetchedText, (typeof COUNTED)[number]> =>
   Object.fromEntries(
     COUNTED.flatMap((name) => {
@@ -258,7 +258,7 @@ const readable = async ({ isHtml, text }: DecodedPart): Promise<Readable> =>
 
 type Length = Pick<FetchedText, 'truncated' | 'totalChars' | 'isCutOff'>;
 
-/** Beyond what may ever be read there is nothing to continue with: the text then ends where reading ends. */
+/** Beyond the read limit nothing can be continued: the text then ends where reading ends. */
 function lengthOf(parts: readonly DecodedPart[], read: number): Length {
   const cut = parts.filter((part) => part.ratio > 1);
   const ratio = Math.max(1, ...cut.map((part) => part.ratio));

@@ -1,11 +1,11 @@
-/** Opening folders that may be gone from the server since the directory learned of them. */
+/** Opens folders that may have disappeared from the server since the directory learned of them. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { FolderRef } from '../../commands/mail/message.ts';
 import type { ImapConnection, OpenFolder, OpenMode } from './imap-connection.ts';
 import { refusalCode } from './mail-errors.ts';
 import { isRefusedSearch } from './search-uids.ts';
 
-/** The folder, open; null when it is no longer on the server. Throws like `ImapConnection.open` for all else. */
+/** Opens the folder; null when it is no longer on the server. Throws like `ImapConnection.open` for any other error. */
 export async function openIfThere(
   connection: ImapConnection,
   path: string,
@@ -19,7 +19,10 @@ export async function openIfThere(
   }
 }
 
-/** The folder is not where the last list had it: renamed or removed since. The next list, which follows at once, tells which. */
+/**
+ * The folder is not where the last list had it: renamed or removed since. The next list, which follows at once, shows
+ * which.
+ */
 export class FolderGone extends GatewayError {
   readonly path: string;
 
@@ -39,8 +42,8 @@ export class FolderGone extends GatewayError {
 const RETRY_SECONDS = 2;
 
 /**
- * The folder, open, for who would otherwise take what is not known for nothing. Null when the last list knew already that it is
- * gone. Throws `FolderGone`, and as `openIfThere`.
+ * Opens the folder for callers that must not mistake an unknown folder for an empty one. Null when the last list already
+ * had it as gone. Throws `FolderGone`, and as `openIfThere`.
  */
 export async function openListed(
   connection: ImapConnection,
@@ -53,7 +56,10 @@ export async function openListed(
   return open;
 }
 
-/** What a refused command means: some servers (Cyrus) refuse all in a folder that was renamed or removed while it was open. */
+/**
+ * What a refused command means: some servers (Cyrus) refuse every command in a folder that was renamed or removed while
+ * open.
+ */
 export async function refusalIn(connection: ImapConnection, error: unknown): Promise<unknown> {
   const path = connection.openPath;
   const isRefused =
@@ -63,7 +69,7 @@ export async function refusalIn(connection: ImapConnection, error: unknown): Pro
   return new FolderGone(path, error);
 }
 
-/** A server that refuses without saying why (RFC 5530 codes are optional) is asked whether the folder exists. */
+/** Asks a server that refuses without a reason (RFC 5530 codes are optional) whether the folder exists. */
 async function isGone(connection: ImapConnection, path: string, error: unknown): Promise<boolean> {
   if (!(error instanceof GatewayError) || error.code !== 'provider_rejected') return false;
   const code = refusalCode(error.cause);

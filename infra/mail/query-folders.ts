@@ -1,4 +1,4 @@
-/** A query while it runs: its folders searched, and messages fetched from them wherever they lie. */
+/** A running query: searches its folders and fetches messages from them. */
 import type { Keyset, MailQuery } from '../../commands/mail/query.ts';
 import type { FetchedMessage, FolderRef } from '../../commands/mail/message.ts';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -20,14 +20,14 @@ export interface QueryDeps {
   readonly connection: ImapConnection;
   readonly mailboxId: string;
   readonly dates: ReceivedDatesCache;
-  /** Messages fetched to check what the server cannot (`contract.md` 4). */
+  /** Messages fetched to check conditions that the server cannot (`contract.md` 4). */
   readonly maxEvaluated: number;
   readonly threads: FindThreads;
 }
 
 export interface Searched {
   readonly searched: SearchedFolder;
-  /** Null when they were not asked for. */
+  /** Null when they were not requested. */
   readonly dates: ReceivedDates | null;
 }
 
@@ -46,11 +46,11 @@ export class QueryFolders {
     this.query = query;
     this.#numbers = query.folders.map(({ number }) => number);
     const { sharesMessages } = deps.connection.capabilities;
-    // Whether a message is at home in the folder only its labels tell.
+    // Only the labels of a message tell its canonical folder.
     this.plan = sharesMessages && query.folders.length > 1 ? { ...plan, isExact: false } : plan;
   }
 
-  /** How many more messages may be fetched to check them. */
+  /** How many more messages may be fetched to be checked. */
   get evaluationsLeft(): number {
     return this.plan.isExact ? Infinity : this.#deps.maxEvaluated - this.#evaluated;
   }
@@ -84,7 +84,7 @@ export class QueryFolders {
     return { searched, dates: received };
   }
 
-  /** The messages at these places that match, in the order of the places. Counts what has to be checked. */
+  /** The messages at these places that match, in the order of the places. Counts those that have to be checked. */
   async hits(places: readonly Place[], depth: Depth): Promise<readonly FetchedMessage[]> {
     if (!this.plan.isExact) this.#evaluated += places.length;
     const ids = threadIdsOf(this.plan.filter);
@@ -104,7 +104,7 @@ export class QueryFolders {
     });
   }
 
-  /** A page at the depth and with the text that was asked for; without what vanished meanwhile. */
+  /** A page at the requested depth and with the requested text; omits messages that vanished meanwhile. */
   async complete(page: readonly FetchedMessage[], fetchedDepth: Depth): Promise<readonly FetchedMessage[]> {
     const { depth, textChars, bodySource = 'plain' } = this.query;
     const places = page.map(({ ref }) => ({ folderNumber: ref.folder.number, uid: ref.uid }));
@@ -126,7 +126,7 @@ export class QueryFolders {
     return places.flatMap((place) => fetched.get(placeKey(place)) ?? []);
   }
 
-  /** The messages with their threads, and what the ids are now; as they are while the index is not complete. */
+  /** The messages with their threads, and the current ids; unchanged while the index is not complete. */
   async #inThreads(
     messages: readonly FetchedMessage[],
     depth: Depth,
@@ -154,7 +154,7 @@ export class QueryFolders {
     });
   }
 
-  /** Runs `work` in each folder, open; a folder made anew under the same path holds none of these messages. */
+  /** Runs `work` in each folder, opened; a folder with a changed UIDVALIDITY holds none of these messages. */
   async #perFolder(
     places: readonly Place[],
     work: (searched: SearchedFolder, uids: readonly number[]) => Promise<void>,
@@ -178,7 +178,7 @@ export const placeOf = ({ ref }: FetchedMessage): Place => ({
 });
 export const placeKey = ({ folderNumber, uid }: Place): string => `${String(folderNumber)}/${String(uid)}`;
 
-/** Why a filter needs more than the gateway may fetch for it. */
+/** Why a filter needs more messages than the gateway may fetch for it. */
 export const tooWide = (limit: number): GatewayError =>
   new GatewayError(
     'filter_unsupported',

@@ -1,4 +1,4 @@
-/** How a filter is answered: what the server searches, what is left to check, and how much must be fetched for it. */
+/** How a filter is answered: what the server searches, what remains to be checked, and how much must be fetched for it. */
 import type { SearchObject } from 'imapflow';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { type LeafKey, leafKeys, type ServerLeaf, serverLeaves } from '../../commands/mail/matches.ts';
@@ -58,7 +58,7 @@ const allKeys = (filter: Filter): readonly LeafKey[] => [
   ...groupsOf(filter).flatMap(allKeys),
 ];
 
-/** Dates are exact only at the top, where the window holds them; a search knows days. */
+/** Dates are exact only at the top, where the window applies them; a search has day precision. */
 function isExact(filter: Filter, isTop: boolean): boolean {
   const own = leafKeys(filter).every((key) => {
     if (key === 'keyword' || key === 'not_keyword') return isAtom(filter[key] ?? '');

@@ -1,5 +1,5 @@
 /**
- * (INTERNALDATE, UID) of every message of a folder, kept in memory: the order of a list without fetching the folder.
+ * (INTERNALDATE, UID) of every message of a folder, cached in memory: the order of a list without fetching the folder.
  * Snapshots are immutable, so connections of one mailbox share them.
  */
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -57,8 +57,8 @@ export class ReceivedDatesCache {
   }
 
   /**
-   * UIDs only grow: once nothing the connection has seen lies beyond what is cached, that holds every message it sees. An
-   * equal count then means that none is gone, or that one is gone here which another connection still shows.
+   * UIDs only grow: if nothing the connection has seen is newer than the cache, the cache holds every message it sees. An
+   * equal count then means that none is gone, or that one is gone here that another connection still shows.
    */
   async #update(
     connection: ImapConnection,
@@ -110,7 +110,7 @@ async function append(
   known: ReceivedDates,
 ): Promise<ReceivedDates> {
   const { arrivals } = connection;
-  // `n:*` always holds the last message, also when its UID is below n (RFC 3501 6.4.8).
+  // `n:*` always includes the last message, even when its UID is below n (RFC 3501 6.4.8).
   const fetched = folder.exists === 0 ? [] : await fetchPairs(connection, `${String(known.scannedTo)}:*`);
   const fresh = fetched.filter(({ uid }) => uid >= known.scannedTo);
   const grown =
@@ -126,7 +126,7 @@ function keepOnly(dates: ReceivedDates, folder: OpenFolder, present: ReadonlySet
     folder,
     pairsOf(dates).filter(({ uid }) => present.has(uid)),
   );
-  // What this connection does not see yet must not count as scanned.
+  // Messages this connection does not see yet must not count as scanned.
   return { ...found, scannedTo: Math.min(dates.scannedTo, Math.max(found.scannedTo, folder.uidNext ?? 0)) };
 }
 

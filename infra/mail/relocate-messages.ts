@@ -38,7 +38,7 @@ export async function prepareMove(
     );
   }
   const isOpen = connection.isOpenForWriting(target.folder.path) && connection.knowsOf(target.uids);
-  // Where the target may have the message already, it may be left out of what COPYUID tells.
+  // If the target may already have the message, COPYUID may omit it.
   const willTell = move && connection.tellsMoves && isOpen && !connection.capabilities.sharesMessages;
   const prepared = await (willTell ? prepareWithoutLooking : prepareAction)(connection, target);
   if (prepared === null) return () => Promise.resolve(allMissing(target.uids));
@@ -82,7 +82,7 @@ async function moveWithMove(
   connection.tellsMoves ||= settled.size > 0;
   const open = present.filter((uid) => !settled.has(uid));
   if (open.length === 0) return;
-  // Without COPYUID, or after a refusal half-way, only a look tells what is still there.
+  // Without COPYUID, or after a refusal half-way, only a fetch shows which messages still exist.
   const still = await presentUids(connection, open);
   for (const uid of open) {
     if (still.has(uid)) settled.set(uid, refusal);
@@ -135,12 +135,12 @@ async function copyPresent(
   noteArrivals(result, present, settled);
   const isReported = result.uidMap !== undefined && !connection.capabilities.sharesMessages;
   for (const uid of present.filter((each) => !settled.has(each))) {
-    // COPYUID names every message copied: another one went away in between.
+    // COPYUID names every message copied: a missing one vanished in between.
     settled.set(uid, isReported ? MISSING : { outcome: 'done', newUid: null, newUidValidity: null });
   }
 }
 
-/** COPYUID (RFC 4315) says of each message where it went. */
+/** COPYUID (RFC 4315) gives the new place of each message. */
 function noteArrivals(result: CopyResponseObject, present: readonly number[], settled: Outcomes): void {
   const { uidMap, uidValidity } = result;
   for (const uid of present) {
@@ -153,12 +153,12 @@ function noteArrivals(result: CopyResponseObject, present: readonly number[], se
 }
 
 /**
- * Where messages went on a server that may have had them there already: what it does not tell (COPYUID, RFC 4315) is found
- * by the provider's id, which a message keeps in every folder (X-GM-MSGID).
+ * The new places of messages on a server that may have had them in the target already: places that COPYUID (RFC 4315) omits
+ * are found by the provider's id, which a message keeps in every folder (X-GM-MSGID).
  */
 export type ProviderIds = ReadonlyMap<number, string>;
 
-/** The provider's ids of messages in the open folder, by UID; none where no message lies in two. Throws like `run`. */
+/** The provider's ids of messages in the open folder, by UID; none where no message is in two folders. Throws like `run`. */
 export async function providerIdsOf(
   connection: ImapConnection,
   uids: readonly number[],
@@ -174,7 +174,7 @@ export async function providerIdsOf(
   );
 }
 
-/** Adds the new places of what is done and was not told. Throws like `run`; what is settled stays so. */
+/** Adds the missing new places of messages that are done. Throws like `run`; existing outcomes stay. */
 export async function findShared(
   connection: ImapConnection,
   destination: FolderRef,

@@ -1,15 +1,15 @@
-/** Logging in with a token that may have ended before its time: it is renewed once, then the refusal counts. */
+/** Login with an access token that may have expired early: it is renewed once, then the refusal counts. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { MailLogin } from '../../commands/ports/mail-port.ts';
 import { SubmissionFailure } from '../../commands/ports/submission-port.ts';
 
-/** Settings of a mailbox by its id; `refused` is the login the server just turned away. */
+/** Settings of a mailbox by its id; `refused` is the login that the server just rejected. */
 export type LoadSettings<Settings extends { readonly login: MailLogin }> = (
   mailboxId: string,
   refused?: MailLogin,
 ) => Promise<Settings>;
 
-/** Runs `attempt` with the mailbox's settings; once more when the server refuses an access token. Throws as both do. */
+/** Runs `attempt` with the mailbox's settings; once more when the server rejects an access token. Throws as both do. */
 export async function withRenewedLogin<Settings extends { readonly login: MailLogin }, T>(
   mailboxId: string,
   load: LoadSettings<Settings>,

@@ -9,7 +9,7 @@ import { placeKey, placeOf, type QueryDeps, QueryFolders, type Searched, tooWide
 import { planQuery } from './query-plan.ts';
 import { isRefusedSearch } from './search-uids.ts';
 
-/** Messages fetched at once to check them: few at first, as most pages fill early. */
+/** Messages fetched at once to be checked: few at first, as most pages fill early. */
 const FIRST_CHUNK = 64;
 const LARGEST_CHUNK = 512;
 
@@ -19,7 +19,7 @@ export async function runQuery(deps: QueryDeps, query: MailQuery): Promise<MailQ
   try {
     return await answer(new QueryFolders(deps, query, plan));
   } catch (error) {
-    // What only narrows may be left out where a server does not understand it; old ones know no parentheses.
+    // A condition that only narrows may be omitted where a server does not understand it; old ones know no parentheses.
     if (plan.search === null || plan.serverLeaves.length > 0 || !isRefusedSearch(error)) throw error;
     return await answer(new QueryFolders(deps, query, { ...plan, search: null, isExact: false }));
   }
@@ -38,14 +38,14 @@ async function answer(folders: QueryFolders): Promise<MailQueryAnswer> {
 
 type Page = Pick<MailQueryAnswer, 'messages' | 'next'>;
 
-/** Newest or oldest first: only as far into the folders as the page needs. */
+/** Newest or oldest first: reads only as far into the folders as the page needs. */
 async function receivedPage(folders: QueryFolders): Promise<Page> {
   const { query, plan } = folders;
   const candidates = merged(folders, await folders.search({ dates: true, withoutDeleted: false }));
   const fetchDepth = plan.isExact ? deeper(query.depth, plan.depth) : plan.depth;
   const hits: FetchedMessage[] = [];
   let chunk = Math.max(FIRST_CHUNK, query.limit + 1);
-  // One more than the page tells whether there is another page.
+  // One more message than the page shows whether there is another page.
   while (hits.length <= query.limit) {
     const wanted = plan.isExact ? query.limit + 1 - hits.length : Math.min(chunk, folders.evaluationsLeft);
     const places = take(candidates, wanted);
@@ -60,7 +60,7 @@ async function receivedPage(folders: QueryFolders): Promise<Page> {
   return await pageOf(folders, hits, fetchDepth, isCutOff);
 }
 
-/** Orders that only the messages themselves tell: all hits are fetched. */
+/** Orders that depend on the messages themselves: all hits are fetched. */
 async function sortedPage(folders: QueryFolders): Promise<Page> {
   const { query, plan } = folders;
   const searched = await folders.search({ dates: false, withoutDeleted: true });
@@ -78,7 +78,7 @@ async function sortedPage(folders: QueryFolders): Promise<Page> {
   );
 }
 
-/** Which messages make a thread only all hits together tell. */
+/** Only all hits together show which messages make a thread. */
 async function threadPage(folders: QueryFolders): Promise<Pick<MailQueryAnswer, 'threads' | 'next'>> {
   const { query, plan } = folders;
   const searched = await folders.search({ dates: false, withoutDeleted: true });
@@ -91,7 +91,7 @@ async function threadPage(folders: QueryFolders): Promise<Pick<MailQueryAnswer, 
   const page = rest
     .slice(0, limit)
     .map(({ first, messages }) => ({ first, messages: newestFirst(messages) }));
-  // Only the newest of each is shown with more than its place.
+  // Only the newest message of each thread is returned with more than its place.
   const shown = await folders.complete(
     page.flatMap(({ messages }) => messages[0] ?? []),
     depth,

@@ -1,19 +1,19 @@
 /**
- * Turns a filter into an IMAP SEARCH that never leaves out a match (`contract.md` 4): flags, keywords, size, dates
- * widened by a day, Message-ID. Text is never narrowed by the server, whose idea of case and accents is its own.
+ * Turns a filter into an IMAP SEARCH that never excludes a match (`contract.md` 4): flags, keywords, size, dates widened by
+ * a day, Message-ID. Text is never narrowed by the server, whose rules of case and accents are its own.
  */
 import type { SearchObject } from 'imapflow';
 import type { Filter } from '../../commands/mail/mail-filter.ts';
 import { bareMessageId, type LeafKey, leafKeys } from '../../commands/mail/matches.ts';
 
 const DAY_MS = 86_400_000;
-/** RFC 3501 atom: a keyword that is none cannot be on any message. */
+/** RFC 3501 atom: a keyword that is not an atom cannot be on any message. */
 const ATOM = /^[^\s(){%*"\\\]\u0000-\u001f\u007f-\uffff]+$/;
 
 /** Null = the server cannot narrow it. */
 type Narrowing = SearchObject | null;
 
-/** A search that all messages matching the filter are in; null = all messages. */
+/** A search that includes all messages matching the filter; null = all messages. */
 export const narrowingOf = (filter: Filter): Narrowing => narrow(filter, true);
 
 function narrow(filter: Filter, positive: boolean): Narrowing {
@@ -27,19 +27,19 @@ function narrow(filter: Filter, positive: boolean): Narrowing {
     : or([...leaves, ...all, ...not, ...(filter.any ? [and(any)] : [])]);
 }
 
-/** Both: parts that cannot be narrowed are left out. */
+/** AND: parts that cannot be narrowed are omitted. */
 function and(parts: readonly Narrowing[]): Narrowing {
   const known = parts.filter((part) => part !== null);
   return known.reduce<Narrowing>((joined, part) => (joined === null ? part : bothOf(joined, part)), null);
 }
 
-/** One search object holds each key once; where two need the same, De Morgan says it with `not` and `or`. */
+/** A search object holds each key once; where two need the same key, De Morgan expresses it with `not` and `or`. */
 export function bothOf(a: SearchObject, b: SearchObject): SearchObject {
   const clash = Object.keys(a).some((key) => key in b);
   return clash ? { not: { or: [{ not: a }, { not: b }] } } : { ...a, ...b };
 }
 
-/** Either: as wide as its widest part. */
+/** OR: as wide as its widest part. */
 function or(parts: readonly Narrowing[]): Narrowing {
   const known = parts.filter((part) => part !== null);
   if (known.length < parts.length) return null;
@@ -87,7 +87,7 @@ const negated = (search: Narrowing): Narrowing => (search === null ? null : { no
 
 type Narrowers = Readonly<Partial<Record<LeafKey, (filter: Filter) => Narrowing>>>;
 
-/** What to ask for when the condition must hold. */
+/** The search when the condition must hold. */
 const HOLDS: Narrowers = {
   seen: flag('seen', true),
   flagged: flag('flagged', true),
@@ -108,7 +108,7 @@ const HOLDS: Narrowers = {
   header,
 };
 
-/** What to ask for when it must not. A message without a date fails `sent_…` and no search finds it: not narrowed. */
+/** The search when it must not. A message without a date fails `sent_…` and no search finds it: not narrowed. */
 const FAILS: Narrowers = {
   seen: flag('seen', false),
   flagged: flag('flagged', false),

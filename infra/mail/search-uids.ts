@@ -1,10 +1,10 @@
-/** A SEARCH in the open folder, with the server's refusals typed. */
+/** A SEARCH in the open folder, with typed refusals. */
 import type { SearchObject } from 'imapflow';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
 const REFUSED = 'search_refused';
-/** imapflow's codes for a query it cannot put into IMAP's words. */
+/** imapflow's codes for a query it cannot express in IMAP. */
 const UNSPEAKABLE = new Set([
   'InvalidStringValue',
   'InvalidTokenValue',
@@ -34,7 +34,7 @@ export async function searchUids(
   );
 }
 
-/** True for what `searchUids` throws when the server does not take a search. */
+/** True for the error of `searchUids` when the server refuses a search. */
 export const isRefusedSearch = (error: unknown): boolean =>
   error instanceof GatewayError && error.details['reason'] === REFUSED;
 

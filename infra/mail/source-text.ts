@@ -1,10 +1,10 @@
-/** The text of a message whose parts its mail server could not tell apart, from the source. */
+/** The text of a message whose parts its mail server could not separate, from the source. */
 import { simpleParser } from 'mailparser';
 import type { BodySource } from '../../commands/mail/message.ts';
 import { decodeUndeclared } from './charsets.ts';
 import type { ImapConnection } from './imap-connection.ts';
 
-/** More of such a message is not looked at. */
+/** No more of such a message is read. */
 const MOST_BYTES = 1024 * 1024;
 
 export interface SourceText {
@@ -13,8 +13,8 @@ export interface SourceText {
 }
 
 /**
- * What a parser with other habits makes of the source, else, also where it is beyond that parser's limits, the source below its
- * header. Null where there is nothing: the sender wrote nothing. Throws like `ImapConnection.run`.
+ * The reading of a different parser, or, where that fails or exceeds its limits, the source below the header. Null where
+ * there is nothing: the sender wrote nothing. Throws like `ImapConnection.run`.
  */
 export async function readSource(
   connection: ImapConnection,
@@ -50,6 +50,6 @@ async function parsed(raw: Buffer): Promise<{ readonly html: string; readonly te
   return { html: html === false ? '' : html, text: read?.text ?? '' };
 }
 
-/** Beside lines that divide parts and lines of their headers. */
+/** Ignores boundary lines and lines of part headers. */
 const hasWords = (text: string): boolean =>
   text.split('\n').some((line) => line.trim() !== '' && !/^(?:--|content-[\w-]+:|\s)/i.test(line));

@@ -1,4 +1,4 @@
-/** Tries to sign in to a mail server and says how far it came. */
+/** Tries to log in to a mail server and reports how far it came. */
 import type { GatewayError } from '../../commands/values/errors.ts';
 import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import { assertPlainIsLocal, clientFor, type LoginOptions } from './imap-login.ts';
@@ -26,7 +26,7 @@ export function testImap(
   });
 }
 
-/** How long an attempt to sign in took, and how far it came. Never throws. */
+/** How long a login attempt took, and how far it came. Never throws. */
 export async function reportLogin(attempt: () => Promise<void>): Promise<ConnectionReport> {
   const start = performance.now();
   const latencyMs = (): number => Math.round(performance.now() - start);
@@ -57,7 +57,7 @@ function failureOf(error: unknown): Failure {
   const known = isSmtpLogin(error) ? smtpLoginError(error) : connectError(error);
   const { reason } = known.details;
   const stage = stageOfCode(error) ?? (typeof reason === 'string' ? STAGE_OF_REASON[reason] : undefined);
-  // What was tried may be credentials that came with the test.
+  // The credentials may be those supplied with the test.
   const isRefused = known.code === 'mailbox_auth_failed';
   return { stage: stage ?? 'connect', error: isRefused ? REFUSED : known.message };
 }
@@ -65,13 +65,13 @@ function failureOf(error: unknown): Failure {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Codes that tell the stage better than their reason does. */
+/** Codes that name the stage better than their reason does. */
 const stageOfCode = (error: unknown): Stage | undefined =>
   codeOf(error) === 'GREETING_TIMEOUT' ? 'greeting' : undefined;
 
 const isSmtpLogin = (error: unknown): error is Error & { responseCode?: number } => codeOf(error) === 'EAUTH';
 
-/** RFC 4954 6: 535 is a definite refusal, 454 and the like are the server's own trouble. */
+/** RFC 4954 6: 535 is a definite refusal; 454 and similar codes are the server's own failures. */
 const smtpLoginError = (error: Error & { responseCode?: number }): GatewayError =>
   error.responseCode === 535
     ? connectError(

@@ -1,6 +1,6 @@
-/** UIDs as IMAP writes them. */
+/** UIDs in IMAP syntax. */
 
-/** A short set (`1:3,7`), lowest first. Servers limit the length of a command line. */
+/** A compact set (`1:3,7`), lowest first. Servers limit the length of a command line. */
 export function uidSet(uids: Iterable<number>): string {
   const sorted = [...new Set(uids)].sort((a, b) => a - b);
   const ranges: { from: number; to: number }[] = [];
@@ -14,7 +14,7 @@ export function uidSet(uids: Iterable<number>): string {
     .join(',');
 }
 
-/** In pieces of at most `size`. */
+/** Splits into pieces of at most `size`. */
 export function inPieces<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
     items.slice(at * size, (at + 1) * size),
