@@ -1,4 +1,4 @@
-/** What is done with markup, whichever thread does it. */
+/** The work on markup, in any thread. */
 import { readHtml } from '../../commands/html/read-html.ts';
 import { renderMarkup } from '../../commands/html/written-markup.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
@@ -15,7 +15,7 @@ export const markupWork: Markup = {
   }),
 };
 
-/** What the process and its threads for markup say to each other. */
+/** The messages between the process and its markup threads. */
 export interface MarkupJob {
   readonly name: keyof Markup;
   readonly args: readonly unknown[];
@@ -24,5 +24,5 @@ export interface MarkupJob {
 export type MarkupAnswer =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly result: unknown }
-  /** `reason` is null for a fault of ours. */
+  /** `reason` is null for an internal error. */
   | { readonly kind: 'failed'; readonly reason: MarkupRefused['reason'] | null; readonly message: string };

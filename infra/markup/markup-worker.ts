@@ -7,7 +7,7 @@ import { markupWork } from './markup-work.ts';
 const post = (answer: MarkupAnswer): void => parentPort?.postMessage(answer);
 
 async function answerTo({ name, args }: MarkupJob): Promise<MarkupAnswer> {
-  // The arguments of a job are those of the method it names; the compiler cannot tie the two together.
+  // The arguments of a job belong to the method it names; the compiler cannot connect the two.
   const work = markupWork[name] as (...args: readonly unknown[]) => Promise<unknown>;
   try {
     return { kind: 'done', result: await work(...args) };

@@ -1,4 +1,4 @@
-/** The `Markup` port on a few worker threads: what hostile markup holds up is a thread, never the process. */
+/** The `Markup` port on a few worker threads: hostile markup can block a thread, never the process. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import { type ReadHtml, UNREADABLE } from '../../commands/html/read-html.ts';
 import type { Markup } from '../../commands/ports/markup.ts';
@@ -8,10 +8,10 @@ import type { MarkupAnswer, MarkupJob } from './markup-work.ts';
 import { Worker } from 'node:worker_threads';
 
 export interface ThreadLimits {
-  /** Milliseconds for one job, its start not counted. */
+  /** Milliseconds for one job, without the thread's start. */
   readonly jobMs: number;
   readonly heapMiB: number;
-  /** Milliseconds without a job after which its memory is given back. */
+  /** Milliseconds without a job after which the thread ends and its memory is freed. */
   readonly idleMs: number;
 }
 
@@ -34,11 +34,14 @@ export class MarkupThread {
     this.#limits = limits;
   }
 
-  /** Not before the job before has ended. Throws `MarkupRefused` for a job beyond its limits, which ends the thread. */
+  /**
+   * Call it only after the previous job has ended. Throws `MarkupRefused` for a job beyond its limits, which ends the
+   * thread.
+   */
   run(job: MarkupJob): Promise<unknown> {
     if (this.#idle !== null) clearTimeout(this.#idle);
     const worker = this.#worker ?? this.#start();
-    // A process ends in spite of an idle thread, not in spite of a job.
+    // An idle thread does not keep the process alive, a job does.
     worker.ref();
     return new Promise((resolve, reject) => {
       this.#current = { resolve, reject, deadline: null };
@@ -99,7 +102,7 @@ export class MarkupThread {
     return current;
   }
 
-  /** Without the thread; null = nobody waits for it. */
+  /** Ends the thread; null = no caller waits for it. */
   #lose(error: Error | null): void {
     const worker = this.#worker;
     this.#worker = null;
@@ -119,7 +122,7 @@ export interface MarkupLimits extends ThreadLimits {
   readonly waiting: number;
 }
 
-/** Mail of persons takes milliseconds, the worst that is let through a second. */
+/** Mail from people takes milliseconds, the worst accepted markup a second. */
 const LIMITS: MarkupLimits = { threads: 2, waiting: 100, jobMs: 8_000, heapMiB: 192, idleMs: 60_000 };
 
 /** Threads start with the first job. */
@@ -151,7 +154,7 @@ export function createMarkup(limits: MarkupLimits): Markup {
   };
 }
 
-/** A page of messages is not to fail for one of them. */
+/** A page of messages must not fail because of one of them. */
 function unreadable(error: unknown): ReadHtml {
   if (error instanceof MarkupRefused) return UNREADABLE;
   throw error;
@@ -162,5 +165,5 @@ const overloaded = (): GatewayError =>
     retryAfterSeconds: 1,
   });
 
-/** Of this process. */
+/** Shared by the process. */
 export const markupThreads = createMarkup(LIMITS);

@@ -1,4 +1,8 @@
-/** `fetch` for OAuth: guarded, to the vetted address only, no redirects, bounded in size and time. */
+/**
+ * `fetch` for OAuth: guarded, only to the vetted address, no redirects, bounded in size and time. Allowed are the issuers
+ * in the operator's settings, wherever they are, and public HTTPS servers that their metadata names (`contract.md` 18);
+ * tenants cannot name a host.
+ */
 import http from 'node:http';
 import https from 'node:https';
 import type { CustomFetch } from 'openid-client';
@@ -8,11 +12,11 @@ import { isPublic } from '../mail/egress-rules.ts';
 
 const HTTPS_PORT = 443;
 
-/** The port a URL means. */
+/** The effective port of a URL. */
 export const portOf = ({ port, protocol }: URL): number =>
   port === '' ? (protocol === 'http:' ? 80 : HTTPS_PORT) : Number(port);
 
-/** A guard that opens what settings name by origin, and public addresses on the port of HTTPS. */
+/** A guard that allows the configured issuers by origin, and public addresses on the HTTPS port. */
 export function createOAuthGuard(named: readonly URL[], resolve?: Resolve): EgressGuard {
   const origins = new Set(named.map((url) => `${url.hostname}:${String(portOf(url))}`));
   return {
@@ -36,10 +40,13 @@ const blocked = (host: string, port: number): GatewayError =>
 
 /** Metadata and keys of the large providers take a few KiB. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** Connecting, sending and the whole answer. */
+/** For connecting, sending and the whole answer. */
 export const ANSWER_TIMEOUT_MS = 8_000;
 
-/** A `fetch` that goes where the guard lets it. Throws `target_blocked`, `mailbox_unavailable`, or what the socket says. */
+/**
+ * A `fetch` that connects only where the guard allows. Throws `target_blocked`, `mailbox_unavailable`, or the socket's
+ * error.
+ */
 export const guardedFetch =
   (guard: EgressGuard): CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -54,7 +61,7 @@ const plain = (host: string): GatewayError =>
     details: { reason: 'plain_connection', host },
   });
 
-/** The library sends forms only. */
+/** The library sends only forms. */
 const textOf = (body: unknown): string => (body instanceof URLSearchParams ? body.toString() : '');
 
 function ask(

@@ -1,4 +1,4 @@
-/** The `MailLogins` port: passwords as they are, access tokens renewed before they end, once for all processes. */
+/** The `MailLogins` port: passwords unchanged, access tokens renewed before they expire, once for all processes. */
 import { GatewayError } from '../../commands/values/errors.ts';
 import {
   hostsOf,
@@ -19,11 +19,11 @@ import { authorizationRefused } from './provider-client.ts';
 export interface MailLoginsOptions {
   readonly secrets: Secrets;
   readonly clock: Clock;
-  /** Throws `mailbox_auth_failed` when the provider refuses for good. */
+  /** Throws `mailbox_auth_failed` when the provider refuses permanently. */
   readonly refresh: (provider: MailProvider, refreshToken: string) => Promise<Tokens>;
 }
 
-/** A token is renewed this long before it ends: a login under way must not meet its end. */
+/** A token is renewed this long before it expires, so that it cannot expire during a login. */
 const EARLY_MS = 90_000;
 /** Each renewal holds a database connection while the provider is asked. */
 const RENEWALS_AT_ONCE = 4;
@@ -54,7 +54,7 @@ class Renewals {
   readonly #pauses: KeyedBackoff;
   readonly #failures = new Map<string, unknown>();
   readonly #renewals = new SingleFlight<MailCredentials | null>();
-  /** Answers of the provider that could not be stored: it may take their refresh token only. */
+  /** Tokens from the provider that could not be stored: it may accept only their refresh token. */
   readonly #unsaved = new Map<string, Unsaved>();
 
   constructor(options: MailLoginsOptions) {
@@ -67,7 +67,7 @@ class Renewals {
     return Date.parse(accessTokenExpiresAt) - this.#now() > EARLY_MS;
   }
 
-  /** Callers of one mailbox share a renewal; while the provider is away they share its failure. */
+  /** Callers of one mailbox share a renewal, and its failure while the provider is unavailable. */
   async renew(mailboxId: string, refused?: MailLogin): Promise<MailCredentials | null> {
     if (!this.#pauses.isDue(mailboxId)) throw this.#failures.get(mailboxId);
     return await this.#renewals.join(mailboxId, () => this.#renewAlone(mailboxId, refused));
@@ -93,7 +93,7 @@ class Renewals {
     }
   }
 
-  /** What is to be stored instead; nothing when another process was first. */
+  /** What to store instead; nothing when another process was first. */
   async #renewed(
     mailboxId: string,
     before: MailCredentials,

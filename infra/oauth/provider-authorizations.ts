@@ -1,4 +1,4 @@
-/** The `ProviderAuthorizations` port: what is asked lies in `vault`, the answer is exchanged at the provider. */
+/** The `ProviderAuthorizations` port: pending requests are stored in `vault`, the answer is exchanged at the provider. */
 import { createHash, type KeyObject } from 'node:crypto';
 import { GatewayError } from '../../commands/values/errors.ts';
 import type { Clock, Log, Row, Sql } from '../../commands/ports/ports.ts';
@@ -19,7 +19,7 @@ export interface ProviderAuthorizationsOptions {
   readonly log: Log;
 }
 
-/** How long a person has to sign in at the provider and come back. */
+/** How long a person has to sign in at the provider and return. */
 const PENDING_MS = 10 * 60_000;
 
 interface Pending {
@@ -91,7 +91,7 @@ const FIND = 'select sealed from vault.provider_authorization where state_sha256
 const TAKE =
   'delete from vault.provider_authorization where state_sha256 = $1 and expires_at > $2 returning sealed';
 
-/** Only who holds the state can find the row; the database alone answers no provider. */
+/** Only the holder of the state can find the row; the database alone is not enough to answer a provider. */
 const hashOf = (state: string): Buffer => createHash('sha256').update(state).digest();
 
 const contextOf = (state: string): string => `provider_authorization ${hashOf(state).toString('hex')}`;

@@ -1,4 +1,7 @@
-/** One provider's authorization server: discovery, the code grant with PKCE, refreshing, revoking. */
+/**
+ * One provider's authorization server: discovery, the code grant with PKCE, refresh, revocation. And the registered
+ * providers.
+ */
 import * as oidc from 'openid-client';
 import {
   type MailProvider,
@@ -21,7 +24,7 @@ export interface ProviderClientOptions {
   readonly clock: Clock;
 }
 
-/** What proves that an answer belongs to a request: only this gateway knows all of it. */
+/** Proves that an answer belongs to a request: only this gateway knows all of it. */
 export interface Proof {
   readonly state: string;
   readonly nonce: string;
@@ -29,15 +32,15 @@ export interface Proof {
 }
 
 export interface Tokens {
-  /** Null when the provider gave no new one: the old one stays good. */
+  /** Null when the provider issued no new one: the old one stays valid. */
   readonly refreshToken: string | null;
   readonly accessToken: string;
   readonly accessTokenExpiresAt: Date;
 }
 
-/** Endpoints and keys move rarely; the library fetches unknown keys by itself. */
+/** Endpoints and keys change rarely; the library fetches unknown keys automatically. */
 const METADATA_TTL_MS = 60 * 60_000;
-/** RFC 6749 5.1 leaves `expires_in` to the server; one that does not tell is asked often. */
+/** RFC 6749 5.1 makes `expires_in` optional; without it, tokens are renewed often. */
 const UNTOLD_LIFETIME_S = 300;
 /** Clocks of provider and gateway may differ by this much in the claims of an ID token. */
 const CLOCK_TOLERANCE_S = 60;
@@ -56,7 +59,7 @@ export class ProviderClient {
     this.#options = options;
   }
 
-  /** Where a person signs in. Throws `mailbox_unavailable` when the provider's metadata cannot be had. */
+  /** The page where a person signs in. Throws `mailbox_unavailable` when the provider's metadata cannot be fetched. */
   authorizeUrl({ state, nonce, codeVerifier }: Proof, loginHint: string): Promise<string> {
     const { provider, redirectUri } = this.#options;
     const { scope, parameters } = PROVIDERS[provider];
@@ -157,7 +160,7 @@ export class ProviderClient {
   }
 }
 
-/** The lifetime counts from before the question, so that it ends early rather than late, whatever the server's clock says. */
+/** The lifetime counts from before the request, so that it ends early rather than late, independent of the server's clock. */
 const tokensOf = (answer: oidc.TokenEndpointResponse, askedAt: number): Tokens => ({
   refreshToken: answer.refresh_token ?? null,
   accessToken: answer.access_token,
@@ -165,14 +168,17 @@ const tokensOf = (answer: oidc.TokenEndpointResponse, askedAt: number): Tokens =
 });
 
 /**
- * RFC 6749 5.2 and OpenID Connect Core 3.1.2.6: the account itself has to agree again. Anything else, a wrong client secret too, says
- * nothing about the mailbox.
+ * RFC 6749 5.2 and OpenID Connect Core 3.1.2.6: the account has to consent again. Any other error, even a wrong client
+ * secret, says nothing about the mailbox.
  */
 const DEFINITE: ReadonlySet<string> = new Set(['invalid_grant', 'interaction_required', 'consent_required']);
 
 const RETRY_SECONDS = 10;
 
-/** `mailbox_auth_failed` when the provider refuses the authorization for good, else `mailbox_unavailable`. */
+/**
+ * `mailbox_auth_failed` when the provider refuses the authorization permanently, else `mailbox_unavailable`. The provider's
+ * texts stay out: they may contain addresses.
+ */
 export function providerError(error: unknown, providerName: string): GatewayError {
   const own = ownError(error);
   if (own) return own;
@@ -199,7 +205,7 @@ export const authorizationRefused = (cause?: unknown): GatewayError =>
     { details: { reason: 'authorization_refused' }, cause },
   );
 
-/** The library wraps what its `fetch` throws. */
+/** The library wraps errors of its `fetch`. */
 function ownError(error: unknown): GatewayError | null {
   if (error instanceof GatewayError) return error;
   return error instanceof Error && error.cause !== undefined ? ownError(error.cause) : null;
@@ -211,7 +217,7 @@ export interface ProviderClients {
   of(provider: MailProvider): ProviderClient;
 }
 
-/** Clients are made once and asked for their metadata when they are used first. */
+/** A client is created on first use, and reads its metadata then. */
 export function createProviderClients(
   settings: OAuthSettings,
   { baseUrl, clock }: { readonly baseUrl: string; readonly clock: Clock },

@@ -14,7 +14,7 @@ const TYPE = 'at+jwt';
 const VERIFIED_TOKENS = 10_000;
 
 export interface TokensOptions {
-  /** Issuer; `{baseUrl}/mcp` and `{baseUrl}/api/v1` are the audiences. Without a slash at the end. */
+  /** Issuer; `{baseUrl}/mcp` and `{baseUrl}/api/v1` are the audiences. Without a trailing slash. */
   readonly baseUrl: string;
   readonly signingKeys: readonly [SigningKey, ...SigningKey[]];
   readonly clock: Clock;
@@ -44,12 +44,12 @@ const Payload = z
     expiresAt: fromSeconds(payload.exp),
   }));
 
-/** Signs with the first key and verifies with all. Which audience a face takes is the face's own rule. */
+/** Signs with the first key and verifies with all. Each adapter decides which audience it accepts. */
 export function createTokens({ baseUrl, signingKeys, clock }: TokensOptions): Tokens {
   const mcpAudience = `${baseUrl}/mcp`;
   const audiences: [string, string] = [mcpAudience, `${baseUrl}/api/v1`];
   const publicKeys = new Map(signingKeys.map(({ kid, publicKey }) => [kid, publicKey]));
-  // Verifying costs some 100 µs of CPU; what was found valid stays so until it expires, revocation is looked up apart.
+  // Verifying costs about 100 µs of CPU; a valid token stays cached until it expires, revocation is checked separately.
   const verified = new BoundedMap<string, AccessTokenClaims>(VERIFIED_TOKENS);
 
   const verify = (token: string): AccessTokenClaims => {
@@ -122,18 +122,18 @@ const expired = (): GatewayError =>
   new GatewayError('token_expired', 'The access token has expired; ask for a new one.');
 
 /**
- * Opaque bearers, `mgw_` of tokens and `mgs_` of sessions: a prefix, the route key of the organisation, 43 base62 characters of
- * 256 random bits, 6 of a CRC-32 that shows a mistyped one.
+ * Opaque bearers, `mgw_` for tokens and `mgs_` for sessions: the prefix, the route key of the organisation, 43 base62
+ * characters of 256 random bits, 6 of a CRC-32 that detects typing errors.
  */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
-/** Bearers without a route key were issued before there was one, and stay good. */
+/** Bearers without a route key were issued before route keys existed, and stay valid. */
 const FORM = /^(mg[ws]_)((?:[0-9a-z]{4})?[0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
 export type BearerPrefix = 'mgw_' | 'mgs_';
 
-/** A fresh bearer of an organisation and the hash that is stored in its place. */
+/** A new bearer of an organisation and the hash that is stored instead. */
 export function newBearer(
   prefix: BearerPrefix,
   orgId: string,

@@ -1,4 +1,4 @@
-/** Keys in files that only this account can read: the master key, and keys that several installations share. */
+/** Keys in files that only this account can read: the master key, and keys shared by several installations. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -7,7 +7,7 @@ import type { KeyObject } from 'node:crypto';
 
 const KEY_BYTES = 32;
 
-/** Keys that ids are made with. Installations that share them know each other's ids. */
+/** Keys that ids are made with. Installations that share them accept each other's ids. */
 export interface SharedKeys {
   readonly locator_encryption: Buffer;
   readonly locator_mac: Buffer;
@@ -15,8 +15,8 @@ export interface SharedKeys {
 }
 
 /**
- * Reads a JSON file with the members `locator_encryption`, `locator_mac` and `id`, each 32 bytes as base64. Throws one sentence
- * when it is missing, open to other accounts or of another form.
+ * Reads a JSON file with the members `locator_encryption`, `locator_mac` and `id`, each 32 bytes as base64. Throws a
+ * one-sentence error when it is missing, readable by other accounts or malformed.
  */
 export async function loadSharedKeys(file: string): Promise<SharedKeys> {
   const text = await readKey(file);
@@ -43,9 +43,9 @@ function jsonOf(text: string): unknown {
 }
 
 /**
- * Reads the master key: 32 bytes as base64; whoever has it can read the vault. `mayMake` lets a missing file be made, which is right only while nothing is kept under another
- * key. Throws one sentence when the file is missing and may not be made, cannot be read, is open to other accounts or
- * holds no key.
+ * Reads the master key: 32 bytes as base64; its holder can read the vault. `mayMake` creates a missing file, which is only
+ * right while nothing is stored under another key. Throws a one-sentence error when the file is missing and may not be
+ * created, cannot be read, is readable by other accounts or holds no key.
  */
 export async function loadMasterKey(file: string, { mayMake }: { mayMake: boolean }): Promise<KeyObject> {
   const text = (await readKey(file)) ?? (mayMake ? await makeKey(file) : null);
@@ -90,7 +90,7 @@ async function makeKey(file: string): Promise<string> {
     } finally {
       await handle.close();
     }
-    // A link never replaces: of two gateways that start at once, the first one's key counts for both.
+    // A link never replaces a file: of two gateways starting at once, the first one's key counts for both.
     await link(draft, file);
     return text;
   } catch (cause) {

@@ -1,6 +1,6 @@
 /**
  * The `Locators` port: sealed locators (`contract.md` 1). The IV is a MAC of the plaintext (as in SIV, RFC 5297), so the
- * same place always gives the same id, and only what the MAC key made opens.
+ * same place always gets the same id, and only ids made with the MAC key open.
  */
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import { BoundedMap } from '../platform/bounded-map.ts';
@@ -11,7 +11,7 @@ import type { Locators, MessagePlace } from '../../commands/ports/ports.ts';
 const IV_BYTES = 12;
 /** CTR counts in the last four bytes of its 16. */
 const COUNTER = Buffer.alloc(4);
-/** Ids made lately, about 5 MB: a page that is shown again needs no cipher for each of its messages. */
+/** A cache of recent ids, about 5 MB: showing a page again needs no cipher per message. */
 const MOST_REMEMBERED = 20_000;
 
 /** Seals numbers, each 0 … 2^32 - 1, and opens what it sealed. Throws `RangeError` for any other number. */
@@ -44,7 +44,7 @@ export function createLocators(encryptionKey: KeyObject, macKey: KeyObject): Loc
     if (id.length !== length || !id.startsWith(`${prefix}_`)) return null;
     const text = id.slice(prefix.length + 1);
     const bytes = fromBase32(text);
-    // Spare bits of the last character could spell the same bytes another way: one message, one id.
+    // Spare bits of the last character could encode the same bytes differently: one message, one id.
     if (bytes === null || toBase32(bytes) !== text) return null;
     const iv = bytes.subarray(0, IV_BYTES);
     const decipher = createDecipheriv('aes-256-ctr', encryptionKey, Buffer.concat([iv, COUNTER]));

@@ -5,7 +5,7 @@ import { writePassword } from './secrets.ts';
 import type { Clock, Row, Sql } from '../../commands/ports/ports.ts';
 import type { OneTimeLinks } from '../../commands/ports/sign-in-port.ts';
 
-/** A link is handed over by a person, not by mail, so it may wait for a day. */
+/** A person hands a link over, not mail, so it may take a day. */
 const GOOD_FOR_MS = 24 * 60 * 60_000;
 
 export function createOneTimeLinks({
@@ -51,8 +51,9 @@ const FIND = `select token_sha256, subject from work.one_time_link
   where token_sha256 = $1 and purpose = $2 and expires_at > $3`;
 
 /**
- * One statement, so that of two requests with the same token one gets the row; with every other link of the person, since one
- * that was asked for twice is not left lying about. Locked in order, as two of them may be used at once.
+ * One statement, so that of two requests with the same token only one gets the row. It also deletes the person's other
+ * links, so that a link requested twice does not stay valid. Rows are locked in order, because two links may be used at
+ * once.
  */
 const TAKE = `with good as (${FIND}), held as (
     select token_sha256 from work.one_time_link

@@ -1,4 +1,4 @@
-/** Passwords as argon2id (RFC 9106), written as PHC strings, which carry their own parameters and salt. */
+/** Passwords as argon2id (RFC 9106) in PHC strings, which contain their parameters and salt. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -35,7 +35,7 @@ export class PasswordHashes {
     return phcOf(ARGON2ID, salt, await this.#derive(password, ARGON2ID, { salt, tagBytes: TAG_BYTES }));
   }
 
-  /** Null = there is no hash: takes as long and is never right. Throws `overloaded`. */
+  /** Null = there is no hash: takes as long and never matches. Throws `overloaded`. */
   async verify(phc: string | null, password: string): Promise<boolean> {
     const [, memory, passes, parallelism, salt = '', tag = ''] = PHC.exec(phc ?? NOBODYS) ?? [];
     const expected = Buffer.from(tag, 'base64');
@@ -58,7 +58,7 @@ export class PasswordHashes {
   ): Promise<Buffer> {
     if (this.#slots.waiting >= MOST_WAITING) throw tooMany();
     return await this.#slots.run(async () => {
-      // The same password typed on another keyboard may come decomposed (RFC 8265 4.2).
+      // The same password typed on another keyboard may arrive decomposed (RFC 8265 4.2).
       const message = password.normalize('NFC');
       return await argon2Async('argon2id', { message, nonce: salt, tagLength: tagBytes, ...parameters });
     });
@@ -72,7 +72,7 @@ const phcOf = ({ memory, passes, parallelism }: Parameters, salt: Buffer, tag: B
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
-/** Of the same cost as everybody's. */
+/** Costs the same as a real hash. */
 const NOBODYS = phcOf(ARGON2ID, Buffer.alloc(SALT_BYTES), Buffer.alloc(TAG_BYTES));
 
 const tooMany = (): GatewayError =>

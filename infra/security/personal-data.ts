@@ -1,6 +1,6 @@
 /**
- * The `PersonalData` port. A sealed text (`sealed-text.ts`) lies under a key of its owner's own in `vault.personal_key`, outside
- * the log. Erasing that key erases what was sealed under it, wherever it was copied.
+ * The `PersonalData` port. A sealed text is encrypted under its owner's key in `vault.personal_key`, outside the log.
+ * Erasing that key erases everything sealed under it, wherever it was copied.
  */
 import { createHash, createSecretKey, randomBytes } from 'node:crypto';
 import { BoundedMap } from '../platform/bounded-map.ts';
@@ -18,7 +18,7 @@ const PADDED_TO = 32;
 
 export interface SealedParts {
   readonly ownerId: string;
-  /** Null = version 1: nothing is committed to. */
+  /** Null = version 1: no commitment. */
   readonly commitment: string | null;
   readonly box: Buffer;
 }
@@ -41,7 +41,7 @@ export function sealText(key: KeyObject, ownerId: string, text: string): string 
   return `sealed.v2.${ownerId}.${commitmentOf(salt, bytes)}.${box}`;
 }
 
-/** The parts of a sealed text of any version, or null when the text is none. */
+/** The parts of a sealed text of any version, or null when the text is not sealed. */
 export function readSealed(sealed: string): SealedParts | null {
   const [, ownerId, commitment, box] = FORM.exec(sealed) ?? [];
   if (ownerId === undefined || box === undefined) return null;
@@ -49,7 +49,7 @@ export function readSealed(sealed: string): SealedParts | null {
   return { ownerId, commitment: commitment ?? null, box: Buffer.from(box, 'base64url') };
 }
 
-/** The text; null when the key is another, the box was altered or does not hold what was committed to. */
+/** The text; null when the key differs, the box was altered or does not match its commitment. */
 export function openText(key: KeyObject, { ownerId, commitment, box }: SealedParts): string | null {
   const content = openBox(key, box, contextOf(ownerId));
   if (content === null || commitment === null) return content?.toString() ?? null;
@@ -61,11 +61,11 @@ export function openText(key: KeyObject, { ownerId, commitment, box }: SealedPar
 const contextOf = (ownerId: string): string => `personal ${ownerId}`;
 
 const CACHED_KEYS = 5_000;
-/** An erasure by another process holds here after this at the latest. */
+/** An erasure by another process takes effect here after this at the latest. */
 const CACHED_FOR_MS = 60_000;
 
 interface CachedKey {
-  /** Null = erased, or never made. */
+  /** Null = erased, or never created. */
   readonly key: KeyObject | null;
   readonly until: number;
 }
@@ -76,7 +76,7 @@ export interface PersonalDataOptions {
   readonly masterKey: KeyObject;
 }
 
-/** Seals and opens personal fields; keys are made at an owner's first use and cached for a minute. */
+/** Seals and opens personal fields; keys are created at an owner's first use and cached for a minute. */
 export function createPersonalData({ sql, clock, masterKey }: PersonalDataOptions): PersonalData {
   const cache = new BoundedMap<string, CachedKey>(CACHED_KEYS);
 
@@ -88,7 +88,7 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
     const hit = cache.get(ownerId);
     if (hit !== undefined && hit.until > now) return hit.key;
     const key = await load();
-    // "None yet" is not kept: another process may make the key at any moment.
+    // A missing key is not cached: another process may create it at any moment.
     if (key !== null) cache.set(ownerId, { key, until: now + CACHED_FOR_MS });
     return key;
   };
@@ -97,7 +97,7 @@ export function createPersonalData({ sql, clock, masterKey }: PersonalDataOption
     seal: async (ownerId, text) => {
       if (!isOwnerId(ownerId)) throw new RangeError(`"${ownerId}" cannot own sealed data.`);
       const key = await cached(ownerId, () => loadOrMake(sql, masterKey, ownerId));
-      // What is sealed for an erased owner must stay unreadable: under a key that nobody keeps.
+      // Text sealed for an erased owner must stay unreadable: it gets a key that is not stored.
       return sealText(key ?? createSecretKey(randomBytes(32)), ownerId, text) as Sealed;
     },
     open: async (sealed) => {

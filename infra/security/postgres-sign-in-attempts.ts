@@ -5,16 +5,16 @@ import type { AttemptLimits, AttemptOn } from '../../commands/ports/sign-in-port
 import type { Clock, Row, Sql } from '../../commands/ports/ports.ts';
 
 export interface SignInAttemptsOptions extends PlaceLimits {
-  /** How long after it came a refused try from a source is told so; a second unless given. */
+  /** Delay before a refused try from a source is answered, from its arrival; one second by default. */
   readonly refusedAfterMs?: number;
 }
 
 /**
- * Longer than a password takes to check behind a full queue: a person known here is checked before being refused, a stranger is
- * not, and nobody must see which it was.
+ * Longer than a password check behind a full queue: a person known here is checked before being refused, a stranger is not,
+ * and the timing must not show which.
  */
 const REFUSED_AFTER_MS = 1_000;
-/** Whatever becomes of them: those who only fail must not fill the table. */
+/** Independent of their outcome, so that failing clients cannot fill the table. */
 const TRIES_PER_SWEEP = 50;
 
 export function createSignInAttempts(options: SignInAttemptsOptions): AttemptLimits {
@@ -29,7 +29,7 @@ export function createSignInAttempts(options: SignInAttemptsOptions): AttemptLim
         if (on.source !== null) await delay(Math.max(0, refuseAt - performance.now()));
         throw tooOften(waitMs);
       };
-      // Somebody known here is judged as a stranger too, but after the check: the database is asked the same either way.
+      // A known person is judged as a stranger too, but after the check: the database is asked the same either way.
       const isKnown = await places.enterKnown();
       const strangersWaitMs = isKnown ? 0 : await places.enter();
       if (strangersWaitMs > 0) return await refuse(strangersWaitMs);
@@ -56,19 +56,19 @@ const tooOften = (waitMs: number): GatewayError =>
     details: { limit: 'sign_ins_per_minute' },
   });
 
-/** The places of `work.sign_in_attempt` that one try counts in. */
+/** The places in `work.sign_in_attempt` where one try is counted. */
 export interface PlaceLimits {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly perMinute: number;
 }
 
-/** Failures in a row before the pauses begin. Many people may share an address, so it is given more. */
+/** Failures in a row before the pauses begin. Many people may share an address, so it gets more. */
 const FREE_FAILURES = { account: 3, source: 10 } as const;
 /** The pause doubles from two seconds up to this: a delay, never a lock-out. */
 const LONGEST_PAUSE_SECONDS = 900;
 const MINUTE_MS = 60_000;
-/** After an hour a place has nothing to say any more. */
+/** After an hour a place is forgotten. */
 const PLACE_KEPT_MS = 2 * 60 * MINUTE_MS;
 const KNOWN_KEPT_MS = 30 * 24 * 60 * MINUTE_MS;
 
@@ -80,7 +80,7 @@ interface Place {
 /** Where one try is counted. */
 export class AttemptPlaces {
   readonly #options: PlaceLimits;
-  /** In the order they are entered in: what the first refuses leaves no trace in the second, nor a row for a made-up account. */
+  /** Entered in order: a refusal by the first leaves no trace in the second, nor a row for a made-up account. */
   readonly #strangers: readonly Place[];
   readonly #account: Place;
   readonly #known: Place | null;
@@ -94,7 +94,7 @@ export class AttemptPlaces {
     this.#strangers = [...here, this.#account];
   }
 
-  /** True where the account's person has signed in before and is let in for that. */
+  /** True where the account's person has signed in before and is admitted for that. */
   async enterKnown(): Promise<boolean> {
     if (this.#known === null) return false;
     const now = this.#options.clock.now();
@@ -102,7 +102,7 @@ export class AttemptPlaces {
     return row !== undefined && this.#waitMs(row, now) === 0;
   }
 
-  /** How long anybody has to wait who is not known here, in milliseconds; 0 = let in. */
+  /** How long a client that is not known here has to wait, in milliseconds; 0 = admitted. */
   async enter(): Promise<number> {
     for (const { key } of this.#strangers) {
       const now = this.#options.clock.now();
@@ -113,7 +113,7 @@ export class AttemptPlaces {
     return 0;
   }
 
-  /** A failure where the person is known counts for everybody, as a stranger's does, or it would tell who is known. */
+  /** A failure where the person is known counts for every client, like a stranger's; otherwise it would reveal who is known. */
   async fail({ isKnown, isLetIn }: { readonly isKnown: boolean; readonly isLetIn: boolean }): Promise<void> {
     const places = [...(isLetIn ? this.#strangers : []), ...(isKnown && this.#known ? [this.#known] : [])];
     await this.#options.sql.query(FAIL, [
@@ -124,7 +124,7 @@ export class AttemptPlaces {
     ]);
   }
 
-  /** The failures of a source stay: whoever owns one account must not clear the way to others by it. */
+  /** The failures of a source stay: the owner of one account must not clear the way to others with it. */
   async succeed(isKnown: boolean): Promise<void> {
     const { sql, clock } = this.#options;
     const own = [...(isKnown ? [] : [this.#account]), ...(this.#known ? [this.#known] : [])];
@@ -134,7 +134,7 @@ export class AttemptPlaces {
 
   #waitMs({ in_minute, minute_began_at, failed_at, not_before }: PlaceRow, now: Date): number {
     const isFull = in_minute > this.#options.perMinute;
-    // A failure of a time to come was noted before the clock was set back: its pause is over.
+    // A failure in the future was recorded before the clock was set back: its pause is over.
     const pauses = failed_at !== null && failed_at.getTime() <= now.getTime() + MINUTE_MS;
     return Math.max(
       0,
@@ -144,7 +144,7 @@ export class AttemptPlaces {
   }
 }
 
-/** Without this whoever only fails, at ever other addresses, would fill the table. */
+/** Without this, a client that only fails, at ever new addresses, would fill the table. */
 export async function forgetOldPlaces({ sql, clock }: Pick<PlaceLimits, 'sql' | 'clock'>): Promise<void> {
   const now = clock.now().getTime();
   await sql.query(FORGET, [new Date(now - PLACE_KEPT_MS), new Date(now - KNOWN_KEPT_MS)]);
@@ -157,7 +157,10 @@ interface PlaceRow extends Row {
   readonly not_before: Date | null;
 }
 
-/** All replicas count here, by clocks that differ a little; a minute that began later than that was counted before a clock was set back. */
+/**
+ * All replicas count here, with slightly different clocks; a minute beginning later than that was counted before a clock
+ * was set back.
+ */
 const IN_MINUTE = `held.minute_began_at > $2::timestamptz - interval '1 minute'
       and held.minute_began_at <= $2::timestamptz + interval '1 minute'`;
 
@@ -172,7 +175,7 @@ const ENTER = `insert into work.sign_in_attempt as held (key, minute_began_at, i
 const ENTER_KNOWN = `update work.sign_in_attempt as held set ${COUNT} where key = $1
   returning in_minute, minute_began_at, failed_at, not_before`;
 
-/** After an hour without a failure the count begins anew. */
+/** After an hour without a failure the count restarts. */
 const FAIL = `update work.sign_in_attempt set
     failures = counted.failures,
     failed_at = $2,

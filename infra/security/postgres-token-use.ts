@@ -1,4 +1,8 @@
-/** Notes when tokens are used, at most once a minute each and many in one statement. */
+/**
+ * Records when tokens and sessions are used, at most once a minute each and many in one statement. The `SessionUse` port
+ * reads it: exact in this process, to the minute for other processes. Only a session that this process has not served for
+ * half an hour costs a query.
+ */
 import type { Clock, Log, Sql } from '../../commands/ports/ports.ts';
 import { BoundedMap } from '../platform/bounded-map.ts';
 import { SESSION_IDLE_MS } from '../../commands/accounts/session.ts';
@@ -6,23 +10,23 @@ import type { SessionUse } from '../../commands/ports/sign-in-port.ts';
 import { listTokenUses } from '../../projections/token-use.ts';
 
 const NOTE_EVERY_MS = 60_000;
-/** Of a session that is over nobody asks any more; tokens keep their last use. */
+/** The last use of an ended session is no longer needed; tokens keep theirs. */
 const FORGET_SESSIONS_AFTER_MS = 24 * 60 * 60_000;
 const FORGET_EVERY_MS = 60 * 60_000;
 const WRITE_EVERY_MS = 2_000;
-/** Tokens whose last note is remembered; a forgotten one is only noted once more. */
+/** Tokens and sessions with a cached last use; a forgotten one is recorded once more, or read again. */
 const REMEMBERED = 10_000;
 
 export interface TokenUse {
   /** Costs nothing now; written within seconds. */
   note(tokenId: string): void;
-  /** Writes what was noted; the timer's work, callable for tests. */
+  /** Writes what was recorded; called by the timer, and by tests. */
   write(): Promise<void>;
-  /** Writes what is left and ends the timer. */
+  /** Writes the rest and stops the timer. */
   close(): Promise<void>;
 }
 
-/** Starts the timer. A failed write is tried again with the next. */
+/** Starts the timer. A failed write is retried with the next. */
 export function startTokenUse(sql: Sql, clock: Clock, log: Log): TokenUse {
   const notedAt = new BoundedMap<string, number>(REMEMBERED);
   const unwritten = new Map<string, Date>();

@@ -1,4 +1,4 @@
-/** The `Ids` port: random ids by time and chance, derived ones under the vault's id key. */
+/** The `Ids` port: random ids from time and chance, derived ones under the vault's id key. */
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { derivedId, uuidToId, uuidV7 } from '../../commands/values/ids.ts';
 import type { KeyObject } from 'node:crypto';
@@ -13,7 +13,7 @@ export function createIds(idKey: KeyObject, clock: Clock): Ids {
     newSalt: () => randomBytes(16).toString('base64url'),
     idForKey: (prefix, orgId, principalId, idempotencyKey) =>
       derivedId(prefix, idKey, [orgId, principalId, idempotencyKey]),
-    // The word in front keeps these apart from derived ids, which use the same key.
+    // The leading word separates these from derived ids, which use the same key.
     reservationName: (text) => createHmac('sha256', idKey).update(`reservation\u0000${text}`).digest('hex'),
   };
 }

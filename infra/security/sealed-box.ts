@@ -8,18 +8,18 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + IV_BYTES + TAG_BYTES;
 
 /**
- * Encrypts under `key` (32 bytes). `context` names what the content is and whose; it is not stored, and only the same
- * context opens the box, so a box copied to another row stays shut.
+ * Encrypts under `key` (32 bytes). `context` names the content and its owner; it is not stored, and only the same context
+ * opens the box, so a box copied to another row does not open.
  */
 export function sealBox(key: KeyObject, content: Uint8Array, context: string): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context));
-  // Copied once: uploads pass through here in large pieces, many at a time.
+  // Copied only once: uploads pass through here in large pieces, many at a time.
   const ciphertext = [cipher.update(content), cipher.final()];
   return Buffer.concat([Buffer.of(VERSION), iv, cipher.getAuthTag(), ...ciphertext]);
 }
 
-/** The content, or null when key or context are others or the box was altered. */
+/** The content, or null when key or context differ or the box was altered. */
 export function openBox(key: KeyObject, box: Uint8Array, context: string): Buffer | null {
   if (box[0] !== VERSION || box.length < HEADER_BYTES) return null;
   const iv = box.subarray(1, 1 + IV_BYTES);
@@ -28,7 +28,7 @@ export function openBox(key: KeyObject, box: Uint8Array, context: string): Buffe
   try {
     return Buffer.concat([decipher.update(box.subarray(HEADER_BYTES)), decipher.final()]);
   } catch {
-    // The only failure of `final` is a tag that does not fit.
+    // The only failure of `final` is a tag mismatch.
     return null;
   }
 }

@@ -18,7 +18,7 @@ const Credentials = z.union([
     accessTokenExpiresAt: z.iso.datetime(),
     hosts: z.string(),
   }),
-  // The first ones stored were passwords only and name no kind.
+  // The oldest stored ones were passwords only and name no kind.
   z.strictObject({
     kind: z.literal('password').default('password'),
     username: z.string(),
@@ -75,7 +75,7 @@ const mailContext = (mailboxId: string): string => `mail_credentials ${mailboxId
 
 const SELECT_CREDENTIALS = 'select sealed from vault.mail_credentials where mailbox_id = $1';
 
-/** A change asks a provider, whose time is bounded below these; a process that stands still in the middle loses the row. */
+/** A change calls a provider, within a time below these; a process that stalls in between loses the row. */
 const MOST_CHANGE_MS = 20_000;
 const WAIT_FOR_CHANGE_MS = 25_000;
 const BOUND_CHANGE = `select set_config('statement_timeout', $1, true),
@@ -95,7 +95,7 @@ function opened(
   return Credentials.parse(JSON.parse(content.toString()));
 }
 
-/** In the place of the one there was. */
+/** Replaces the previous one. */
 export async function writePassword(sql: Sql, userId: string, password: HashedPassword): Promise<void> {
   await sql.query(
     `insert into vault.password (user_id, argon2id) values ($1, $2)
@@ -104,7 +104,7 @@ export async function writePassword(sql: Sql, userId: string, password: HashedPa
   );
 }
 
-/** Null for nobody (null), and for a person who has none. Its salt makes each one set another. */
+/** Null for no person (null), and for a person without a password. Its salt is new with every password set. */
 export async function readPassword(sql: Sql, userId: string | null): Promise<HashedPassword | null> {
   const [row] = await sql.query<{ argon2id: HashedPassword }>(
     'select argon2id from vault.password where user_id = $1',

@@ -1,4 +1,4 @@
-/** The gateway's own keys: made once, kept in `vault` under the master key, held in memory while it runs. */
+/** The gateway's own keys: created once, stored in `vault` under the master key, held in memory while it runs. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -28,9 +28,9 @@ export interface Vault {
 }
 
 /**
- * Loads the vault's keys and makes those that are missing, from `shared` where it is given; gateways that start at once end
- * up with the same ones. Throws one sentence when the master key is not the one they were stored under, or when the vault
- * holds other keys than `shared`.
+ * Loads the vault's keys and creates the missing ones, from `shared` where given; gateways that start at once end up with
+ * the same keys. Throws a one-sentence error when the master key differs from the one they were stored under, or when the
+ * vault holds keys other than `shared`.
  */
 export async function openVault(
   sql: Sql,
@@ -48,7 +48,7 @@ export async function openVault(
   };
 }
 
-/** True once a vault was set up here, under some master key; also before the migrations have run. */
+/** True once a vault was set up here, under any master key; also before the migrations have run. */
 export async function vaultExists(sql: Sql): Promise<boolean> {
   const [table] = await sql.query<{ there: boolean }>(
     "select to_regclass('vault.gateway_key') is not null as there",
@@ -125,7 +125,7 @@ async function makeSigningKey(sql: Sql, masterKey: KeyObject): Promise<void> {
   const kid = randomBytes(12).toString('base64url');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const der = privateKey.export({ format: 'der', type: 'pkcs8' });
-  // One active key at a time (a unique index), so of two gateways only one stores its own.
+  // One active key at a time (a unique index), so of two gateways only one stores its key.
   await sql.query('insert into vault.signing_key (kid, wrapped) values ($1, $2) on conflict do nothing', [
     kid,
     sealBox(masterKey, der, signingContext(kid)),

@@ -1,9 +1,12 @@
-/** One SMTP connection: each step bounded in time, and settled by whatever comes first – its answer or the connection's end. */
+/**
+ * One SMTP connection: each step is bounded in time, and settled by whichever comes first – its answer or the connection's
+ * end.
+ */
 import SMTPConnection, { type SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
 
 type Done<T> = (error: Error | null | undefined, result?: T) => void;
 
-/** The one place where the client writes a command; its types leave it out. */
+/** The one place where the client writes a command; its types omit it. */
 interface CommandWriter {
   _sendCommand(command: string, logged?: string): void;
 }
@@ -18,23 +21,23 @@ export class SmtpExchange {
       this.#ended.reject(error);
     });
     this.client.on('end', () => {
-      // The client ends some connections before it says why: its reason goes first.
+      // The client closes some connections before it reports why: that reason takes precedence.
       setImmediate(() => {
         this.#ended.reject(Object.assign(new Error('the connection ended'), { code: 'ECONNECTION' }));
       });
     });
-    // Nobody waits for it between two steps; the next one is told.
+    // An end between two steps is reported to the next step.
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** Calls back when the connection is over, also when it is already. */
+  /** Calls back when the connection has ended, even when it already has. */
   whenOver(callback: () => void): void {
     this.#ended.promise.catch(callback);
   }
 
   /**
-   * Declares SMTPUTF8 with the next message: the client does so for addresses of the envelope alone, and one that stands
-   * only in the header needs it as well (RFC 6531 3.4).
+   * Declares SMTPUTF8 with the next message: the client does so only for addresses of the envelope, and an address only in
+   * the header needs it as well (RFC 6531 3.4).
    */
   declareUtf8(): void {
     const writer = this.client as unknown as CommandWriter;
@@ -45,7 +48,7 @@ export class SmtpExchange {
     };
   }
 
-  /** Runs one step of the client. Throws what the client or the socket says. */
+  /** Runs one step of the client. Throws the error of the client or the socket. */
   async step<T>(withinMs: number, start: (done: Done<T>) => void): Promise<T | undefined> {
     const step = Promise.withResolvers<T | undefined>();
     start((error, result) => {
@@ -55,7 +58,7 @@ export class SmtpExchange {
     return await this.within(withinMs, Promise.race([step.promise, this.#ended.promise]));
   }
 
-  /** Waits for a promise; when the time is over the connection ends, which any step under way is told. */
+  /** Waits for a promise; on timeout the connection ends, which fails the current step. */
   async within<T>(withinMs: number, promise: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {

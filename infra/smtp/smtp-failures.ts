@@ -1,4 +1,4 @@
-/** What a failed SMTP exchange means: whether anything can have been sent, and whether trying again makes sense. */
+/** Classifies a failed SMTP exchange: whether anything can have been sent, and whether a retry makes sense. */
 import type { ErrorCode } from '../../commands/values/errors.ts';
 import {
   type RefusedRecipient,
@@ -8,7 +8,7 @@ import {
 } from '../../commands/ports/submission-port.ts';
 import { connectError } from '../mail/mail-errors.ts';
 
-/** What nodemailer puts on its errors; everything may be missing. */
+/** Fields nodemailer sets on its errors; all optional. */
 export interface SmtpError {
   readonly code?: unknown;
   /** The socket's own code, where `code` is the client's. */
@@ -21,11 +21,11 @@ export interface SmtpError {
 
 const fieldsOf = (error: unknown): SmtpError => (typeof error === 'object' && error !== null ? error : {});
 
-/** RFC 5321 4.2.1: only 4yz and 5yz say that the command was not done. */
+/** RFC 5321 4.2.1: only 4yz and 5yz mean that the command was not done. */
 const refusalOf = ({ responseCode }: SmtpError): number | null =>
   typeof responseCode === 'number' && responseCode >= 400 && responseCode < 600 ? responseCode : null;
 
-/** The server's words, long enough for any help text and not for more. */
+/** Bounds the server's text: long enough for any help text. */
 const MOST_RESPONSE_CHARS = 500;
 export const responseText = (response: unknown): string | null =>
   typeof response === 'string'
@@ -64,8 +64,8 @@ const failure = (
 };
 
 /**
- * Nothing is said about the message yet, so even a 5yz greeting may pass. What does not pass by itself: a host that is
- * not allowed, and a mailbox without the means to log in.
+ * Nothing was reported about the message yet, so even a 5yz greeting may be temporary. Permanent are only a host that is
+ * not allowed and a mailbox without the means to log in.
  */
 export function connectFailure(error: unknown): SubmissionFailure {
   if (error instanceof SubmissionFailure) return error;
@@ -85,7 +85,7 @@ export function connectFailure(error: unknown): SubmissionFailure {
   });
 }
 
-/** RFC 4954 6: 5yz refuses the credentials, 454 and the like are the server's own trouble. */
+/** RFC 4954 6: 5yz rejects the credentials; 454 and similar codes are the server's own failures. */
 export function loginFailure(error: unknown): SubmissionFailure {
   const status = refusalOf(fieldsOf(error));
   if (status === null) return connectFailure(error);
@@ -102,15 +102,15 @@ export function loginFailure(error: unknown): SubmissionFailure {
       });
 }
 
-/** A refusal is the server's word; a connection that broke before the message went out has sent nothing. */
+/** A refusal is the server's answer; a connection that broke before the message was sent has sent nothing. */
 export const envelopeFailure = (error: unknown): SubmissionFailure =>
   refusedOrBroken(error, 'envelope', 'later');
 
-/** Without the final dot a server has no message (RFC 5321 4.1.1.4); with it only its answer tells. */
+/** Without the final dot a server has no message (RFC 5321 4.1.1.4); with it only the server's answer is proof. */
 export const dataFailure = (error: unknown, isComplete: boolean): SubmissionFailure =>
   refusedOrBroken(error, 'data', isComplete ? 'unknown' : 'later');
 
-/** The client itself finds the message larger than the server's SIZE allows. */
+/** The client finds the message larger than the server's SIZE allows. */
 const isTooLarge = ({ code, responseCode }: SmtpError): boolean =>
   code === 'EMESSAGE' && responseCode === undefined;
 
@@ -123,7 +123,7 @@ function refusedOrBroken(error: unknown, phase: SmtpPhase, broken: 'later' | 'un
   }
   const status = refusalOf(fields);
   if (status === null) {
-    // ESTREAM: not the server, the message itself could not be read to its end.
+    // ESTREAM: the message itself could not be read to its end; not an error of the server.
     const code = fields.code === 'ESTREAM' ? 'store_unavailable' : 'mailbox_unavailable';
     return failure(BROKEN[broken], error, { phase, verdict: broken, code });
   }

@@ -1,4 +1,4 @@
-/** The submission port on SMTP: a connection per message, the egress guard before each, few at once per mailbox. */
+/** The submission port on SMTP: a connection per message, the egress guard before each, a few at once per mailbox. */
 import type { ConnectionReport, HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import type { ErrorCode } from '../../commands/values/errors.ts';
 import {
@@ -21,10 +21,10 @@ export interface SubmissionSettings {
 }
 
 export interface SmtpGatewayOptions {
-  /** Where a mailbox sends and how to log in, read anew for each connection. May throw a `GatewayError`. */
+  /** The server and login a mailbox sends with, read again for each connection. May throw a `GatewayError`. */
   readonly loadSettings: LoadSettings<SubmissionSettings>;
   readonly login: LoginOptions;
-  /** Connections to the server of one mailbox at once. */
+  /** Concurrent connections to the server of one mailbox. */
   readonly atOnce: number;
   readonly limits?: Partial<SmtpLimits>;
 }
@@ -70,7 +70,7 @@ export class SmtpGateway implements SubmissionPort {
         const { exchange } = await openExchange(settings, login, options, options.connectTimeoutMs);
         exchange.client.quit();
       } catch (error) {
-        // What the client said tells the stage; what it means to a send does not matter here.
+        // The client's error tells the stage; its meaning for a send does not matter here.
         throw error instanceof SubmissionFailure ? error.cause : error;
       }
     });

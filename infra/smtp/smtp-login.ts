@@ -1,4 +1,4 @@
-/** Connecting and logging in to a submission server: guarded, never silently plain, by password or OAuth token. */
+/** Connects and logs in to a submission server: guarded, never silently unencrypted, by password or OAuth token. */
 import type { SMTPConnectionCustomAuthContext } from 'nodemailer/lib/smtp-connection';
 import type { HostSettings, MailLogin } from '../../commands/ports/mail-port.ts';
 import type { VettedTarget } from '../mail/egress-guard.ts';
@@ -6,7 +6,7 @@ import { assertPlainIsLocal, type LoginOptions, tlsOptions } from '../mail/imap-
 import { connectFailure, loginFailure } from './smtp-failures.ts';
 import { SmtpExchange } from './smtp-exchange.ts';
 
-/** A connection that is logged in, and what the server said it can (EHLO keywords, upper case). */
+/** A logged-in connection, and the server's capabilities (EHLO keywords, upper case). */
 export interface OpenExchange {
   readonly exchange: SmtpExchange;
   readonly extensions: ReadonlySet<string>;
@@ -21,10 +21,10 @@ export async function openExchange(
 ): Promise<OpenExchange> {
   const exchange = await connect(settings, options, phaseTimeoutMs);
   const { client } = exchange;
-  // The reply to EHLO is the last thing said; after the login it is no longer.
+  // The last response is the EHLO reply only until the login.
   const extensions = extensionsOf(client.lastServerResponse);
   try {
-    // A server without AUTH knows its clients otherwise, and gets to see no credentials.
+    // A server without AUTH authenticates its clients otherwise, and receives no credentials.
     if (client.allowsAuth) {
       await exchange.step(phaseTimeoutMs, (done) => {
         client.login(authOf(login), done);
@@ -71,7 +71,7 @@ function exchangeFor(
     host: address,
     port,
     secure: security === 'tls',
-    // Asked for even when the server does not offer it: whoever hides STARTTLS gets no credentials.
+    // Required even when the server does not offer it: an attacker who hides STARTTLS gets no credentials.
     requireTLS: security === 'starttls',
     ignoreTLS: security === 'none',
     ...name,
@@ -83,7 +83,7 @@ function exchangeFor(
   });
 }
 
-/** RFC 5321 4.1.1.1: one keyword a line, the first line is the server's name. */
+/** RFC 5321 4.1.1.1: one keyword per line, the first line is the server's name. */
 const extensionsOf = (reply: string | false): ReadonlySet<string> =>
   new Set(
     (reply === false ? '' : reply)
@@ -92,7 +92,7 @@ const extensionsOf = (reply: string | false): ReadonlySet<string> =>
       .map((line) => (/^\d+[ -](\S+)/.exec(line)?.[1] ?? '').toUpperCase()),
   );
 
-/** Our own name of the mechanism: under XOAUTH2 the client may fall back to PLAIN, with the token as a password. */
+/** A private name of the mechanism: under XOAUTH2 the client may fall back to PLAIN, with the token as a password. */
 const BEARER = 'BEARER';
 
 const authOf = (login: MailLogin): Record<string, string> =>
@@ -100,7 +100,7 @@ const authOf = (login: MailLogin): Record<string, string> =>
     ? { method: BEARER, user: login.username, pass: login.accessToken }
     : { user: login.username, pass: login.password };
 
-/** One line with user and token; 334 brings the reason of a refusal, and an empty line fetches the refusal itself. */
+/** One line with user and token; 334 carries the reason of a refusal, and an empty line fetches the refusal itself. */
 async function answerXoauth2(context: SMTPConnectionCustomAuthContext): Promise<void> {
   const { user, pass } = context.auth.credentials;
   const token = Buffer.from(`user=${user}\u0001auth=Bearer ${pass}\u0001\u0001`).toString('base64');

@@ -1,4 +1,4 @@
-/** The `Submission` port on nodemailer's client: the message is offered as a stream that stays empty until we say so. */
+/** The `Submission` port on nodemailer's client: the message is passed as a stream that stays empty until it is released. */
 import type {
   SMTPConnectionEnvelope,
   SMTPConnectionSendInfo,
@@ -20,7 +20,7 @@ import { Readable } from 'node:stream';
 export interface SubmissionLimits {
   /** For connecting, logging in, the envelope and the answer to the message, each (`contract.md` 15). */
   readonly phaseTimeoutMs: number;
-  /** For the message itself, which a slow line may take long for; silence ends it after `phaseTimeoutMs`. */
+  /** For the message itself, which may take long on a slow line; silence ends it after `phaseTimeoutMs`. */
   readonly messageTimeoutMs: number;
 }
 
@@ -67,7 +67,7 @@ export class SmtpSubmission implements Submission {
       this.close();
       throw envelopeFailure(error);
     }
-    // The client keeps its book on the envelope it was given.
+    // The client writes its results on the envelope it was given.
     return refusedOf((envelope as SMTPConnectionEnvelope).rejectedErrors);
   }
 
@@ -80,7 +80,7 @@ export class SmtpSubmission implements Submission {
       const answered = fed.then(() => this.#exchange.within(phaseTimeoutMs, outcome));
       const info = await Promise.race([outcome, answered]);
       if (info === undefined || !this.#source.isComplete) throw new Error('an answer before its question');
-      // Said goodbye to without waiting: whether the server hears it changes nothing.
+      // The logout is not awaited: whether the server receives it changes nothing.
       this.#isOver = true;
       this.#exchange.client.quit();
       return {
@@ -112,17 +112,20 @@ const withoutUtf8 = (): SubmissionFailure =>
     refused: [],
   });
 
-/** A message that is given to the SMTP client before its bytes may be: they follow once the server asked and we agreed. */
+/**
+ * A message passed to the SMTP client before its bytes may be sent: they follow once the server asked and the caller
+ * agreed.
+ */
 export class MessageSource extends Readable {
   readonly #asked = Promise.withResolvers<undefined>();
   #isComplete = false;
 
-  /** Resolves when the client reads for the first time, which it does only after the server's 354. */
+  /** Resolves at the client's first read, which happens only after the server's 354. */
   get asked(): Promise<undefined> {
     return this.#asked.promise;
   }
 
-  /** True once the last byte was given away: from then on the final dot may be on its way. */
+  /** True once the last byte was handed over: from then on the final dot may be on its way. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -132,7 +135,7 @@ export class MessageSource extends Readable {
     this.emit('wanted');
   }
 
-  /** Gives the bytes as fast as they are taken. Content that fails ends the source with that error, short of its end. */
+  /** Delivers the bytes as fast as they are read. Content that fails ends the source with that error, before its end. */
   async feed(content: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       for await (const chunk of content) {
@@ -140,7 +143,7 @@ export class MessageSource extends Readable {
         if (!this.push(chunk)) await Promise.race([once(this, 'wanted'), once(this, 'close')]);
       }
     } catch (error) {
-      // A new error: the client writes on those it is given.
+      // A new error each time: the client writes on those it is given.
       this.destroy(new Error('the message could not be read', { cause: error }));
       return;
     }
