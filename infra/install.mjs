@@ -1,6 +1,6 @@
 /**
- * Runs before every script, on whatever Node (20 or newer) the machine has: makes node_modules what package-lock.json
- * asks for, Node 24 included. Plain JavaScript without packages, since none may be there yet. Silent when nothing is to do.
+ * Runs before every script, on any Node (20 or newer): brings node_modules to what package-lock.json requires, including
+ * Node 24. Plain JavaScript without packages, because none may be installed yet. Silent when there is nothing to do.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -23,7 +23,7 @@ const nodeBinary = join(modules, '.bin/node');
 
 const say = (line) => process.stderr.write(`${line}\n`);
 
-/** npm must not run on the very Node that it is about to replace. */
+/** npm must not run on the Node that it is about to replace. */
 const outsidePath = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((folder) => !folder.startsWith(modules))
@@ -49,7 +49,10 @@ const isExecutable = (path) => {
   }
 };
 
-/** npm notes what it installed in `node_modules/.package-lock.json`, last of all; packages for other systems are not in it. */
+/**
+ * npm records what it installed in `node_modules/.package-lock.json`, last of all; packages for other systems are not in
+ * it.
+ */
 function packagesAreThere() {
   const wanted = readJson(join(root, 'package-lock.json'))?.packages;
   const installed = readJson(join(modules, '.package-lock.json'))?.packages;
@@ -85,7 +88,7 @@ function repairNode() {
   if (isExecutable(nodeBinary)) return;
   say('Fetching Node 24 …');
   run('node', ['installArchSpecificPackage.js'], join(modules, 'node'));
-  // npm links only what was there when it looked.
+  // npm links only what existed when it started.
   if (!linkExists(nodeBinary)) symlinkSync('../node/bin/node', nodeBinary);
   if (!isExecutable(nodeBinary)) {
     fail('Node 24 could not be installed into node_modules: run `npm rebuild node --ignore-scripts=false`.');
@@ -97,7 +100,7 @@ function fail(sentence) {
   process.exit(1);
 }
 
-/** True when this process may install; false when another one is at it. Linking makes the file appear with its text. */
+/** True when this process may install; false when another one is installing. Linking makes the file appear with its text. */
 function takeLock() {
   const own = `${lock}.${String(process.pid)}`;
   try {
@@ -137,7 +140,7 @@ async function waitForTheLock() {
 
 if (!isInstalled()) {
   await waitForTheLock();
-  // Another process may have done it meanwhile.
+  // Another process may have installed it meanwhile.
   if (!packagesAreThere()) installPackages();
   repairNode();
 }

@@ -1,4 +1,4 @@
-/** What each event says to an auditor: one line per event type. A new event does not compile until it stands here. */
+/** The audit line of each event type. A new event type does not compile until it has one. */
 import { type ErrorCode, ERROR_TABLE } from '../commands/values/errors.ts';
 import type { PastFact } from '../commands/values/event.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
@@ -21,19 +21,19 @@ type DataOf<E extends AnyEvent> = PastFact<E>['data'];
 type Derived<E extends AnyEvent, Value> = Value | ((data: DataOf<E>) => Value);
 
 interface AuditRule<E extends AnyEvent> {
-  /** What was done or asked for: a capability's name, or `<thing>.<verb>`. */
+  /** What was done or requested: a capability's name, or `<thing>.<verb>`. */
   readonly action: Derived<E, string>;
   readonly outcome: Derived<E, AuditOutcome>;
-  /** Absent = the mailbox of the stream, if it is a mailbox's or an operation's. */
+  /** Absent = the mailbox of the stream, if it belongs to a mailbox or an operation. */
   readonly mailboxId?: (data: DataOf<E>) => string | null;
-  /** Absent = what the stream is about. */
+  /** Absent = the subject of the stream. */
   readonly resource?: (data: DataOf<E>) => AuditResource | null;
   readonly policy?: (data: DataOf<E>) => object | null;
 }
 
 const done = <Action extends string>(action: Action) => ({ action, outcome: 'allowed' as const });
 
-/** Refusals by who the caller is or may be are `denied`; whatever else went wrong is `failed`. */
+/** Refusals because of the caller's identity or rights are `denied`; any other error is `failed`. */
 function outcomeOfCode(code: string): AuditOutcome {
   const status = code in ERROR_TABLE ? ERROR_TABLE[code as ErrorCode].status : 500;
   return [401, 403, 404, 429].includes(status) ? 'denied' : 'failed';
@@ -213,7 +213,7 @@ const rules: AuditRules = {
   },
 };
 
-/** What the rule of a type tells about one event; `undefined` where the stream has to tell. */
+/** What the rule of a type says about one event; `undefined` where the stream decides. */
 export interface AuditFacts {
   readonly action: string;
   readonly outcome: AuditOutcome;
@@ -224,7 +224,7 @@ export interface AuditFacts {
 
 /** The auditor's view of a fact. */
 export function auditFacts(fact: PastFact<AnyEvent>): AuditFacts {
-  // A type's rule takes that type's data; the compiler cannot tie the two together.
+  // A type's rule takes that type's data; the compiler cannot connect the two.
   const rule = rules[fact.type] as unknown as AuditRule<AnyEvent>;
   const data = fact.data;
   return {

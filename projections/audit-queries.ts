@@ -1,4 +1,4 @@
-/** Reading `read.audit`. The organisation is a condition of every query. */
+/** Queries on `read.audit`. The organisation is a condition of each. */
 import type { Sql } from '../commands/ports/ports.ts';
 import { idToUuid, uuidToId } from '../commands/values/ids.ts';
 import { storableText } from './audit.ts';
@@ -11,11 +11,11 @@ export interface AuditFilter {
   /** RFC 3339; `from` is included, `to` is not. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Id of who acted. */
+  /** Id of the actor. */
   readonly actor?: string | undefined;
   /** Event type. */
   readonly type?: string | undefined;
-  /** Id of what it was done to. */
+  /** Id of the resource. */
   readonly resource?: string | undefined;
   /** Id of the approval it belongs to. */
   readonly approval?: string | undefined;
@@ -26,7 +26,7 @@ export interface AuditFilter {
 
 export interface AuditPage {
   readonly order: 'asc' | 'desc';
-  /** The `seq` the page before ended with. */
+  /** The `seq` of the last line of the previous page. */
   readonly after: number | null;
   readonly limit: number;
 }
@@ -55,7 +55,7 @@ export interface AuditEntry {
   readonly action: string;
   readonly outcome: AuditOutcome;
   readonly policy: Readonly<Record<string, unknown>> | null;
-  /** As it lies in the log: sealed texts are sealed. */
+  /** As stored in the log: sealed texts stay sealed. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly position: string;
 }
@@ -97,7 +97,7 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, (parameter: string) => stri
   requestId: (parameter) => `request_id = ${parameter}`,
 };
 
-/** The lines of an organisation that fit every condition given, at most `limit`. */
+/** The lines of an organisation that match every given condition, at most `limit`. */
 export async function listAudit(
   sql: Sql,
   orgId: string,
@@ -122,7 +122,7 @@ export async function listAudit(
   return rows.map(entryOf);
 }
 
-/** One line, or null when it is unknown or another organisation's. */
+/** One line, or null when it is unknown or belongs to another organisation. */
 export async function getAudit(sql: Sql, orgId: string, id: string): Promise<AuditEntry | null> {
   const eventId = idToUuid('evt', id);
   if (eventId === null) return null;
@@ -140,7 +140,7 @@ export interface OpenedAudit {
   readonly client: string | null;
 }
 
-/** The sealed texts of a line, opened, and without what secrets are checked by. Throws `store_unavailable`. */
+/** A line with its sealed texts opened and its verifiers of secrets removed. Throws `store_unavailable`. */
 export async function openAudit({ type, data, actor }: AuditEntry, open: Open): Promise<OpenedAudit> {
   return {
     data: await openSealedFields(type, withoutVerifiers(type, data), open),

@@ -5,7 +5,7 @@ import { type ProjectedEvent, type Projection, splitStreamName } from './project
 import { withPrefix } from '../commands/values/ids.ts';
 import { approvalEvents } from '../commands/operations/approval-events.ts';
 
-/** Column → type, in the order of the table. `json` and not `jsonb`: data stays as it was written, NUL escapes included. */
+/** Column → type, in the order of the table. `json` and not `jsonb`: data stays as it was written, including NUL escapes. */
 const COLUMNS = {
   org_id: 'text',
   seq: 'bigint',
@@ -81,7 +81,7 @@ export const audit: Projection = {
   },
 };
 
-/** Events without an organisation are not an organisation's to see. */
+/** Events without an organisation are visible to none. */
 function rowOf(event: ProjectedEvent): AuditRow[] {
   const { id, streamName, position, fact, stored } = event;
   const { meta } = fact;
@@ -121,16 +121,16 @@ function rowOf(event: ProjectedEvent): AuditRow[] {
   ];
 }
 
-/** Postgres text holds no NUL, and what a caller named in a refused request may. */
+/** Postgres text cannot contain NUL, and names in a refused request may. */
 export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd');
 
-/** What a stream is about, in the wire's spelling: `mailboxNumber-7` → `mailbox_number`, `7`. */
+/** The subject of a stream, in the API's spelling: `mailboxNumber-7` → `mailbox_number`, `7`. */
 function subjectOf(streamName: string): { readonly type: string; readonly id: string } {
   const { category, id } = splitStreamName(streamName);
   return { type: category.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), id };
 }
 
-/** Goes on counting where each organisation's last line is. */
+/** Continues the numbering of each organisation. */
 async function number(sql: Sql, table: string, rows: readonly AuditRow[]): Promise<void> {
   const orgIds = [...new Set(rows.map(({ org_id }) => org_id))];
   const last = await sql.query<{ org_id: string; seq: string }>(
@@ -146,10 +146,13 @@ async function number(sql: Sql, table: string, rows: readonly AuditRow[]): Promi
   }
 }
 
-/** What of a line its event alone can tell. */
+/**
+ * What the event alone says about the approval. Older envelopes do not name mailbox and approval: their lines are completed
+ * from earlier events, so that the order of the log alone decides what a line says.
+ */
 export interface Named {
   approval_id: string | null;
-  /** Of an event that its envelope does not complete: the operation it belongs to, null where it tells none. */
+  /** For an event with an incomplete envelope: the operation it belongs to, null where it names none. */
   readonly operation: string | null;
   readonly isComplete: boolean;
 }
@@ -169,7 +172,7 @@ export function namedBy(
   subject: { readonly type: string; readonly id: string },
 ): Named {
   const { mailbox_id: mailboxId, approval_id: approvalId } = fact.meta;
-  // An envelope that names a mailbox names the approval too, where there is one.
+  // An envelope that names a mailbox also names the approval, if there is one.
   if (mailboxId !== undefined || approvalId !== undefined)
     return { approval_id: approvalId ?? null, operation: null, isComplete: true };
   const named = stored.data['operation_id'];
@@ -189,7 +192,7 @@ function approvalOf(
   return typeof only === 'string' && others.length === 0 ? only : null;
 }
 
-/** Completes the lines of older events: what their operation or draft was about, as far as earlier events told. */
+/** Completes the lines of older events: the mailbox and approval of their operation or draft, as known from earlier events. */
 export async function fillAbout(sql: Sql, table: string, rows: readonly AboutRow[]): Promise<void> {
   const older = rows.filter(isToFill);
   if (older.length === 0) return;
@@ -208,7 +211,7 @@ function fill(row: AboutRow, { mailboxes, approvals }: Known): void {
   row.approval_id ??= approvals.get(keyOf(row.org_id, row.operation)) ?? null;
 }
 
-/** A draft may have one approval after another: only its operation says which. */
+/** A draft may have several approvals in turn: only its operation identifies one. */
 function note(row: AboutRow, { mailboxes, approvals }: Known): void {
   const { org_id, resource_id, mailbox_id, approval_id } = row;
   if (mailbox_id !== null) mailboxes.set(keyOf(org_id, resource_id), mailbox_id);

@@ -1,4 +1,7 @@
-/** `read.contact`: the addresses that took a mail the gateway sent, by mailbox. Kept with the drafts, which hold the recipients. */
+/**
+ * `read.contact`: the addresses that accepted a mail from the gateway, by mailbox. Stored with the drafts, which have the
+ * recipients.
+ */
 import { z } from 'zod';
 import type { DraftState } from '../commands/drafts/draft.ts';
 import { wireAddress } from '../commands/drafts/mail-address.ts';
@@ -7,7 +10,7 @@ import type { Batch, Open } from './projection.ts';
 
 const Recipients = z.object({ to: z.array(z.string()) });
 
-/** Keeps whom these drafts, all of them sent, went to. Nothing of a mailbox whose key was erased. */
+/** Records the recipients of these drafts, all of them sent. Records nothing for a mailbox whose key was erased. */
 export async function keepContacts(
   { sql, tableOf, open }: Omit<Batch, 'events'>,
   sent: readonly DraftState[],
@@ -26,7 +29,7 @@ interface Contact {
   readonly address: string;
 }
 
-/** Whoever was refused at the envelope got nothing. */
+/** A recipient refused at the envelope got nothing. */
 async function contactsOf(open: Open, { mailboxId, send, outcome }: DraftState): Promise<readonly Contact[]> {
   const text = send && (await open(send.frozen.smtp_envelope));
   if (mailboxId === null || text === null) return [];
@@ -36,7 +39,7 @@ async function contactsOf(open: Open, { mailboxId, send, outcome }: DraftState):
     .map((address) => ({ mailboxId, address: keyOf(address) }));
 }
 
-/** The local part as it was written: two that differ in case alone may be two people (RFC 5321 2.4). */
+/** The local part as written: two that differ only in case may be two people (RFC 5321 2.4). */
 const keyOf = (address: string): string => wireAddress(address) ?? address;
 
 export async function forgetContacts({ sql, tableOf, events }: Batch): Promise<void> {
@@ -47,7 +50,7 @@ export async function forgetContacts({ sql, tableOf, events }: Batch): Promise<v
   await sql.query(`delete from ${tableOf('contact')} where mailbox_id = any($1::text[])`, [erased]);
 }
 
-/** Those of the addresses that took a mail from the mailbox. */
+/** Those of the addresses that accepted a mail from the mailbox. */
 export async function listWrittenTo(
   sql: Sql,
   mailboxId: string,

@@ -1,4 +1,4 @@
-/** The directory's entities, and how each event changes the one or two it is about. Pure but for opening sealed texts. */
+/** The directory's entities, and how each event changes the one or two it concerns. Pure except for opening sealed texts. */
 import type { PastFact, StoredEvent } from '../commands/values/event.ts';
 import type {
   AgentEntry,
@@ -19,7 +19,7 @@ import { UNREADABLE } from '../commands/policy/built-in-policy.ts';
 import { changeMailbox } from './directory-mailbox.ts';
 import { type Open, splitStreamName } from './projection.ts';
 
-/** Streams whose events the directory is made of. */
+/** Streams whose events make up the directory. */
 export const DIRECTORY_STREAMS = [
   'organisation-',
   'account-',
@@ -55,10 +55,10 @@ export interface EntityKey {
   readonly id: string;
 }
 
-/** Looks an entity up as it was before the event. */
+/** Reads an entity as it was before the event. */
 export type LookUp = <Kind extends EntityKind>(kind: Kind, id: string) => EntityTypes[Kind] | undefined;
 
-/** What an event makes of the directory: entities written, and keys that are gone. */
+/** The effect of an event on the directory: entities written, and keys removed. */
 export interface DirectoryChange {
   readonly put: readonly Entity[];
   readonly remove: readonly EntityKey[];
@@ -67,7 +67,7 @@ export interface DirectoryChange {
 const NOTHING: DirectoryChange = { put: [], remove: [] };
 const put = (...entities: readonly Entity[]): DirectoryChange => ({ put: entities, remove: [] });
 
-/** The keys an event may read or write; `changesOf` looks up no others. */
+/** The keys an event may read or write; `changesOf` reads no others. */
 export function keysOf(
   streamName: string,
   fact: Pick<PastFact<AnyEvent>, 'type' | 'data'>,
@@ -100,10 +100,10 @@ export function keysOf(
   }
 }
 
-/** An erased text shows as nothing. */
+/** An erased text is shown as empty. */
 const openOr = async (open: Open, sealed: Sealed): Promise<string> => (await open(sealed)) ?? '';
 
-/** What one event changes. Events of other streams change nothing. */
+/** The changes of one event. Events of other streams change nothing. */
 export async function changesOf(
   streamName: string,
   fact: PastFact<AnyEvent>,
@@ -224,9 +224,9 @@ const SUBJECT_KINDS: Readonly<Record<string, EntityKind>> = {
 };
 
 /**
- * What follows from an event that cannot be read or applied: the subject of its stream goes, and every person, agent,
- * token and grant it names. Nobody knows what it would have changed, so nobody it concerns keeps access. An organisation
- * itself stays: one bad event would lock out all of it. In the place of its policy stands one that denies.
+ * The consequence of an event that cannot be read or applied: the subject of its stream is removed, and every person,
+ * agent, token and grant it names. Its effect is unknown, so nothing it names keeps access. An organisation itself stays:
+ * one bad event would lock out all of it. Its policy is replaced by one that denies.
  */
 export function denialBy({ streamName, data }: StoredEvent): DirectoryChange {
   const { category, id } = splitStreamName(streamName);
@@ -241,7 +241,7 @@ export function denialBy({ streamName, data }: StoredEvent): DirectoryChange {
   return { put: [], remove: subject ? [{ kind: subject, id }, ...named] : named };
 }
 
-/** Without the rules nobody knows what they forbid. */
+/** Without the rules it is unknown what they forbid. */
 const unreadablePolicy = (id: string, { version }: StoredEvent['data']): PolicyEntry => ({
   id,
   version: typeof version === 'number' ? version : 0,
@@ -251,13 +251,13 @@ const unreadablePolicy = (id: string, { version }: StoredEvent['data']): PolicyE
   default: null,
 });
 
-/** A person's sessions in the directory: one entity for all of them, so that old ones are forgotten when a new one starts. */
+/** A person's sessions are one entity, so that old ones are removed when a new one starts. */
 type SessionFact = Extract<PastFact<AnyEvent>, { readonly type: `Session${string}` }>;
 
 const isSessionFact = (fact: PastFact<AnyEvent>): fact is SessionFact =>
   fact.type === 'SessionStarted' || fact.type === 'SessionSteppedUp' || fact.type === 'SessionEnded';
 
-/** What is over stays known for a day: a request that still comes with it is told why it is refused. */
+/** An ended session stays known for a day: a request that still uses it gets the reason of its refusal. */
 const REMEMBERED_MS = 24 * 60 * 60_000;
 
 /** The person's sessions after an event of one of them. */

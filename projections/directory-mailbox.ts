@@ -1,4 +1,4 @@
-/** How a mailbox of the directory changes with its events. */
+/** How events change a mailbox in the directory. */
 import type { PastFact } from '../commands/values/event.ts';
 import { AUTHORIZATION_REQUIRED, type FolderEntry, type MailboxEntry } from '../commands/ports/directory.ts';
 import type { MailboxEvent } from '../commands/mailboxes/mailbox-events.ts';
@@ -20,7 +20,7 @@ const waiting = ({ awaitsAuthorization }: Pick<MailboxEntry, 'awaitsAuthorizatio
   stateReason: awaitsAuthorization === true ? AUTHORIZATION_REQUIRED : null,
 });
 
-/** New credentials are tried at once, but never while the mailbox rests. */
+/** New credentials are tried at once, unless the mailbox is paused or removed. */
 const afterCredentials = ({ state }: Pick<MailboxEntry, 'state'>, awaitsAuthorization = false): Change => ({
   awaitsAuthorization,
   ...(state === 'paused' || state === 'removed' ? {} : waiting({ awaitsAuthorization })),
@@ -66,7 +66,7 @@ const steps: Steps = {
   MailboxResumed: waiting,
   MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
   MailboxRestored: (mailbox) => ({ ...waiting(mailbox), eraseAt: null }),
-  // The entry stays for its number, which is never given out again.
+  // The entry stays for its number, which is never reused.
   MailboxErased: () => ({ email: '', displayName: null, folders: [], eraseAt: null }),
   FolderAdded: async ({ folders }, { data }, open) => ({
     folders: [
@@ -91,7 +91,7 @@ const steps: Steps = {
   GrantRevoked: () => ({}),
 };
 
-/** A role that is absent has no key at all. */
+/** An absent role has no key at all. */
 const withoutGaps = <Value>(roles: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>
   Object.fromEntries(
     Object.entries(roles).filter((entry): entry is [string, Value] => entry[1] !== undefined),

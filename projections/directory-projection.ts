@@ -1,4 +1,4 @@
-/** `read.directory`: one row per entity, from which every process fills its copy. */
+/** `read.directory`: one row per entity, from which every process loads its in-memory directory. */
 import type { Sql } from '../commands/ports/ports.ts';
 import type { Position } from '../commands/values/position.ts';
 import {
@@ -17,7 +17,7 @@ import { checkpointKey, type Projection, tableName } from './projection.ts';
 
 const textOf = ({ kind, id }: EntityKey): string => `${kind} ${id}`;
 
-/** Entities by kind and id, with what changed since they were read. */
+/** Entities by kind and id, with the changes since they were read. */
 class Entities {
   readonly #known = new Map<string, EntityTypes[keyof EntityTypes]>();
   readonly #written = new Map<string, EntityKey>();
@@ -84,7 +84,7 @@ export const directory: Projection = {
     entities.change(denialBy(event));
     await writeRows(sql, tableOf('directory'), entities);
   },
-  // What an event denied in the copies of the processes, the rebuilt rows may give back: each loads them anew.
+  // The rebuilt rows may restore what an event denied in the processes' directories: each loads them again.
   rebuilt: async (sql) => {
     await sql.query('update work.authz_epoch set directory_build = directory_build + 1');
   },
@@ -135,7 +135,7 @@ interface SnapshotRow extends Record<string, unknown> {
 }
 
 export interface DirectorySnapshot {
-  /** The last event it holds, or -1n. */
+  /** The last event it contains, or -1n. */
   readonly position: Position;
   readonly entities: readonly Entity[];
 }

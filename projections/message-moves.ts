@@ -1,4 +1,4 @@
-/** `read.message_move`: from which id to which one each message was moved by this gateway. */
+/** `read.message_move`: the old and new id of each message that this gateway moved. */
 import type { MessageMove } from '../commands/ports/moved-messages.ts';
 import type { Sql } from '../commands/ports/ports.ts';
 import { relocates } from '../commands/messages/actions.ts';
@@ -40,7 +40,7 @@ function movesOf({ streamName, fact }: ProjectedEvent): readonly MessageMove[] {
     }));
   }
   if (fact.type !== 'MailboxChangesObserved') return [];
-  // The feed tells where a message arrived when the mail server's own answer did not.
+  // The feed reports where a message arrived when the mail server's answer did not.
   return fact.data.changes.flatMap(({ previous, locator, operation_id }) =>
     previous === undefined || operation_id === undefined
       ? []
@@ -48,11 +48,11 @@ function movesOf({ streamName, fact }: ProjectedEvent): readonly MessageMove[] {
   );
 }
 
-/** A message that was where it should go keeps its id. */
+/** A message already in the target keeps its id. */
 const isMove = ({ action, outcome, message_id, new_message_id }: ItemResult): boolean =>
   relocates({ type: action }) && outcome === 'done' && new_message_id !== message_id;
 
-/** One row per message, because an insert must not meet a row twice. */
+/** One row per message, because an insert must not touch a row twice. */
 function collapse(moves: readonly MessageMove[]): readonly MessageMove[] {
   const byMessage = new Map<string, MessageMove>();
   for (const move of moves) {
@@ -62,7 +62,7 @@ function collapse(moves: readonly MessageMove[]): readonly MessageMove[] {
   return [...byMessage.values()];
 }
 
-/** More moves of one message than this are followed no further. */
+/** At most this many moves of one message are followed. */
 const MAX_MOVES = 50;
 
 /** The moves of a message, first to last. */

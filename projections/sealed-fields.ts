@@ -1,18 +1,18 @@
-/** Which fields of an event are sealed, as its schema tells. */
+/** Which fields of an event are sealed, according to its schema. */
 import { z } from 'zod';
 import { allEvents } from '../commands/event-catalogue.ts';
 import { sealedText, sealedVerifier } from '../commands/values/event-fields.ts';
 import type { Sealed } from '../commands/values/sealed.ts';
 import type { Open } from './projection.ts';
 
-/** Names from the top of the data down to a sealed text; `*` stands for each item of a list. */
+/** Names from the top of the data down to a sealed text; `*` matches each item of a list. */
 type Path = readonly string[];
 
 const EACH = '*';
 
 function pathsOf(schema: z.core.$ZodType, wanted: z.core.$ZodType): readonly Path[] {
   if (schema === wanted) return [[]];
-  // Older events hold in clear what is sealed in newer ones, under other names.
+  // Older events contain in clear text, under other names, what is sealed in newer ones.
   if (schema instanceof z.ZodUnion && schema !== sealedVerifier && schema.options[0] === wanted) return [[]];
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
     return pathsOf(schema.unwrap(), wanted);
@@ -27,12 +27,12 @@ const pathsTo = (wanted: z.core.$ZodType): ReadonlyMap<string, readonly Path[]> 
   new Map(allEvents.map(({ type, data }) => [type, pathsOf(data, wanted)]));
 
 const sealedPaths = pathsTo(sealedText);
-/** Verifiers stand at the top of the data, under one name in every version of their event. */
+/** Verifiers of secrets are at the top of the data, under one name in every version of their event. */
 const verifiers: ReadonlyMap<string, readonly string[]> = new Map(
   [...pathsTo(sealedVerifier)].map(([type, paths]) => [type, paths.flatMap(([name]) => name ?? [])]),
 );
 
-/** Event data without what secrets are checked by, whichever version wrote it. */
+/** Event data without its verifiers of secrets, in any version. */
 export function withoutVerifiers(
   type: string,
   data: Readonly<Record<string, unknown>>,
@@ -42,13 +42,14 @@ export function withoutVerifiers(
   return Object.fromEntries(Object.entries(data).filter(([name]) => !hidden.includes(name)));
 }
 
-/** Where the sealed texts of an event type stand: `draft.envelope`, `rejected.*.address`. */
+/** Paths of the sealed texts of an event type: `draft.envelope`, `rejected.*.address`. */
 export const sealedFieldsOf = (type: string): readonly string[] =>
   (sealedPaths.get(type) ?? []).map((path) => path.join('.'));
 
 /**
- * Event data with its sealed fields opened, null where the owner was erased. Only what the schema calls sealed is opened:
- * any other text may come from a caller, who could have put somebody's sealed text there. Throws `store_unavailable`.
+ * Event data with its sealed fields opened, null where the owner was erased. Only fields that the schema marks as sealed
+ * are opened: any other text may come from a caller, who could have inserted another person's sealed text. Throws
+ * `store_unavailable`.
  */
 export async function openSealedFields(
   type: string,
@@ -60,7 +61,7 @@ export async function openSealedFields(
   return opened as Readonly<Record<string, unknown>>;
 }
 
-/** A copy with the text at the path opened. What is not as the schema has it now was written by an earlier version. */
+/** A copy with the text at the path opened. Data that does not match the current schema was written by an earlier version. */
 async function openAt(value: unknown, [step, ...rest]: Path, open: Open): Promise<unknown> {
   if (step === undefined) return typeof value === 'string' ? await open(value as Sealed) : value;
   if (step === EACH) {

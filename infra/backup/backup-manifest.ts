@@ -1,13 +1,13 @@
-/** `manifest.json` of a backup: what it holds, and by what each of its files is known to be whole. */
+/** `manifest.json` of a backup: its contents, and the checksum of each file. */
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** Raised when files or manifest take another form than the one read here. */
+/** Incremented when files or manifest change their format. */
 export const FORMAT = 1;
 export const MANIFEST = 'manifest.json';
 
-// Names become SQL and paths, so nothing else is taken from a file that anybody may have written.
+// Names become SQL and paths, so nothing else is accepted from a file that anyone may have written.
 const columnName = z.string().regex(/^[a-z][a-z0-9_]*$/);
 const tableName = z.string().regex(/^(vault|log)\.[a-z][a-z0-9_]*$/);
 /** A 64-bit number, which JSON would round. */
@@ -30,15 +30,15 @@ export const Manifest = z.strictObject({
   format: z.literal(FORMAT),
   gateway_version: z.string(),
   created_at: z.iso.datetime(),
-  /** The last migration that the saved database had. */
+  /** The last migration of the saved database. */
   schema: z.string(),
-  /** Where the next event would have gone, and the epoch of the node that wrote it. */
+  /** The next position of the log, and the epoch of the node that wrote it. */
   log: z.strictObject({ end: wholeNumber, epoch: wholeNumber }),
   files: z.array(StoredFile).min(1),
 });
 export type Manifest = z.output<typeof Manifest>;
 
-/** The name of a table's file: rows as COPY writes them in text form, gzip over it. */
+/** The name of a table's file: rows in COPY's text format, gzipped. */
 export const fileOf = (table: string): string => `${table}.copy.gz`;
 
 /** Writes it through to the disk, readable by its owner only. */
@@ -52,7 +52,7 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
   }
 }
 
-/** Throws one sentence when it is missing, damaged or of another format. */
+/** Throws a one-sentence error when it is missing, damaged or of another format. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST);
   const json = await parsed(path);
@@ -82,7 +82,7 @@ async function parsed(path: string): Promise<unknown> {
   }
 }
 
-/** Writes a folder's own entries through to the disk: a new name in it is safe only then. */
+/** Syncs a folder's own entries to the disk: only then is a new name in it durable. */
 export async function flushFolder(folder: string): Promise<void> {
   const handle = await open(folder);
   try {

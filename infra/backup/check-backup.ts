@@ -1,4 +1,4 @@
-/** What can be known of a backup before anything is written: whole, known to this version, and opened by this key. */
+/** Checks a backup before anything is written: complete, of a known version, and readable with this key. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface BackupChecks {
   readonly signal: AbortSignal;
 }
 
-/** The manifest of a backup that passed. Throws one sentence that names the file at fault. */
+/** The manifest of a backup that passed. Throws a one-sentence error that names the bad file. */
 export async function checkBackup({ source, keyFile, migrations, signal }: BackupChecks): Promise<Manifest> {
   const manifest = await readManifest(source);
   const known = await readMigrations(migrations);
@@ -32,7 +32,7 @@ export async function checkBackup({ source, keyFile, migrations, signal }: Backu
   const keys = manifest.files.find(({ table }) => table === 'vault.gateway_key');
   if (keys === undefined)
     throw new Error(`${join(source, MANIFEST)} is damaged: it lists no vault.gateway_key.`);
-  // An event store on its own keeps nothing under a key.
+  // An event store alone stores nothing under a key.
   const masterKey = keys.rows === 0 ? null : await loadMasterKey(keyFile, { mayMake: false });
   for (const file of manifest.files) await refuseDamaged(join(source, file.file), file, signal);
   if (masterKey !== null) await refuseOtherKey(join(source, keys.file), keys.columns, masterKey);
@@ -67,12 +67,12 @@ async function refuseOtherKey(path: string, columns: readonly string[], masterKe
   );
 }
 
-/** Reads single values out of a file of COPY in text form (PostgreSQL documentation, "COPY", "Text Format"). */
+/** Reads single values from a file in COPY's text format (PostgreSQL documentation, "COPY", "Text Format"). */
 const unzip = promisify(gunzip);
 
 const CONTROL: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** The rows of a small file by column name, null for NULL. Throws when it is not whole. */
+/** The rows of a small file by column name, null for NULL. Throws when it is incomplete. */
 export async function readCopyFile(
   path: string,
   columns: readonly string[],

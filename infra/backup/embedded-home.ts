@@ -1,4 +1,4 @@
-/** The embedded database of a data folder: beside the gateway that has it open, or opened for the moment. */
+/** The embedded database of a data folder: that of a running gateway, or opened temporarily. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
@@ -9,7 +9,7 @@ import { readPostmasterFile } from '../postgres/embedded/postgres-orphan.ts';
 import type { Log } from '../../commands/ports/ports.ts';
 import type { Config } from '../process/config.ts';
 
-/** Throws one sentence when part of the home is a server of its own, which has better means than ours. */
+/** Throws a one-sentence error when part of the home is an external server, which has its own backup tools. */
 export function refuseOutsideHome({ database, eventStoreUrl }: Config): void {
   const outside = [
     ...(database ? ['DATABASE_URL'] : []),
@@ -22,8 +22,8 @@ export function refuseOutsideHome({ database, eventStoreUrl }: Config): void {
 }
 
 /**
- * The address of the database in `dataDir`; `stop` ends what was started for it and nothing else. Throws one sentence
- * when there is none.
+ * The address of the database in `dataDir`; `stop` ends only what was started for it. Throws a one-sentence error when
+ * there is none.
  */
 export async function openEmbeddedHome(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
   const folder = join(dataDir, 'postgres');
@@ -31,7 +31,7 @@ export async function openEmbeddedHome(dataDir: string, log: Log): Promise<Embed
     throw new Error(`${dataDir} holds no database: set DATA_DIR to the folder of the gateway to save.`);
   }
   if (!(await ownerIsAlive(join(folder, 'owner')))) return await startEmbeddedPostgres({ dataDir, log });
-  // Asked of the folder and not of run.json: that names whatever database the running gateway has.
+  // Read from the folder and not from run.json, which names the running gateway's database, wherever that is.
   const server = await readPostmasterFile(join(folder, 'cluster'));
   if (server?.ready !== true) {
     throw new Error(`The Postgres in ${folder} is starting or ending at this moment: try again.`);

@@ -1,4 +1,4 @@
-/** A checked backup into an empty database, in one transaction. */
+/** Loads a checked backup into an empty database, in one transaction. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -19,8 +19,8 @@ export interface LoadOptions {
 }
 
 /**
- * Makes the schema as it was when the backup was written, loads every table, and applies the later migrations, which
- * then bring the data along as they do in any upgrade. Throws one sentence that names the file at fault.
+ * Creates the schema as it was when the backup was written, loads every table, and applies the later migrations, which then
+ * migrate the data as in any upgrade. Throws a one-sentence error that names the bad file.
  */
 export async function loadBackup(url: string, options: LoadOptions): Promise<void> {
   const { manifest, migrations } = options;
@@ -30,19 +30,19 @@ export async function loadBackup(url: string, options: LoadOptions): Promise<voi
     await client.query(COPY_SETTINGS);
     await client.query('begin');
     await refuseOtherTables(client, options);
-    // Migrations put first rows into some tables; the backup has its own.
+    // Migrations insert first rows into some tables; the backup has its own.
     await client.query(`truncate ${manifest.files.map(({ table }) => table).join(', ')}`);
     for (const file of manifest.files) await loadTable(client, file, options);
     await takeUpLog(client, options);
     await client.query('commit');
   } finally {
-    // Also cuts a COPY that was given up half-way.
+    // Also cancels a COPY that was abandoned half-way.
     await client.end();
   }
   await migrate({ url, folder: migrations });
 }
 
-/** A manifest that leaves a table out would restore a home without it. */
+/** A manifest that omits a table would restore a home without it. */
 async function refuseOtherTables(client: Client, { source, manifest }: LoadOptions): Promise<void> {
   const listed = manifest.files.map(({ table }) => table);
   const tables = (await storedTables(client)).map(({ name }) => name);
@@ -62,7 +62,7 @@ async function loadTable(
 ): Promise<void> {
   const path = join(source, file.file);
   const tally = new RowTally(file.table, report);
-  // Frozen: the rows are as old as the transaction that made the table empty, so no later vacuum rewrites them.
+  // Frozen: the rows are as old as the transaction that emptied the table, so no later vacuum rewrites them.
   const rows = client.query(
     copyFrom(`COPY ${copyTarget(file.table, file.columns)} FROM STDIN WITH (FREEZE)`),
   );
@@ -79,7 +79,7 @@ async function loadTable(
   );
 }
 
-/** A new epoch: a node that still runs on the saved home could not commit here, were it ever to reach this database. */
+/** A new epoch: a node still running on the saved home could not commit here, should it ever reach this database. */
 async function takeUpLog(client: Client, { source, manifest }: LoadOptions): Promise<void> {
   const { end, epoch } = manifest.log;
   const { rowCount } = await client.query(

@@ -1,4 +1,4 @@
-/** A backup becomes the embedded home of an empty data folder: whole, or not at all. */
+/** Restores a backup as the embedded home of an empty data folder: completely, or not at all. */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../postgres/embedded/embedded-postgres.ts';
@@ -22,11 +22,11 @@ export interface RestoreOptions {
   readonly log: Log;
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Another folder of migration files than the gateway's own. */
+  /** A folder of migration files other than the gateway's own. */
   readonly migrations?: URL;
 }
 
-/** Restores and returns the backup's manifest. Throws one sentence, and leaves `dataDir` as it was then. */
+/** Restores and returns the backup's manifest. On an error it throws one sentence and leaves `dataDir` unchanged. */
 export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
   const { source, dataDir, keyFile, signal, migrations = MIGRATIONS } = options;
   await refuseFilled(dataDir, keyFile);
@@ -57,7 +57,7 @@ async function refuseFilled(dataDir: string, keyFile: string): Promise<void> {
   );
 }
 
-/** What a restore that was killed left behind, its Postgres included. */
+/** What a killed restore left behind, including its Postgres. */
 async function removeUnfinished({ dataDir, log }: RestoreOptions): Promise<void> {
   const unfinished = join(dataDir, UNFINISHED);
   if (await ownerIsAlive(join(unfinished, 'owner'))) {

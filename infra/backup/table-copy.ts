@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Counts the rows of a COPY in text form as they pass: a newline ends each, and inside a value it is written `\n`. */
+/** Counts the rows of a COPY in text format as they pass: each ends in a newline, and inside a value it is written `\n`. */
 
 export interface TableProgress {
   readonly table: string;
@@ -25,7 +25,7 @@ export class RowTally {
     this.#report = report;
   }
 
-  /** A stage of a pipeline: hands every chunk on, reports after each and once more at the end. */
+  /** A stage of a pipeline: passes every chunk on, reports after each and once more at the end. */
   async *pass(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
       this.#add(chunk);
@@ -49,7 +49,7 @@ export class RowTally {
 const EVERY_MS = 2_000;
 const MB = 1_000_000;
 
-/** Says where a table is every two seconds, and once when it is done. `now` is in milliseconds. */
+/** Reports the progress of a table every two seconds, and once when it is done. `now` is in milliseconds. */
 export function progressLines(say: (line: string) => void, now: () => number): Report {
   let reportedAt = now();
   return ({ table, rows, bytes, isDone }) => {
@@ -60,7 +60,7 @@ export function progressLines(say: (line: string) => void, now: () => number): R
   };
 }
 
-/** The tables that cannot be rebuilt, as the database itself lists them: what a later migration adds is not forgotten. */
+/** The tables that cannot be rebuilt, as listed by the database itself, so that tables of later migrations are included. */
 export interface StoredTable {
   /** With its schema. */
   readonly name: string;
@@ -87,6 +87,6 @@ export const copyTarget = (table: string, columns: readonly string[]): string =>
 
 const quoted = (name: string): string => `"${name}"`;
 
-/** How values are written and read as text, whatever the server or the role has set; and a COPY may take its time. */
+/** Fixes the text format of values, whatever the server or the role has set, and lets a COPY take its time. */
 export const COPY_SETTINGS =
   "set bytea_output = 'hex'; set datestyle = 'ISO'; set timezone = 'UTC'; set statement_timeout = 0";

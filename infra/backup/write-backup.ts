@@ -1,4 +1,4 @@
-/** A whole backup: `vault` and `log` as they stood at one moment, in a folder that is there complete or not at all. */
+/** Writes a backup: `vault` and `log` as of one moment, in a folder that exists completely or not at all. */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openDirectConnection } from '../postgres/direct-connection.ts';
@@ -29,11 +29,11 @@ import { to as copyTo } from 'pg-copy-streams';
 export interface BackupOptions extends Omit<TableWriting, 'folder'> {
   /** A direct address of the database. */
   readonly url: string;
-  /** Absolute; not there yet, or empty. */
+  /** Absolute; does not exist yet, or is empty. */
   readonly target: string;
 }
 
-/** Writes the backup and returns its manifest. Throws one sentence, and leaves nothing behind then. */
+/** Writes the backup and returns its manifest. On an error it throws one sentence and leaves nothing behind. */
 export async function writeBackup({ url, target, report, signal }: BackupOptions): Promise<Manifest> {
   await refuseFilled(target);
   await mkdir(dirname(target), { recursive: true });
@@ -67,7 +67,7 @@ async function refuseFilled(target: string): Promise<void> {
 async function saveSnapshot(url: string, writing: TableWriting): Promise<Manifest> {
   const client = await openDirectConnection(url, 'gateway backup');
   try {
-    // Every statement after this sees the database of one moment, whatever is written meanwhile.
+    // Every later statement sees the database as of one moment, whatever is written meanwhile.
     await client.query('begin isolation level repeatable read read only');
     await client.query(COPY_SETTINGS);
     const createdAt = new Date();
@@ -77,12 +77,12 @@ async function saveSnapshot(url: string, writing: TableWriting): Promise<Manifes
     const facts = { format: FORMAT, gateway_version: version, created_at: createdAt.toISOString() } as const;
     return { ...facts, schema, log, files };
   } finally {
-    // Also cuts a COPY that was given up half-way.
+    // Also cancels a COPY that was abandoned half-way.
     await client.end();
   }
 }
 
-/** Throws one sentence when the database was never set up, or its log never written by an embedded node. */
+/** Throws a one-sentence error when the database was never set up, or its log never written by an embedded node. */
 async function homeFacts(client: Client): Promise<Pick<Manifest, 'schema' | 'log'>> {
   const migrated = await client.query<{ there: boolean }>(
     "select to_regclass('public.gateway_migration') is not null as there",
@@ -104,14 +104,14 @@ async function homeFacts(client: Client): Promise<Pick<Manifest, 'schema' | 'log
   return { schema: schema.rows[0]?.name ?? '', log };
 }
 
-/** One table of the snapshot into one file. */
+/** Writes one table of the snapshot into one file. */
 export interface TableWriting {
   readonly folder: string;
   readonly report: Report;
   readonly signal: AbortSignal;
 }
 
-/** Streams the table as the client's transaction sees it; the file is on the disk, mode 600, when this resolves. */
+/** Streams the table as the client's transaction sees it; when this resolves, the file is on the disk with mode 600. */
 export async function writeTable(
   client: Client,
   { name, columns }: StoredTable,

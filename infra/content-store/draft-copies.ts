@@ -1,4 +1,4 @@
-/** `vault.draft_copy`: what the gateway put into Drafts folders, and which drafts have to be looked after. */
+/** `vault.draft_copy`: the copies the gateway put into Drafts folders, and the drafts that need one. */
 import type { DraftCopies, DraftCopy } from '../../commands/drafts/keep-draft-copy.ts';
 import type { Sql } from '../../commands/ports/ports.ts';
 
@@ -71,8 +71,8 @@ export interface CopyQuery {
 }
 
 /**
- * Drafts whose copy is not what they say: not made yet, of an earlier version, or left of a draft that is over. Only those
- * that nobody changed between `quietSince` and now, and that changed after `since`: what could not be copied by then never is.
+ * Drafts whose copy is out of date: not made yet, of an earlier version, or left over from an ended draft. Only those
+ * unchanged between `quietSince` and now, and changed after `since`: what could not be copied by then never is.
  */
 export async function listCopyWork(
   sql: Sql,

@@ -1,4 +1,4 @@
-/** The `ContentStore` port on Postgres: chunks of AES-256-GCM, each a row of its own, so that nothing is held whole. */
+/** The `ContentStore` port on Postgres: chunks of AES-256-GCM, each in its own row, so that no content is held whole. */
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import {
@@ -13,7 +13,7 @@ import { openBox, sealBox } from '../security/sealed-box.ts';
 
 /** Few rows for a large content, little memory for many at once. */
 export const CHUNK_BYTES = 128 * 1024;
-/** A content whose writer died is swept after this; longer than any upload takes. */
+/** A content whose writer died is deleted after this; longer than any upload takes. */
 const UNFINISHED_FOR_MS = 24 * 3_600_000;
 
 const Facts = z.object({
@@ -25,7 +25,7 @@ const Facts = z.object({
 
 const keyContext = (id: string): string => `content_key ${id}`;
 const factsContext = (id: string): string => `content_facts ${id}`;
-/** Names place and content: chunks of one cannot be swapped, left out in the middle or given to another. */
+/** Names place and content: chunks cannot be swapped, omitted in the middle or moved to another content. */
 const chunkContext = (id: string, number: number): string => `content_chunk ${id} ${String(number)}`;
 
 interface Row extends Record<string, unknown> {
@@ -113,7 +113,7 @@ export class PostgresContentStore implements ContentStore {
        select id, $2, $3 from vault.content where id = $1 for key share returning 1`,
       [id, number, sealed],
     );
-    // Its draft was erased while the bytes came in.
+    // Its draft was erased during the upload.
     if (added.length === 0) throw notFound('draft');
   }
 
@@ -164,7 +164,7 @@ export class PostgresContentStore implements ContentStore {
     return await this.#eraseWhere('expires_at <= $1', now);
   }
 
-  /** How many were erased. Chunks go second, so that one whose writer was just then at it is seen too. */
+  /** Returns how many were erased. Chunks go second, so that one written at that moment is found too. */
   #eraseWhere(condition: string, value: unknown): Promise<number> {
     return this.#sql.transaction(async (sql) => {
       const gone = await sql.query<{ id: string }>(
@@ -182,7 +182,7 @@ export class PostgresContentStore implements ContentStore {
     return new Date(this.#clock.now().getTime() + UNFINISHED_FOR_MS);
   }
 
-  /** What cannot be removed now expires; the first error is the one to tell. */
+  /** What cannot be deleted now expires; the first error is the one to report. */
   async #giveUp(id: string): Promise<void> {
     try {
       await this.erase([id]);
@@ -224,8 +224,8 @@ const tooLarge = (maxBytes: number): GatewayError =>
   });
 
 /**
- * Bytes cut anew: every chunk but the last has the same length, whatever the pieces were. A chunk is good until the next one
- * is asked for: all are of the same memory, for what many uploads leave behind comes to more than what they hold.
+ * Rechunks the bytes: every chunk but the last has the same length, whatever the pieces were. All chunks reuse one buffer;
+ * copy a chunk before pulling the next. Reuse keeps memory flat under many uploads.
  */
 export async function* inChunks(
   pieces: AsyncIterable<Uint8Array>,
@@ -247,7 +247,7 @@ export async function* inChunks(
   if (filled > 0) yield chunk.subarray(0, filled);
 }
 
-/** Drafts discarded since then that still hold content. */
+/** Drafts discarded since then that still have content. */
 export async function listLeftContent(sql: Sql, since: Date, limit: number): Promise<readonly string[]> {
   const rows = await sql.query<{ id: string }>(
     `select d.id from read.draft d

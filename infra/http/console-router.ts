@@ -1,4 +1,7 @@
-/** `/console`: the approver's page and its files (`contract.md` 18). Public: what they show comes from the REST face, for a bearer. */
+/**
+ * `/console`: the approver's page and its files (`contract.md` 18). Public: the data they show comes from the REST API, for
+ * a bearer.
+ */
 import { createHash } from 'node:crypto';
 import express, { type Router } from 'express';
 import { GatewayError } from '../../commands/values/errors.ts';
@@ -7,11 +10,11 @@ import { refuseRequest } from './refuse-request.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 
-/** A frame made of a text is under the policy of its page too (CSP 3, 7.8), so the page names the one style of previews. */
+/** The policy of a page also applies to a frame made from text (CSP 3, 7.8), so the page names the one style of previews. */
 const PREVIEW_STYLE_SOURCE = `'sha256-${createHash('sha256').update(PREVIEW_STYLE).digest('base64')}'`;
 
 /**
- * Scripts and styles come from here and as files; nothing can be framed, posted to or loaded from elsewhere; a text becomes
+ * Scripts and styles come from here and as files; nothing can be framed, posted to or loaded from elsewhere; text becomes
  * markup through one named policy, which feeds the sandboxed frame of the preview (`console/preview-frame.js`).
  */
 const POLICY = [
@@ -44,7 +47,7 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
   router.get('/', (request, response) => {
-    // Relative addresses in the page count from the folder it lies in.
+    // Relative addresses in the page are resolved against its folder.
     if (request.originalUrl.split('?', 1)[0]?.endsWith('/') === true) response.redirect(308, '../console');
     else response.setHeaders(PAGE_HEADERS).end(files.page);
   });
@@ -70,23 +73,23 @@ export function consoleRouter(files: ConsoleFiles = readConsoleFiles()): Router 
   return router;
 }
 
-/** The files of the approver's page, as they are sent: read once, under an address that changes with their content. */
+/** The files of the approver's page: read once, served under an address that changes with their content. */
 export interface ConsoleFile {
   readonly type: string;
   readonly bytes: Buffer;
 }
 
 export interface ConsoleFiles {
-  /** Names the content of all files: 16 hex digits. */
+  /** Identifies the content of all files: 16 hex digits. */
   readonly version: string;
-  /** The page, leading to the files of this version. */
+  /** The page, with links to the files of this version. */
   readonly page: Buffer;
   readonly files: ReadonlyMap<string, ConsoleFile>;
 }
 
 const FOLDER = join(import.meta.dirname, '../console');
 const PAGE = 'console.html';
-/** Stands in the page for the folder of the files, seen from the page's own address. */
+/** Placeholder in the page for the folder of the files, relative to the page's address. */
 const PLACE = '{{assets}}';
 const VERSION_CHARS = 16;
 
@@ -96,7 +99,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Reads them all. Throws when the page is not there. */
+/** Reads all files. Throws when the page is missing. */
 export function readConsoleFiles(): ConsoleFiles {
   const names = readdirSync(FOLDER).sort();
   const files = new Map<string, ConsoleFile>();

@@ -2,15 +2,15 @@
 import express, { type Router } from 'express';
 import type { Log } from '../../commands/ports/ports.ts';
 
-/** Resolves with facts that anybody may know when its part answers; throws with what is wrong, which the log tells. */
+/** Resolves with public facts when its part works; throws with the problem, which is logged. */
 export type Check = () => Promise<Readonly<Record<string, unknown>>>;
 export type Checks = Readonly<Record<string, Check>>;
 
 const CHECK_WITHIN_MS = 2_000;
 
 /**
- * Live while the process serves; ready while every check passes, each within `withinMs`. Anybody is told which part is wrong; what is
- * wrong with it stands in the log, once for each time it begins.
+ * Live while the process serves; ready while every check passes, each within `withinMs`. The answer names the failing
+ * check; the log has the problem, once each time it begins.
  */
 export function healthRouter(checks: Checks, log: Log, withinMs = CHECK_WITHIN_MS): Router {
   const router = express.Router();
@@ -30,7 +30,7 @@ export function healthRouter(checks: Checks, log: Log, withinMs = CHECK_WITHIN_M
     );
   let running: ReturnType<typeof runAll> | null = null;
   router.get('/ready', async (_, response) => {
-    // Whoever asks meanwhile gets the same answer: a look that began in an outage must not be told after one that began later.
+    // Concurrent requests share one check: an answer that began in an outage must not follow one that began later.
     running ??= runAll().finally(() => {
       running = null;
     });

@@ -1,4 +1,4 @@
-/** The listener of both faces and of the health checks. */
+/** The listener of REST, MCP, the console and the health checks. */
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -17,7 +17,7 @@ import { trustProxies } from './trusted-proxies.ts';
 export interface Adapters {
   /** Everything under `/api/v1`. */
   readonly rest: Router;
-  /** Where mail providers send people back to. */
+  /** The return address for mail providers. */
   readonly providerCallback: Router;
   /** The approver's page. */
   readonly console: Router;
@@ -25,7 +25,7 @@ export interface Adapters {
   readonly mcp: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** What a process answers with once it has started. */
+/** The routes of a process that has started. */
 export interface Served {
   /** Null = health checks only. */
   readonly faces: Adapters | null;
@@ -37,9 +37,9 @@ export interface HttpOptions {
   readonly port: number;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Networks of the proxies whose word on a client's address is taken; absent = nobody's. */
+  /** Networks of the proxies that are trusted to report a client's address; absent = none. */
   readonly trustedProxies?: readonly string[];
-  /** Absent = as many as the machine lets in. */
+  /** Absent = as many as the machine allows. */
   readonly maxConnections?: number;
   /** Absent = for lines of 128 kbit/s. */
   readonly bodyPace?: BodyPace;
@@ -49,7 +49,7 @@ export interface HttpServer {
   readonly port: number;
   /** From here on requests are answered; until then the process is live, not ready, and refuses with `overloaded`. */
   serve(served: Served): void;
-  /** Takes no new connections, lets calls end for ten seconds, then cuts what is left. */
+  /** Accepts no new connections, lets calls finish for ten seconds, then closes the rest. */
   close(): Promise<void>;
 }
 
@@ -57,17 +57,17 @@ const GRACE_MS = 10_000;
 /** Longer than the idle time of common proxies, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_WITHIN_MS = 60_000;
-/** However many connections are turned away. */
+/** However many connections are refused. */
 const WARN_EVERY_MS = 60_000;
 
-/** Answers are data: no browser may guess their type, frame them or run what is in them. */
+/** Answers are data: no browser may guess their type, frame them or run their content. */
 const SECURITY_HEADERS = new Map([
   ['X-Content-Type-Options', 'nosniff'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
   ['Referrer-Policy', 'no-referrer'],
 ]);
 
-/** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
+/** Resolves when the server listens on the port (0 = any free one). Throws a one-sentence error when it cannot. */
 export async function startHttpServer(options: HttpOptions): Promise<HttpServer> {
   const { host, port, bodyPace = BODY_PACE } = options;
   let app = starting(options);
@@ -81,7 +81,7 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
     holdToPace(request, response, bodyPace);
     response.setHeaders(SECURITY_HEADERS);
     if (lacksHost(request)) refuseRequest(response.setHeader('Connection', 'close'), noHost());
-    // Exactly /mcp: no router stands between the hot path and its handler.
+    // Exactly /mcp: no router between the hot path and its handler.
     else if (faces && (request.url === '/mcp' || request.url?.startsWith('/mcp?') === true))
       faces.mcp(request, response);
     else app(request, response);
@@ -89,14 +89,14 @@ export async function startHttpServer(options: HttpOptions): Promise<HttpServer>
       if (!server.listening) closeIdle(server);
     });
   };
-  // What Node would refuse by itself is refused here, with the id and the body that every refusal has.
+  // Requests that Node would refuse itself are refused here, with the id and body of every other refusal.
   const server = http.createServer({ requireHostHeader: false }, serve);
   server.on('checkExpectation', serve);
   answerMalformed(server, { ...options, answerOn: (socket) => answers.get(socket) });
   limitConnections(server, options);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_WITHIN_MS;
-  // One time for every request would cut off large uploads over slow lines: bodies are held to a pace.
+  // A fixed timeout per request would cut off large uploads on slow lines: bodies have a minimum pace instead.
   server.requestTimeout = 0;
   server.listen(port, host);
   try {
@@ -150,7 +150,7 @@ const notStarted: Checks = {
 
 const RETRY_START_SECONDS = 2;
 
-/** What is answered before the first `serve`: a process may wait for its stores for long. */
+/** Answers before the first `serve`: a process may wait for its stores for a long time. */
 function starting({ log }: HttpOptions): Express {
   return newApp()
     .use(giveId)
@@ -179,7 +179,7 @@ function assemble({ faces, checks }: Served, { log }: HttpOptions): Express {
   return app;
 }
 
-/** A person's browser is led to the page for people. Relative: a proxy may put the gateway below a path. */
+/** Redirects a browser to the console. Relative, because a proxy may mount the gateway below a path. */
 const nameAdapters: RequestHandler = (request, response) => {
   response.vary('Accept');
   if (request.accepts(['json', 'html']) === 'html') {
@@ -195,7 +195,7 @@ const nameAdapters: RequestHandler = (request, response) => {
   });
 };
 
-/** A connection that has just answered is idle one turn later. */
+/** A connection that has just answered becomes idle one turn later. */
 const closeIdle = (server: http.Server): void => {
   setImmediate(() => {
     server.closeIdleConnections();
@@ -212,22 +212,22 @@ async function close(server: http.Server): Promise<void> {
   clearTimeout(cut);
 }
 
-/** Bounds the time a request's body may take by what of it has come, so that a slow line is told from a silent client. */
+/** Bounds the time of a request's body by the bytes received, which distinguishes a slow line from a silent client. */
 export interface BodyPace {
   /** Any body may take this long. */
   readonly graceMs: number;
-  /** What comes faster than this may take longer. */
+  /** A body faster than this may take longer. */
   readonly bytesPerSecond: number;
 }
 
-/** An upload of 25 MiB over a line of 128 kbit/s goes through, in 27 minutes; JSON of 1 MiB has two minutes. */
+/** An upload of 25 MiB over a line of 128 kbit/s passes, in 27 minutes; JSON of 1 MiB has two minutes. */
 export const BODY_PACE: BodyPace = { graceMs: 60_000, bytesPerSecond: 16 * 1024 };
 
-/** How long a body may take of which so many bytes have come. */
+/** How long a body may take after this many received bytes. */
 export const timeForMs = ({ graceMs, bytesPerSecond }: BodyPace, bytes: number): number =>
   graceMs + (bytes / bytesPerSecond) * 1_000;
 
-/** Ends the connection of a request whose body falls behind: 408 (RFC 9110 15.5.9) where nothing was answered yet. */
+/** Closes the connection of a request whose body falls behind: 408 (RFC 9110 15.5.9) if nothing was answered yet. */
 export function holdToPace(request: IncomingMessage, response: ServerResponse, pace: BodyPace): void {
   const { socket, headers } = request;
   // Without either there is no body (RFC 9112 6.3).
@@ -236,13 +236,13 @@ export function holdToPace(request: IncomingMessage, response: ServerResponse, p
   const before = socket.bytesRead;
   const measure = (): void => {
     if (request.complete || socket.destroyed) return;
-    // What still comes behind its answer is read by nobody and earns no time.
+    // Bytes after the answer are not read and add no time.
     const bytes = response.headersSent ? 0 : socket.bytesRead - before;
     const leftMs = timeForMs(pace, bytes) - (performance.now() - begin);
     if (leftMs > 0) timer = setTimeout(measure, leftMs).unref();
     else end(response);
   };
-  // A body nobody reads closes with its connection: the timer must not be what keeps an ended process alive.
+  // An unread body closes with its connection: the timer must not keep an ended process alive.
   let timer = setTimeout(measure, pace.graceMs).unref();
   request.once('close', () => {
     clearTimeout(timer);

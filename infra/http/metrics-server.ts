@@ -9,13 +9,13 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** What to set when the listener has no place. */
+/** The setting to change when the port is in use. */
 export const METRICS_SETTINGS = 'METRICS_PORT or METRICS_HOST';
 
-/** Far more than scrape it. */
+/** Far more than the scrapers that use it. */
 const MAX_CONNECTIONS = 64;
 
-/** Resolves when the port (0 = any free one) is listened on. Throws one sentence when it cannot be. */
+/** Resolves when the server listens on the port (0 = any free one). Throws a one-sentence error when it cannot. */
 export async function startMetricsServer({
   host,
   port,

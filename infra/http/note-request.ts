@@ -1,17 +1,20 @@
-/** The access log and the request metrics: one line and one observation per request. `bytes` are those of the answer, its head included. */
+/**
+ * The access log and the request metrics: one line and one observation per request. `bytes` are those of the answer,
+ * including its head.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../commands/ports/ports.ts';
 import { factsOf } from '../../read-api/http/request-facts.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** What proxies write for a client that went away before its answer; no answer of ours has it. */
+/** The status proxies log for a client that disconnected before its answer; the gateway never answers it. */
 const CLIENT_GONE = 499;
 const USER_AGENT_CHARS = 256;
 
 const faceOf = (path: string): 'mcp' | 'rest' | 'other' =>
   path === '/mcp' ? 'mcp' : path.startsWith('/api/') ? 'rest' : 'other';
 
-/** Waits for the end of the answer, whatever it is. Health checks are measured but not logged. */
+/** Waits for the end of the answer. Health checks are measured but not logged. */
 export function noteRequest(
   { log, metrics }: { readonly log: Log; readonly metrics: Pick<Metrics, 'requestDone'> },
   request: IncomingMessage,

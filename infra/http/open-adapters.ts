@@ -1,4 +1,4 @@
-/** REST and MCP over the same capabilities, with what they share: doors, limits, the note of a token's use. */
+/** Opens REST and MCP over the same capabilities, with what they share: request gates, limits, the record of token use. */
 import type { Ports } from '../../commands/ports/ports.ts';
 import { openMcp } from '../../mcp/mcp-endpoint.ts';
 import { capabilities } from '../../read-api/capabilities.ts';
@@ -13,12 +13,12 @@ import type { Adapters } from './http-server.ts';
 
 export interface AdapterOptions {
   readonly ports: Ports;
-  /** Of Postgres itself, to hear which calls are cancelled. */
+  /** The direct address of Postgres, to receive cancellations of calls. */
   readonly directUrl: string;
   readonly allowedOrigins: readonly string[];
 }
 
-/** Both faces; what runs behind them is put on the stack for its owner to close. */
+/** Both adapters; their background work is put on the stack for its owner to close. */
 export function openAdapters(
   { ports, directUrl, allowedOrigins }: AdapterOptions,
   opened: AsyncDisposableStack,

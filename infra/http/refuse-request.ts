@@ -1,4 +1,4 @@
-/** Refusals that no face makes: an id and the error body that every other refusal has. */
+/** Refusals outside the adapters: an id and the same error body as every other refusal. */
 import { randomBytes } from 'node:crypto';
 import { uuidToId, uuidV7 } from '../../commands/values/ids.ts';
 import { sendError } from '../../read-api/http/rest-answer.ts';
@@ -10,7 +10,7 @@ import type { Metrics } from '../observability/metrics.ts';
 
 export const newRequestId = (): string => uuidToId('req', uuidV7(Date.now(), randomBytes(10)));
 
-/** Answers with the error, under the id the request has already, or a new one. */
+/** Answers with the error, under the request's id if it has one, else a new one. */
 export function refuseRequest(response: ServerResponse, error: GatewayError): void {
   const known = response.getHeader('Request-Id');
   const requestId = typeof known === 'string' ? known : newRequestId();
@@ -18,11 +18,11 @@ export function refuseRequest(response: ServerResponse, error: GatewayError): vo
   sendError(response, error, requestId);
 }
 
-/** What Node's HTTP parser refuses before there is a request: answered and logged as every other refusal is. */
+/** What Node's HTTP parser refuses before there is a request: answered and logged like every other refusal. */
 interface Parts {
   readonly log: Log;
   readonly metrics: Pick<Metrics, 'requestDone'>;
-  /** The answer that is under way on a connection. */
+  /** The current answer of a connection. */
   readonly answerOn: (socket: Duplex) => ServerResponse | undefined;
 }
 
@@ -43,17 +43,17 @@ export function answerMalformed(server: Server, parts: Parts): void {
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket) => {
     const response = parts.answerOn(socket);
     const isAnswering = response?.headersSent === true && !response.writableEnded;
-    // Gone, or in the middle of an answer that another one must not be mixed with.
+    // Closed, or in the middle of another answer.
     if (code === 'ECONNRESET' || !socket.writable || isAnswering) socket.destroy();
     else if (response !== undefined && !response.headersSent) {
       response.setHeader('Connection', 'close');
-      // One that came whole is answered as it went; the connection ends with that.
+      // An answer that is complete goes out unchanged; then the connection ends.
       if (!response.req.complete) refuseRequest(response, refusalOf(code));
     } else refuseHead(socket, code, parts);
   });
 }
 
-/** There is no request to answer yet, so the answer is written as it goes over the wire. */
+/** There is no request to answer yet, so the response is written to the socket. */
 function refuseHead(socket: Duplex, code: string | undefined, { log, metrics }: Parts): void {
   const requestId = newRequestId();
   const error = toErrorBody(refusalOf(code), requestId);

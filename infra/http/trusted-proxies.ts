@@ -1,4 +1,4 @@
-/** Whom a request comes from where proxies stand before the gateway (RFC 7239 and the older `X-Forwarded-For`). */
+/** The client address of a request behind proxies (RFC 7239 and the older `X-Forwarded-For`). */
 import type { IncomingHttpHeaders } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
@@ -7,13 +7,13 @@ type IsTrusted = (address: Address) => boolean;
 
 export interface TrustedProxies {
   /**
-   * The right-most address of the chain that is no trusted proxy's: what stands left of it could be made up by whoever has
-   * that address. Without a trusted peer, and where the headers cannot be read, the peer's own.
+   * The right-most address of the chain that is not a trusted proxy's: anything left of it could be forged by the client at
+   * that address. The peer's own address without a trusted peer, or when the headers cannot be read.
    */
   clientOf(peer: string, headers: IncomingHttpHeaders): string;
 }
 
-/** `CIDR`, or one address. Null for what is neither. */
+/** `CIDR`, or one address. Null for anything else. */
 export function parseNetwork(text: string): readonly [Address, number] | null {
   const [address = '', length, ...more] = text.split('/');
   const network = addressIn(address);
@@ -23,7 +23,7 @@ export function parseNetwork(text: string): readonly [Address, number] | null {
   return bits > longest ? null : [network, bits];
 }
 
-/** Trusts nobody but these networks; entries that `parseNetwork` does not know trust nobody. */
+/** Trusts only these networks; entries that `parseNetwork` cannot read are ignored. */
 export function trustProxies(networks: readonly string[]): TrustedProxies {
   const known = networks.map(parseNetwork).filter((network) => network !== null);
   const isTrusted: IsTrusted = (address) =>
@@ -33,7 +33,7 @@ export function trustProxies(networks: readonly string[]): TrustedProxies {
       const own = addressIn(peer);
       if (own === null || !isTrusted(own)) return own?.toString() ?? peer;
       const [first, ...others] = chainsOf(headers).map((chain) => lastUntrusted(chain, own, isTrusted));
-      // A proxy that writes one of the two headers passes the other on as its client made it: then neither is believed.
+      // A proxy that writes one of the two headers passes the other on as the client sent it: then neither is trusted.
       return first !== undefined && others.every((other) => other === first) ? first : own.toString();
     },
   };
@@ -50,7 +50,7 @@ function lastUntrusted(chain: readonly string[], peer: Address, isTrusted: IsTru
   return client.toString();
 }
 
-/** The addresses of each header that is there and can be read, the client's first. */
+/** The addresses of each header that is present and readable, the client's first. */
 function chainsOf(headers: IncomingHttpHeaders): readonly (readonly string[])[] {
   const { forwarded, 'x-forwarded-for': older } = headers;
   const chains = [
@@ -60,10 +60,10 @@ function chainsOf(headers: IncomingHttpHeaders): readonly (readonly string[])[] 
   return chains.filter((chain) => chain !== null);
 }
 
-/** One `name=value` of RFC 7239 4 with what ends it. */
+/** One `name=value` of RFC 7239 4 with its terminator. */
 const PAIR = /[ \t]*([\w!#$%&'*+\-.^`|~]+)=(?:([\w!#$%&'*+\-.^`|~:[\]]+)|"((?:[^"\\]|\\.)*)")[ \t]*([;,]|$)/y;
 
-/** The `for` of each hop; empty where one says none. Null for what does not follow the grammar. */
+/** The `for` of each hop; empty where one has none. Null for a header that does not follow the grammar. */
 function forwardedFor(header: string): readonly string[] | null {
   const hops: string[] = [];
   let hop = '';
@@ -79,7 +79,7 @@ function forwardedFor(header: string): readonly string[] | null {
   return hops;
 }
 
-/** The address of a hop, without port, brackets and zone; of one that maps IPv4 into IPv6 the IPv4 address. */
+/** The address of a hop without port, brackets and zone; the IPv4 address of one that maps it into IPv6. */
 function addressIn(hop: string): Address | null {
   const text = hop.trim();
   const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text) ?? [];
