@@ -1,6 +1,7 @@
 /** How events change a mailbox in the directory. */
 import type { PastFact } from '../commands/values/event.ts';
 import { AUTHORIZATION_REQUIRED, type FolderEntry, type MailboxEntry } from '../commands/ports/directory.ts';
+import { afterCredentials, connectionSteps } from '../commands/mailboxes/mailbox.ts';
 import type { MailboxEvent } from '../commands/mailboxes/mailbox-events.ts';
 import type { AnyEvent } from '../commands/event-catalogue.ts';
 import type { Open } from './projection.ts';
@@ -15,22 +16,12 @@ type Steps = {
   ) => Change | Promise<Change>;
 };
 
-const waiting = ({ awaitsAuthorization }: Pick<MailboxEntry, 'awaitsAuthorization'>): Change => ({
-  state: 'pending',
-  stateReason: awaitsAuthorization === true ? AUTHORIZATION_REQUIRED : null,
-});
-
-/** New credentials are tried at once, unless the mailbox is paused or removed. */
-const afterCredentials = ({ state }: Pick<MailboxEntry, 'state'>, awaitsAuthorization = false): Change => ({
-  awaitsAuthorization,
-  ...(state === 'paused' || state === 'removed' ? {} : waiting({ awaitsAuthorization })),
-});
-
 const withFolder = ({ folders }: MailboxEntry, number: number, change: Partial<FolderEntry>): Change => ({
   folders: folders.map((folder) => (folder.number === number ? { ...folder, ...change } : folder)),
 });
 
 const steps: Steps = {
+  ...connectionSteps,
   MailboxAdded: () => ({}),
   MailboxChanged: async (mailbox, { data }, open) => ({
     ...(data.display_name === undefined
@@ -45,27 +36,6 @@ const steps: Steps = {
     smtp: data.smtp === undefined ? mailbox.smtp : data.smtp,
     trustedAuthservIds: data.trusted_authserv_ids ?? mailbox.trustedAuthservIds,
   }),
-  MailboxCredentialsStored: (mailbox) => afterCredentials(mailbox),
-  MailboxProviderAuthorized: (mailbox) => afterCredentials(mailbox),
-  MailboxProviderAuthorizationWithdrawn: (mailbox) => afterCredentials(mailbox, true),
-  MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
-  MailboxSyncStarted: (_, { data }) => ({
-    state: 'syncing',
-    stateReason: null,
-    capabilities: data.capabilities,
-  }),
-  MailboxConnected: (_, { data }) => ({
-    state: 'connected',
-    stateReason: null,
-    capabilities: data.capabilities,
-  }),
-  MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
-  MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
-  MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
-  MailboxPaused: () => ({ state: 'paused', stateReason: null }),
-  MailboxResumed: waiting,
-  MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
-  MailboxRestored: (mailbox) => ({ ...waiting(mailbox), eraseAt: null }),
   // The entry stays for its number, which is never reused.
   MailboxErased: () => ({ email: '', displayName: null, folders: [], eraseAt: null }),
   FolderAdded: async ({ folders }, { data }, open) => ({

@@ -69,10 +69,53 @@ type Steps = {
   ) => Partial<MailboxRecord>;
 };
 
-const waiting = (awaitsAuthorization: boolean): Partial<MailboxRecord> => ({
+/** How events change the connection of a mailbox: the same in its aggregate and in the directory. */
+type Connection = Pick<MailboxRecord, 'state' | 'stateReason' | 'capabilities' | 'eraseAt'> & {
+  readonly awaitsAuthorization?: boolean;
+};
+
+const waiting = (awaitsAuthorization = false): Pick<Connection, 'state' | 'stateReason'> => ({
   state: 'pending',
   stateReason: awaitsAuthorization ? AUTHORIZATION_REQUIRED : null,
 });
+
+/** New credentials are tried at once, unless the mailbox is paused or removed. */
+export const afterCredentials = (
+  { state }: Pick<Connection, 'state'>,
+  awaitsAuthorization = false,
+): Partial<Connection> => ({
+  awaitsAuthorization,
+  ...(state === 'paused' || state === 'removed' ? {} : waiting(awaitsAuthorization)),
+});
+
+export const connectionSteps = {
+  MailboxCredentialsStored: (mailbox) => afterCredentials(mailbox),
+  MailboxProviderAuthorized: (mailbox) => afterCredentials(mailbox),
+  MailboxProviderAuthorizationWithdrawn: (mailbox) => afterCredentials(mailbox, true),
+  MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
+  MailboxSyncStarted: (_, { data: { capabilities } }) => ({
+    state: 'syncing',
+    stateReason: null,
+    capabilities,
+  }),
+  MailboxConnected: (_, { data: { capabilities } }) => ({
+    state: 'connected',
+    stateReason: null,
+    capabilities,
+  }),
+  MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
+  MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
+  MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
+  MailboxPaused: () => ({ state: 'paused', stateReason: null }),
+  MailboxResumed: ({ awaitsAuthorization }) => waiting(awaitsAuthorization),
+  MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
+  MailboxRestored: ({ awaitsAuthorization }) => ({ ...waiting(awaitsAuthorization), eraseAt: null }),
+} satisfies {
+  readonly [Type in MailboxEvent['type']]?: (
+    mailbox: Connection,
+    fact: PastFactOf<Type>,
+  ) => Partial<Connection>;
+};
 
 const withEntry = <Key, Value>(
   map: ReadonlyMap<Key, Value>,
@@ -89,13 +132,8 @@ const withFolder = (
   return folder ? { folders: withEntry(folders, number, { ...folder, ...change }) } : {};
 };
 
-/** New credentials are tried at once, but never while the mailbox rests. */
-const afterCredentials = ({ state }: MailboxRecord, awaitsAuthorization = false): Partial<MailboxRecord> => ({
-  awaitsAuthorization,
-  ...(state === 'paused' || state === 'removed' ? {} : waiting(awaitsAuthorization)),
-});
-
 const steps: Steps = {
+  ...connectionSteps,
   MailboxAdded: (state, { data }) => ({
     number: data.number,
     authType: data.auth_type,
@@ -114,28 +152,7 @@ const steps: Steps = {
     ...(data.smtp !== undefined && { smtp: data.smtp }),
     ...(data.trusted_authserv_ids && { trustedAuthservIds: data.trusted_authserv_ids }),
   }),
-  MailboxCredentialsStored: (state) => afterCredentials(state),
-  MailboxProviderAuthorized: (state) => afterCredentials(state),
-  MailboxProviderAuthorizationWithdrawn: (state) => afterCredentials(state, true),
-  MailboxConnectionStarted: () => ({ state: 'connecting', stateReason: null }),
-  MailboxSyncStarted: (_, { data }) => ({
-    state: 'syncing',
-    stateReason: null,
-    capabilities: data.capabilities,
-  }),
-  MailboxConnected: (_, { data }) => ({
-    state: 'connected',
-    stateReason: null,
-    synced: true,
-    capabilities: data.capabilities,
-  }),
-  MailboxConnectionFailed: (_, { data }) => ({ state: 'connection_failed', stateReason: data.reason }),
-  MailboxAuthFailed: (_, { data }) => ({ state: 'auth_failed', stateReason: data.reason }),
-  MailboxDegraded: (_, { data }) => ({ state: 'degraded', stateReason: data.reason }),
-  MailboxPaused: () => ({ state: 'paused', stateReason: null }),
-  MailboxResumed: ({ awaitsAuthorization }) => waiting(awaitsAuthorization),
-  MailboxRemoved: (_, { data }) => ({ state: 'removed', stateReason: null, eraseAt: data.erase_at }),
-  MailboxRestored: ({ awaitsAuthorization }) => ({ ...waiting(awaitsAuthorization), eraseAt: null }),
+  MailboxConnected: (state, fact) => ({ ...connectionSteps.MailboxConnected(state, fact), synced: true }),
   MailboxErased: () => ({ erased: true }),
   FolderAdded: ({ folders }, { data }) => ({
     folders: withEntry(folders, data.number, {
